@@ -1,0 +1,141 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours: Swift 6 mode, each import named where it is used and internal unless said otherwise.
+let houseSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A pure target: no I/O, no clock, no environment, no threads. It touches no memory that the compiler can't check.
+let pureSettings: [SwiftSetting] =
+    houseSettings + [
+        .strictMemorySafety(),
+        .treatWarning("StrictMemorySafety", as: .error),
+    ]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "Portcullis",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "AppAttest", targets: ["AppAttest"]),
+        .executable(name: "portcullis", targets: ["portcullis"]),
+        .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // Tests only: a WebSocket and TLS client that shares no code with the gateway's libwebsockets and OpenSSL.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    ],
+    targets: [
+        // The C libraries: a module map each, and a shim header for what the importer can't see.
+        .systemLibrary(
+            name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+
+        // Pure cores.
+        .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
+        .target(name: "Telnet", swiftSettings: pureSettings),
+        .target(name: "RelayCore", dependencies: ["Telnet"], swiftSettings: pureSettings),
+
+        // Keys and the gate.
+        .target(name: "KeyStore", swiftSettings: pureSettings),
+        .target(
+            name: "KeyStoreSQLite",
+            dependencies: ["KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: houseSettings),
+        .target(
+            name: "Admission", dependencies: ["AppAttest", "KeyStore", crypto, x509],
+            swiftSettings: pureSettings),
+
+        // The edge, the engine and the composition root.
+        .target(name: "Observability", dependencies: [logging, metrics], swiftSettings: houseSettings),
+        .target(
+            name: "Reactors", dependencies: ["CLibwebsockets", "COpenSSL", "CLibuv", logging],
+            swiftSettings: houseSettings),
+        .target(
+            name: "Relay",
+            dependencies: [
+                "RelayCore", "Telnet", "AppAttest", "KeyStore", "Admission", "Reactors", "Observability", logging,
+            ],
+            swiftSettings: houseSettings),
+        .target(
+            name: "GatewayServer",
+            dependencies: [
+                "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
+                "RelayCore",
+                logging, metrics, x509,
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: houseSettings),
+        .executableTarget(
+            name: "portcullis", dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
+
+        // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
+        .target(
+            name: "DeviceSimulation", dependencies: ["AppAttest", crypto, x509, asn1], swiftSettings: pureSettings),
+        .executableTarget(
+            name: "portcullis-sim",
+            dependencies: ["DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser],
+            swiftSettings: houseSettings),
+
+        // One folder of tests a target; EdgeTestKit holds the independent clients that the edge tests share.
+        .testTarget(
+            name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
+            swiftSettings: houseSettings),
+        .testTarget(name: "TelnetTests", dependencies: ["Telnet"], swiftSettings: houseSettings),
+        .testTarget(name: "RelayCoreTests", dependencies: ["RelayCore"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "KeyStoreTests",
+            dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "AdmissionTests",
+            dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", crypto, x509],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "ReactorsTests", dependencies: ["Reactors", logging], swiftSettings: houseSettings),
+        .testTarget(
+            name: "GatewayServerTests",
+            dependencies: ["GatewayServer", "KeyStore", "Admission", "Relay", "Reactors", logging],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
+        .testTarget(name: "HouseRulesTests", swiftSettings: houseSettings),
+        .target(
+            name: "EdgeTestKit",
+            dependencies: [
+                "DeviceSimulation", "AppAttest", crypto, x509, asn1,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/EdgeTestKit", swiftSettings: houseSettings),
+        .testTarget(
+            name: "EdgeTests",
+            dependencies: ["EdgeTestKit", "DeviceSimulation", "AppAttest", "portcullis", "portcullis-sim", crypto],
+            swiftSettings: houseSettings),
+    ],
+    swiftLanguageModes: [.v6]
+)

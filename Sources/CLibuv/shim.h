@@ -1,0 +1,3 @@
+// libuv imports as it is.
+#pragma once
+#include <uv.h>

@@ -1,0 +1,3 @@
+import CLibuv
+import CLibwebsockets
+import COpenSSL

@@ -1,0 +1,3 @@
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
