@@ -115,8 +115,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         guard let wsi, let head = RequestHead(of: wsi) else { return -1 }
         mayKeepAlive = head.isHTTP11 && !(head["connection"] ?? "").lowercased().contains("close")
         switch RequestFraming.check(head, maximumBodyBytes: limits.maximumBodyBytes) {
-        case .refused(let status, let code, let message):
-            return refuse(listener.handler.refusalAnswer(status: status, code: code, message: message, peer: peer))
+        case .refused(let refusal):
+            return refuse(listener.handler.refusalAnswer(refusal, peer: peer))
         case .body(let expected):
             stage = .receivingBody(head, [], expected: expected)
             arm(limits.bodyMilliseconds)
@@ -215,9 +215,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         }
         guard case .none = RequestFraming.check(head, maximumBodyBytes: 0), RequestFraming.fitsLibwebsockets(head)
         else {
-            return refuse(
-                listener.handler.refusalAnswer(
-                    status: 400, code: "malformed_request", message: "Malformed request", peer: peer))
+            return refuse(listener.handler.refusalAnswer(.malformed("framing of an upgrade"), peer: peer))
         }
         let request = UpgradeRequest(head: head, peer: peer, isTLS: isTLS, certificate: certificate(of: wsi))
         switch listener.handler.handle(request) {

@@ -6,8 +6,8 @@ package protocol EdgeHandler: AnyObject {
     /// A request that asks for a WebSocket. Decided here and now: nothing has been answered yet.
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision
 
-    /// The framing of a request was refused before anyone saw it: the answer's body for this status.
-    func refusalAnswer(status: Int, code: String, message: String, peer: PeerAddress) -> HTTPAnswer
+    /// The framing of a request was refused before anyone saw it: what to answer.
+    func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer
 }
 
 /// A request to become a WebSocket, with all that the edge knows of the client.

@@ -68,7 +68,7 @@ final class EdgeListener {
     /// Takes the socket over and begins to accept.
     func listen(on descriptor: Int32) {
         let poll = allocateHandle(uv_poll_t.self)
-        check_uv(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
+        checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()  // Closed by closeListening, before this object goes.
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
             Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()

@@ -32,7 +32,7 @@ package enum LibwebsocketsLog {
     }
 
     private static func emit(_ line: UnsafePointer<CChar>, isError: Bool) {
-        let second = lws_now_usecs_seconds()
+        let second = monotonicSeconds()
         let (logger, suppressed) = state.withLock { window -> (Logger?, Int) in
             if window.second != second {
                 window.second = second
@@ -54,7 +54,7 @@ package enum LibwebsocketsLog {
             metadata: ["line": "\(text)", "suppressed": "\(suppressed)"])
     }
 
-    private static func lws_now_usecs_seconds() -> UInt64 {
+    private static func monotonicSeconds() -> UInt64 {
         UInt64(max(lws_now_usecs(), 0)) / 1_000_000
     }
 }

@@ -26,7 +26,7 @@ final class LingeringClose: TimerTarget {
             return nil
         }
         self.finished = finished
-        check_uv(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
+        checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
         timer = ReactorTimer(on: reactor, target: self)
         timer?.arm(at: reactor.now + Self.limitNanoseconds)

@@ -4,7 +4,7 @@
 ///   last copy go there too.
 package struct Pinned<Value>: @unchecked Sendable {
     private let pinned: Value
-    private let reactor: Reactor
+    package let reactor: Reactor
 
     package init(_ value: Value, to reactor: Reactor) {
         pinned = value

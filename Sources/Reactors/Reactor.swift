@@ -59,7 +59,7 @@ package final class Reactor: @unchecked Sendable {
         wake = .allocate(capacity: 1)
         check = .allocate(capacity: 1)
         prepare = .allocate(capacity: 1)
-        check_uv(uv_loop_init(loop), "uv_loop_init")
+        checkUV(uv_loop_init(loop), "uv_loop_init")
     }
 
     // MARK: Lifecycle
@@ -75,7 +75,7 @@ package final class Reactor: @unchecked Sendable {
             startHandles()
             context = LWSContext.make(for: self)
             ready.set(context != nil)
-            check_uv(min(uv_run(loop, UV_RUN_DEFAULT), 0), "uv_run")
+            checkUV(min(uv_run(loop, UV_RUN_DEFAULT), 0), "uv_run")
         }
         guard ready.wait() else { throw .contextFailed }
     }
@@ -101,11 +101,11 @@ package final class Reactor: @unchecked Sendable {
         wake.pointee.data = me
         check.pointee.data = me
         prepare.pointee.data = me
-        check_uv(uv_async_init(loop, wake) { reactor(of: $0!).runJobs() }, "uv_async_init")
-        check_uv(uv_check_init(loop, check), "uv_check_init")
-        check_uv(uv_check_start(check) { reactor(of: $0!).flushTouched() }, "uv_check_start")
-        check_uv(uv_prepare_init(loop, prepare), "uv_prepare_init")
-        check_uv(uv_prepare_start(prepare) { reactor(of: $0!).flushTouched() }, "uv_prepare_start")
+        checkUV(uv_async_init(loop, wake) { reactor(of: $0!).runJobs() }, "uv_async_init")
+        checkUV(uv_check_init(loop, check), "uv_check_init")
+        checkUV(uv_check_start(check) { reactor(of: $0!).flushTouched() }, "uv_check_start")
+        checkUV(uv_prepare_init(loop, prepare), "uv_prepare_init")
+        checkUV(uv_prepare_start(prepare) { reactor(of: $0!).flushTouched() }, "uv_prepare_start")
     }
 
     // MARK: Threads

@@ -5,7 +5,7 @@
 enum RequestFraming: Equatable {
     case none
     case body(count: Int)
-    case refused(status: Int, code: String, message: String)
+    case refused(FramingRefusal)
 
     static func check(_ head: RequestHead, maximumBodyBytes: Int) -> RequestFraming {
         check(
@@ -16,26 +16,22 @@ enum RequestFraming: Equatable {
     static func check(
         method: RequestHead.Method, transferEncoding: String?, contentLength: String?, maximumBodyBytes: Int
     ) -> RequestFraming {
-        guard transferEncoding == nil else { return malformed("Transfer-Encoding is not supported") }
+        guard transferEncoding == nil else { return .refused(.malformed("Transfer-Encoding")) }
         guard let contentLength else {
             guard method == .post else { return .none }
-            return .refused(status: 411, code: "length_required", message: "Content-Length required")
+            return .refused(.lengthRequired)
         }
         let digits = contentLength.utf8
         guard (1...18).contains(digits.count), digits.allSatisfy({ (48...57).contains($0) }),
             let count = Int(contentLength)
-        else { return malformed("Malformed Content-Length") }
+        else { return .refused(.malformed("Content-Length is not one number")) }
         guard method == .post else {
-            return count == 0 ? .none : malformed("A body is not expected here")
+            return count == 0 ? .none : .refused(.malformed("a body on a request that is no POST"))
         }
         guard count <= maximumBodyBytes else {
-            return .refused(status: 413, code: "body_too_large", message: "Request body too large")
+            return .refused(.bodyTooLarge)
         }
         return .body(count: count)
-    }
-
-    private static func malformed(_ message: String) -> RequestFraming {
-        .refused(status: 400, code: "malformed_request", message: message)
     }
 
     /// libwebsockets copies these two into 128 bytes and hangs up without an answer if they don't fit: after the gate has spent
@@ -43,4 +39,12 @@ enum RequestFraming: Equatable {
     static func fitsLibwebsockets(_ head: RequestHead) -> Bool {
         (head["connection"] ?? "").utf8.count < 127 && (head["sec-websocket-protocol"] ?? "").utf8.count < 127
     }
+}
+
+/// Why a request was refused before anyone looked at what it asks for.
+package enum FramingRefusal: Equatable, Sendable {
+    /// The detail is for the log.
+    case malformed(String)
+    case lengthRequired
+    case bodyTooLarge
 }

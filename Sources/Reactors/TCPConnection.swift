@@ -49,7 +49,7 @@ package final class TCPConnection: Flushable, TimerTarget {
         reactor.preconditionOnThread()
         self.reactor = reactor
         self.handler = handler
-        check_uv(uv_tcp_init(reactor.loop, handle), "uv_tcp_init")
+        checkUV(uv_tcp_init(reactor.loop, handle), "uv_tcp_init")
         handle.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
         request.pointee.data = handle.pointee.data
     }

@@ -63,7 +63,7 @@ final class TimerQueue {
 
     init(reactor: Reactor) {
         self.reactor = reactor
-        check_uv(uv_timer_init(reactor.loop, handle), "uv_timer_init")
+        checkUV(uv_timer_init(reactor.loop, handle), "uv_timer_init")
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()  // The reactor owns both, and closes the handle.
     }
 

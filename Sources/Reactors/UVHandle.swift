@@ -14,7 +14,7 @@ extension uv_poll_t: UVHandle {}
 extension uv_tcp_t: UVHandle {}
 
 /// libuv refuses these calls only for wrong arguments or no memory: both are bugs of ours, never a peer's doing.
-func check_uv(_ code: Int32, _ call: StaticString) {
+func checkUV(_ code: Int32, _ call: StaticString) {
     precondition(code == 0, "\(call): \(uvErrorText(code))")
 }
 
