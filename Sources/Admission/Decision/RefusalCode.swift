@@ -33,7 +33,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
 
     /// Whether an upgrade refused for this counts towards `FAILED_UPGRADES_PER_MINUTE`: only what an attacker could be trying out.
     /// The gateway's own troubles and plain mistakes of a client don't.
-    var countsAsFailedUpgrade: Bool {
+    package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate:
             true

@@ -19,9 +19,9 @@ struct ChallengesTests {
         #expect(challenges.spentCount == 0)
     }
 
-    @Test func `spending yields the SHA-256 of the challenge's bytes, once`() throws {
+    @Test func `spending yields the SHA-256 of the challenge's bytes, once`() {
         let nonce = challenges.issue(at: start).nonce
-        let bytes = try #require(bytes(ofHex: nonce))
+        let bytes = bytesOf(hex: nonce)
         guard case .spent(let spent) = challenges.spend(nonce, at: start.monotonic) else {
             Issue.record("a fresh challenge was not accepted")
             return
@@ -73,9 +73,9 @@ struct ChallengesTests {
         #expect(challenges.spend(nonce, at: start.monotonic).detail == "challenge is not of this process")
     }
 
-    @Test func `every single flipped bit makes a challenge foreign, and leaves the true one good`() throws {
+    @Test func `every single flipped bit makes a challenge foreign, and leaves the true one good`() {
         let nonce = challenges.issue(at: start).nonce
-        let bytes = try #require(bytes(ofHex: nonce))
+        let bytes = bytesOf(hex: nonce)
         for bit in 0..<256 {
             var flipped = bytes
             flipped[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -85,9 +85,9 @@ struct ChallengesTests {
         #expect(challenges.spend(nonce, at: start.monotonic).isSpent)
     }
 
-    @Test func `randomness, time and MAC of two challenges can't be mixed`() throws {
-        let one = try #require(bytes(ofHex: challenges.issue(at: start).nonce))
-        let other = try #require(bytes(ofHex: challenges.issue(at: start + 1).nonce))
+    @Test func `randomness, time and MAC of two challenges can't be mixed`() {
+        let one = bytesOf(hex: challenges.issue(at: start).nonce)
+        let other = bytesOf(hex: challenges.issue(at: start + 1).nonce)
         for cut in [10, 16] {
             let mixed = hex(one[..<cut] + other[cut...])
             #expect(challenges.spend(mixed, at: start.monotonic).detail == "challenge is not of this process")
@@ -95,8 +95,10 @@ struct ChallengesTests {
     }
 
     @Test(arguments: [
-        "", "0", String(repeating: "0", count: 63), String(repeating: "0", count: 65), String(repeating: "g", count: 64),
-        String(repeating: "0", count: 63) + " ", String(repeating: "é", count: 32), String(repeating: "0", count: 100_000),
+        "", "0", String(repeating: "0", count: 63), String(repeating: "0", count: 65),
+        String(repeating: "g", count: 64),
+        String(repeating: "0", count: 63) + " ", String(repeating: "é", count: 32),
+        String(repeating: "0", count: 100_000),
         "0x" + String(repeating: "0", count: 62), String(repeating: "0", count: 63) + "\u{0}",
     ])
     func `whatever isn't 64 hexadecimal digits is malformed`(text: String) {
@@ -114,12 +116,6 @@ struct ChallengesTests {
 
     private func hex(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    private func bytes(ofHex text: String) -> [UInt8]? {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
     }
 }
 

@@ -1,6 +1,7 @@
-@testable import Admission
 import Foundation
 import Testing
+
+@testable import Admission
 
 struct EncodingTests {
     @Test func `base64 of every length is read in both alphabets, padded or not`() {
