@@ -83,7 +83,7 @@ let package = Package(
             dependencies: [
                 "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
                 "RelayCore",
-                logging, metrics, x509,
+                logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -117,7 +117,16 @@ let package = Package(
             name: "ReactorsTests", dependencies: ["Reactors", logging], swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
-            dependencies: ["GatewayServer", "KeyStore", "Admission", "Relay", "Reactors", logging],
+            dependencies: [
+                "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "Reactors", "Observability", logging,
+                crypto, x509, asn1,
+            ],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "ObservabilityTests",
+            dependencies: [
+                "Observability", logging, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
