@@ -10,8 +10,8 @@ extension EdgeTests {
             try await Edge.expectEcho(socket)
             edge.gateway.terminate()
             let health = try await drainingHealth(of: edge.gateway)
-            #expect(health.strings?["status"] == "draining")
-            #expect(health.strings?["version"]?.isEmpty == false)
+            #expect(health.field("status") == "draining")
+            #expect(health.field("version")?.isEmpty == false)
             let refused = try await edge.gateway.refusal(Handshake())
             expectRefusal(refused, 503, "draining")
             #expect(refused["retry-after"] != nil)
@@ -47,7 +47,7 @@ extension EdgeTests {
             if case .signalled = output.ending { Issue.record("it was killed: \(output)") }
         }
 
-        @Test func withoutSessionsItEndsWithStatusZeroAtOnce() async throws {
+        @Test func withoutSessionsItEndsWithStatusZero() async throws {
             let edge = try await Edge.start()
             #expect(try await edge.gateway.stop().ending == .exited(0))
         }

@@ -28,7 +28,7 @@ struct Edge: Sendable {
     func expectHealthy() async throws {
         let health = try await gateway.get("/health")
         #expect(health.status == 200)
-        #expect(health.strings?["status"] == "healthy")
+        #expect(health.field("status") == "healthy")
     }
 }
 

@@ -9,8 +9,8 @@ extension EdgeTests {
             let edge = try await Edge.start()
             let answer = try await edge.gateway.get("/health")
             #expect(answer.status == 200)
-            #expect(answer.strings?["status"] == "healthy")
-            #expect(answer.strings?["version"]?.isEmpty == false)
+            #expect(answer.field("status") == "healthy")
+            #expect(answer.field("version")?.isEmpty == false)
         }
 
         @Test func healthAndLogWarnOfATrustRootThatIsntApples() async throws {

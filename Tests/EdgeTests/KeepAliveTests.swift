@@ -55,8 +55,8 @@ extension EdgeTests {
             for byte in health.utf8 { try await connection.send([byte]) }
             let answer = try await connection.answer()
             #expect(answer.status == 200)
-            #expect(answer.strings?["status"] == "healthy")
-            #expect(answer.strings?["version"]?.isEmpty == false)
+            #expect(answer.field("status") == "healthy")
+            #expect(answer.field("version")?.isEmpty == false)
         }
     }
 }

@@ -11,6 +11,8 @@ package struct GatewaySettings: Sendable {
         values = [
             "WS_PORT": "0", "BIND_HOST": "127.0.0.1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(targetPort)",
             "INBOUND_TLS_MODE": "off", "REQUIRE_APP_AUTH": "false", "REACTOR_THREADS": "2",
+            // Nobody else has to notice the end.
+            "SHUTDOWN_GRACE_MS": "0",
         ]
     }
 
