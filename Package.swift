@@ -86,10 +86,12 @@ let package = Package(
                 logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
         .executableTarget(
-            name: "portcullis", dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
+            name: "portcullis",
+            dependencies: ["GatewayServer", "KeyStore", "KeyStoreSQLite", "Observability", logging, argumentParser], swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(

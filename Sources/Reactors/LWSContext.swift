@@ -19,7 +19,7 @@ enum LWSContext {
                     | PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT | PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN
                 info.foreign_loops = loops.baseAddress
                 info.user = Unmanaged.passUnretained(reactor).toOpaque()  // The reactor destroys the context.
-                info.max_http_header_data = UInt16(RequestHead.maximumHeaderBytes)
+                info.max_http_header_data = UInt16(clamping: reactor.maximumHeaderBytes)
                 info.timeout_secs = LWSContext.backstopSeconds
                 info.timeout_secs_ah_idle = LWSContext.backstopSeconds
                 return lws_create_context(&info)

@@ -20,6 +20,7 @@ package final class Reactor: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
     package let index: Int
+    let maximumHeaderBytes: Int
     package let logger: Logger
 
     /// {lock} Work handed over by other threads, in order.
@@ -52,8 +53,11 @@ package final class Reactor: @unchecked Sendable {
         var isClosed = false
     }
 
-    package init(index: Int, logger: Logger) {
+    /// - Parameter maximumHeaderBytes: of a request's headers together; over it libwebsockets ends the connection without an
+    ///   answer.
+    package init(index: Int, maximumHeaderBytes: Int = RequestHead.defaultMaximumHeaderBytes, logger: Logger) {
         self.index = index
+        self.maximumHeaderBytes = maximumHeaderBytes
         self.logger = logger
         loop = .allocate(capacity: 1)
         wake = .allocate(capacity: 1)
@@ -142,6 +146,9 @@ package final class Reactor: @unchecked Sendable {
 
     /// Nanoseconds of the monotonic clock.
     package var now: UInt64 { uv_hrtime() }
+
+    /// The same clock, for whoever stands on no reactor.
+    package static var monotonicNow: UInt64 { uv_hrtime() }
 
     /// Notes that `connection` has something to write at the end of this turn.
     func touch(_ connection: any Flushable) {

@@ -6,10 +6,13 @@ package final class ReactorPool: Sendable {
     package let census: ConnectionCensus
 
     /// Makes the threads and, one after another, the libwebsockets contexts: all of them before any accepts.
-    package init(count: Int, census: ConnectionCensus, logger: Logger) throws(ReactorError) {
+    package init(
+        count: Int, census: ConnectionCensus, maximumHeaderBytes: Int = RequestHead.defaultMaximumHeaderBytes,
+        logger: Logger
+    ) throws(ReactorError) {
         self.census = census
         LibwebsocketsLog.use(logger)
-        reactors = (0..<count).map { Reactor(index: $0, logger: logger) }
+        reactors = (0..<count).map { Reactor(index: $0, maximumHeaderBytes: maximumHeaderBytes, logger: logger) }
         for reactor in reactors {
             try reactor.start()
         }

@@ -22,8 +22,8 @@ package struct RequestHead: Sendable {
     /// libwebsockets 4.1.6 can't tell the two apart, and both are nil.
     package subscript(name: String) -> String? { fields[name] }
 
-    /// All headers of a request together; over it libwebsockets ends the connection without an answer.
-    package static let maximumHeaderBytes = 16_384
+    /// All headers of a request together (`MAX_HEADER_BYTES`).
+    package static let defaultMaximumHeaderBytes = 16_384
 
     /// Names that libwebsockets has tokens for.
     private static let standard: [(String, lws_token_indexes)] = [

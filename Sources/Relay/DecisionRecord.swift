@@ -1,4 +1,5 @@
 import Admission
+import KeyStore
 import Logging
 import Observability
 import Reactors

@@ -13,7 +13,8 @@ final class EdgeRouter: EdgeHandler {
     init(settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingRegistrations) {
         self.settings = settings
         self.reactor = reactor
-        record = DecisionRecord(audit: settings.audit, metrics: settings.metrics, logger: settings.logger)
+        let record = DecisionRecord(audit: settings.audit, metrics: settings.metrics, logger: settings.logger)
+        self.record = record
         attestation = settings.attestation.map {
             AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
         }

@@ -1,3 +1,4 @@
+import Admission
 package import Reactors
 import Synchronization
 

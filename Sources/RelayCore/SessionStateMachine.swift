@@ -202,7 +202,7 @@ package struct SessionStateMachine {
 
     private mutating func closeClient(_ now: UInt64) -> SessionActions {
         phase = .closingClient(deadline: now + limits.closeFlush)
-        return [.resumeClient, .closeClient].union(finishOrder())
+        return SessionActions([.resumeClient, .closeClient]).union(finishOrder())
     }
 
     private mutating func finishTarget(_ now: UInt64) -> SessionActions {
