@@ -71,7 +71,7 @@ extension EdgeTests {
             let program = try ChildProcess(ChildProcess.executable("openssl"), arguments)
             try program.write(Handshake().text)
             try await program.output.wait(for: "a 101") { $0.outputText.contains(" 101 ") ? true : nil }
-            program.signal(15)
+            program.signal(9)
             try await program.ended()
         }
 

@@ -49,7 +49,8 @@ extension EdgeTests {
 
         @Test func withoutSessionsItEndsWithStatusZero() async throws {
             let edge = try await Edge.start()
-            #expect(try await edge.gateway.stop().ending == .exited(0))
+            let output = try await edge.gateway.stop()
+            #expect(output.ending == .exited(0), "\(output)")
         }
 
         @Test func theTargetsBytesReachTheClientBefore1001() async throws {

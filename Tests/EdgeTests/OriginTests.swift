@@ -27,7 +27,7 @@ extension EdgeTests {
 
         @Test(
             arguments: [
-                "https://evil.example", "http://localhost", "http://localhost:1", "null", "", "*", "localhost",
+                "https://evil.example", "http://localhost", "http://localhost:1", "null", "*", "localhost",
                 "http://localhost.evil.example", "http://evil.example/http://localhost", "file://",
             ])
         func anotherOriginIsRefused(origin: String) async throws {
