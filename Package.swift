@@ -132,7 +132,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
-        .testTarget(name: "HouseRulesTests", swiftSettings: houseSettings),
+        .testTarget(name: "HouseRulesTests", dependencies: [crypto], swiftSettings: houseSettings),
         .target(
             name: "EdgeTestKit",
             dependencies: [
