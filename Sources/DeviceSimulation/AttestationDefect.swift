@@ -27,6 +27,7 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     /// X.509 version 1 knows no constraints: some verifiers let it do anything.
     case intermediateOfVersion1
     case intermediateMayNotSign
+    case intermediateKeyOnCurve25519
     case leafIsAnAuthority
     case unknownCriticalExtensionInLeaf
     case unknownCriticalExtensionInIntermediate

@@ -29,6 +29,7 @@ struct AttestationDefectTests {
         case .intermediateNotAnAuthority, .intermediateWithoutConstraints, .intermediateOfVersion1,
             .intermediateMayNotSign:
             .intermediateNotCertificateAuthority
+        case .intermediateKeyOnCurve25519: .intermediateKeyNotECDSA
         case .leafIsAnAuthority: .leafIsCertificateAuthority
         case .unknownCriticalExtensionInLeaf: .unknownCriticalExtension(.leaf)
         case .unknownCriticalExtensionInIntermediate: .unknownCriticalExtension(.intermediate)
