@@ -61,7 +61,7 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     case developmentAAGUID, sandboxAAGUID, unknownAAGUID
     case credentialIDOfOtherKey
     case credentialIDTooShort, credentialIDLengthBeyondEnd
-    case coseKeyOfOtherKey, coseKeyNotOnCurve, coseKeyOfOtherAlgorithm
+    case coseKeyOfOtherKey, coseKeyNotOnCurve, coseKeyOfOtherAlgorithm, coseKeyWithMoreEntries
     case authenticatorDataTruncated
     case authenticatorDataWithTrailingByte
     case extensionsNotAMap, extensionsWithDuplicateKey, extensionsFollowedByMore

@@ -166,6 +166,9 @@ extension AttestationPlan {
         case .coseKeyOfOtherAlgorithm:
             authenticatorData.credential?.coseKey = CredentialPlan.coseKey(
                 device.publicKeyX963, algorithm: .negative(34))
+        case .coseKeyWithMoreEntries:
+            authenticatorData.credential?.coseKey[0] += 1
+            authenticatorData.credential?.coseKey += CBORItem.negative(3).encoded + CBORItem.null.encoded
         default: break
         }
     }

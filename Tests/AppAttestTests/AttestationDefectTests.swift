@@ -58,7 +58,7 @@ struct AttestationDefectTests {
         case .credentialIDTooShort: .malformedAuthenticatorData(.credentialIDLength(31))
         case .credentialIDLengthBeyondEnd: .malformedAuthenticatorData(.credentialIDLength(65535))
         case .coseKeyOfOtherKey, .coseKeyNotOnCurve: .credentialKeyMismatch
-        case .coseKeyOfOtherAlgorithm: .malformedAuthenticatorData(.malformedCredentialKey)
+        case .coseKeyOfOtherAlgorithm, .coseKeyWithMoreEntries: .malformedAuthenticatorData(.malformedCredentialKey)
         case .authenticatorDataTruncated: .malformedAuthenticatorData(.truncated)
         case .authenticatorDataWithTrailingByte, .extensionsNotAMap, .validationCategoryOfFiveBytes,
             .validationCategoryAboveUInt32:
