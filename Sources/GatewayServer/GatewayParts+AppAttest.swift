@@ -17,7 +17,8 @@ extension GatewayParts {
     static func appAttest(_ configuration: GatewayConfiguration) throws(GatewayError) -> AppAttestParts? {
         guard let attestation = configuration.appAttest else { return nil }
         let root = try trustRoot(attestation.customRoot)
-        let store = try openStore(configuration.keyStore)
+        let store = try openStore(
+            configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count)
         let policy = AttestationPolicy(
             apps: attestation.apps, environments: attestation.environments,
             validationCategories: attestation.validationCategories)
@@ -49,10 +50,11 @@ extension GatewayParts {
     }
 
     private static func openStore(
-        _ storage: GatewayConfiguration.KeyStorage
+        _ storage: GatewayConfiguration.KeyStorage, reactors: Int
     ) throws(GatewayError) -> SQLiteKeyRegistry {
         var limits = SQLiteKeyRegistry.Limits()
         limits.busyMilliseconds = storage.busyMilliseconds
+        limits.connectionsPerPool = reactors
         do throws(KeyRegistryError) {
             return try SQLiteKeyRegistry(path: storage.path, limits: limits)
         } catch {

@@ -8,7 +8,7 @@ import UnixSignals
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
 struct GatewayService: Service {
     private let gateway: Gateway
-    private static let checkpointInterval: Duration = .seconds(30)
+    private static let checkpointInterval: Duration = .seconds(5)
 
     init(_ gateway: Gateway) {
         self.gateway = gateway

@@ -30,7 +30,8 @@ package struct MessagePiece {
 package final class WebSocketConnection: Flushable {
     package static let maximumFrameBytes = 16_384
 
-    package let peer: PeerAddress
+    /// Who is at the other end; nil where we are the client.
+    package let peer: PeerAddress?
     package let reactor: Reactor
     private unowned let owner: LWSOwner
     private var wsi: OpaquePointer?
@@ -40,6 +41,7 @@ package final class WebSocketConnection: Flushable {
     private var output = OutputBuffer()
     private var wantsPing = false
     private var closing: (code: UInt16, reason: String)?
+    private var hasBegunClose = false
     private var messageBytes = 0
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
@@ -47,7 +49,7 @@ package final class WebSocketConnection: Flushable {
     var isTouched = false
 
     init(
-        owner: LWSOwner, wsi: OpaquePointer, handler: any WebSocketHandler, peer: PeerAddress, maximumMessageBytes: Int
+        owner: LWSOwner, wsi: OpaquePointer, handler: any WebSocketHandler, peer: PeerAddress?, maximumMessageBytes: Int
     ) {
         self.owner = owner
         self.wsi = wsi
@@ -149,13 +151,10 @@ package final class WebSocketConnection: Flushable {
         return 0
     }
 
-    /// The Close frame is libwebsockets' to send: it does so when this callback returns -1.
+    /// Everything is written outside libwebsockets' callbacks, at the end of the turn.
     private func writeable() -> Int32 {
-        flush()
-        guard let wsi, let closing, output.isEmpty, lws_partial_buffered(wsi) == 0 else { return 0 }
-        var reason = Array(closing.reason.utf8.prefix(123))
-        lws_close_reason(wsi, lws_close_status(UInt32(closing.code)), &reason, reason.count)
-        return -1
+        reactor.touch(self)
+        return 0
     }
 
     /// The last word from libwebsockets about this WebSocket.
@@ -180,12 +179,26 @@ package final class WebSocketConnection: Flushable {
             guard lws_write(wsi, start, chunk.count, LWS_WRITE_BINARY) >= 0 else { return owner.kill() }
             output.removeFirst(chunk.count, to: reactor.buffers)
         }
-        if !output.isEmpty || wantsPing || closing != nil || lws_partial_buffered(wsi) != 0 {
+        if !output.isEmpty || wantsPing || lws_partial_buffered(wsi) != 0 {
             lws_callback_on_writable(wsi)
+        } else {
+            beginClose()
         }
         if output.count < before {
             handler?.webSocketWrote()
         }
+    }
+
+    /// Starts the closing handshake when nothing waits before it: libwebsockets sends the Close frame, and waits for the client's.
+    ///
+    /// Not by returning -1 from the writeable callback: as Debian builds 4.1.6 (with `_DEBUG`), its libuv path closes a second time
+    /// at once, and the frame is never sent.
+    private func beginClose() {
+        guard let wsi, let closing, !hasBegunClose else { return }
+        hasBegunClose = true
+        var reason = Array(closing.reason.utf8.prefix(123))
+        lws_close_reason(wsi, lws_close_status(UInt32(closing.code)), &reason, reason.count)
+        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
     }
 
     private func writePing() {
