@@ -29,7 +29,7 @@ extension EdgeTests {
 
         @Test func aClientThatNeverReadsCostsTheGatewayNoMemory() async throws {
             let edge = try await Edge.start(.scripted)
-            let socket = try await edge.gateway.open(receiveBuffer: 8192)
+            let socket = try await edge.gateway.open(receiveBuffer: 131_072)
             let target = try await edge.target.connection()
             let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
             try await socket.connection.setReading(false)
