@@ -1,6 +1,7 @@
 import Admission
 import DeviceSimulation
 import KeyStore
+import Synchronization
 import Testing
 
 /// The gate when its store can't answer, or answers differently from one moment to the next.
@@ -42,6 +43,22 @@ struct StoreTroubleTests {
         fields.data = "AAAA"
         #expect(bench.gate.evaluate(bench.request(fields)).refusal?.answer == .assertionRejected)
         #expect(registry.operations == [.look])
+    }
+
+    @Test func `a place that another takes meanwhile is gone`() throws {
+        var bench = try Bench(maximumSessions: 1)
+        var device = try bench.registeredDevice()
+        var open = bench.settings
+        open.requiresAppAuth = false
+        let (other, request, taken) = (Gate(open), bench.request(), Mutex<Admitted?>(nil))
+        bench.settings.appAttest = bench.appAttest(
+            over: FailingRegistry(bench.registry) {
+                let admitted = other.evaluate(request).admitted
+                taken.withLock { $0 = admitted }
+            })
+        let refusal = bench.gate.evaluate(bench.request(try bench.assertion(by: &device))).refusal
+        #expect(refusal?.answer == .atCapacity)
+        #expect(taken.withLock { $0 != nil })
     }
 
     @Test func `what happens between looking and committing decides`() throws {
