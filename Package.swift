@@ -83,13 +83,15 @@ let package = Package(
             dependencies: [
                 "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
                 "RelayCore",
-                logging, metrics, x509,
+                logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
         .executableTarget(
-            name: "portcullis", dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
+            name: "portcullis",
+            dependencies: ["GatewayServer", "KeyStore", "KeyStoreSQLite", "Observability", logging, argumentParser], swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
@@ -117,11 +119,20 @@ let package = Package(
             name: "ReactorsTests", dependencies: ["Reactors", logging], swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
-            dependencies: ["GatewayServer", "KeyStore", "Admission", "Relay", "Reactors", logging],
+            dependencies: [
+                "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "Reactors", "Observability", logging,
+                crypto, x509, asn1,
+            ],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "ObservabilityTests",
+            dependencies: [
+                "Observability", logging, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
-        .testTarget(name: "HouseRulesTests", swiftSettings: houseSettings),
+        .testTarget(name: "HouseRulesTests", dependencies: [crypto], swiftSettings: houseSettings),
         .target(
             name: "EdgeTestKit",
             dependencies: [

@@ -1,7 +1,8 @@
 import Dispatch
-import FoundationEssentials
 import GRDB
+import Glibc
 package import KeyStore
+import Synchronization
 
 /// The embedded registry: one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`.
 ///
@@ -42,6 +43,8 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     let counters: SQLiteConnectionPool
     let administration: SQLiteConnectionPool
     let checkpoints: SQLiteConnectionPool
+    /// Calls of `advanceCounter` that want the write lock now or have it.
+    private let countersUnderWay = Atomic<Int>(0)
 
     /// Opens the store, and creates it with mode 0600 where there is none.
     ///
@@ -66,7 +69,7 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     }
 
     package func enrol(_ key: DeviceKey) throws(KeyRegistryError) -> Enrolment {
-        try administration.transaction { database in
+        try administer { database in
             guard let known = try DeviceKeyTable.fetch(key.id, from: database) else {
                 try DeviceKeyTable.insert(key, into: database)
                 return .enrolled
@@ -84,7 +87,9 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     package func advanceCounter(
         of id: KeyID, to counter: UInt32, at time: Int64
     ) throws(KeyRegistryError) -> CounterAdvance {
-        try counters.use { database in
+        countersUnderWay.add(1, ordering: .relaxed)
+        defer { countersUnderWay.subtract(1, ordering: .relaxed) }
+        return try counters.use { database in
             // A statement outside a transaction is one of its own: SQLite takes the lock, compares, sets and commits in it.
             if try DeviceKeyTable.raiseCounter(of: id, to: counter, at: time, in: database) { return .advanced }
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
@@ -99,19 +104,30 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     }
 
     package func revoke(_ id: KeyID, reason: String, at time: Int64) throws(KeyRegistryError) -> Bool {
-        try administration.transaction { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
+        try administer { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
     }
 
     package func restore(_ id: KeyID) throws(KeyRegistryError) -> Bool {
-        try administration.transaction { try DeviceKeyTable.restore(id, in: $0) }
+        try administer { try DeviceKeyTable.restore(id, in: $0) }
     }
 
     package func forget(_ id: KeyID) throws(KeyRegistryError) -> Forgetting {
-        try administration.transaction { database in
+        try administer { database in
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknown }
             guard !known.isRevoked else { return .refusedRevoked }
             try DeviceKeyTable.delete(id, from: database)
             return .forgotten
         }
+    }
+
+    /// Runs one durable transaction.
+    ///
+    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync in each, would give it back
+    /// only for moments that a waiting reactor misses. So a registration first lets the counters under way pass, unless they
+    /// never end.
+    private func administer<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
+        let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)
+        while countersUnderWay.load(ordering: .relaxed) > 0, DispatchTime.now() < patience { usleep(100) }
+        return try administration.transaction(body)
     }
 }

@@ -1,0 +1,59 @@
+import Observability
+
+/// One thing that is wrong with the configuration: what it is about, what is wrong, and what to do.
+package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Where a value comes from.
+    package enum Origin: Sendable, Equatable {
+        case defaultValue
+        case environment
+        case file(path: String, line: Int)
+    }
+
+    /// The setting's name; nil when the error is about the file or one of its lines.
+    package let setting: String?
+    package let origin: Origin?
+    /// Follows the name: "isn't a whole number".
+    package let problem: String
+    /// A sentence that says what to do.
+    package let remedy: String
+
+    package var description: String {
+        "\(subject) \(problem)\(place). \(remedy)"
+    }
+
+    private var subject: String {
+        if let setting { return EscapedText(setting).description }
+        if case .file(_, let line) = origin, line > 0 { return "Line \(line)" }
+        return "The environment file"
+    }
+
+    private var place: String {
+        switch origin {
+        case .file(let path, let line): " (\(EscapedText(path))" + (line > 0 ? ", line \(line))" : ")")
+        case .environment: " (environment)"
+        case .defaultValue, nil: ""
+        }
+    }
+}
+
+/// All that is wrong with a configuration, found in one go.
+package struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Never empty.
+    package let errors: [ConfigurationError]
+    /// What would have been warned of besides.
+    package let warnings: [ConfigurationWarning]
+
+    package var description: String {
+        errors.map(\.description).joined(separator: "\n")
+    }
+}
+
+/// Something that works and is dangerous, or that will stop working, or that has no effect. Shown at every start.
+package struct ConfigurationWarning: Sendable, Equatable, CustomStringConvertible {
+    package let setting: String
+    package let text: String
+
+    package var description: String {
+        "\(setting): \(text)"
+    }
+}

@@ -1,0 +1,173 @@
+package import AppAttest
+package import Logging
+
+/// Everything that an operator can decide about the gateway, checked. Only loading makes one: whoever holds a
+/// configuration holds one whose parts fit together and whose files could be read.
+///
+/// Times are whole numbers with their unit in the name; sizes are bytes. It is a value: changing the environment or
+/// a file later changes nothing here. The settings behind each property are in `SettingTable`.
+package struct GatewayConfiguration: Sendable, Equatable {
+    package let listener: Listener
+    package let target: Target
+    package let gate: Gate
+    /// Nil where no app is configured: `/attest/…` is then answered 404.
+    package let appAttest: Attestation?
+    /// Nil where client certificates admit nobody.
+    package let clientCertificates: ClientCertificates?
+    package let keyStore: KeyStorage
+    package let limits: Limits
+    package let connections: Connections
+    package let session: Session
+    package let process: Process
+    package let logs: Logs
+
+    package struct Listener: Sendable, Equatable {
+        package let host: NetworkHost
+        /// 0 takes any free port.
+        package let port: Int
+        /// Nil means plain text.
+        package let tls: TLS?
+    }
+
+    package struct TLS: Sendable, Equatable {
+        /// PEM: the leaf, then its intermediates. Parsed, and known to belong to the key.
+        package let certificatePath: String
+        /// PEM, not encrypted.
+        package let keyPath: String
+        package let handshakeTimeoutMilliseconds: Int
+    }
+
+    /// The one service that clients reach.
+    package struct Target: Sendable, Equatable {
+        package let host: NetworkHost
+        package let port: Int
+        package let dialTimeoutMilliseconds: Int
+    }
+
+    package struct Gate: Sendable, Equatable {
+        /// False lets clients without credentials in as anonymous.
+        package let requiresCredentials: Bool
+        /// As browsers send them, compared as text.
+        package let allowedOrigins: [String]
+    }
+
+    package struct Attestation: Sendable, Equatable {
+        /// At least one, each once.
+        package let apps: [AppID]
+        package let environments: Set<AttestationEnvironment>
+        /// Nil: not checked. Never empty.
+        package let validationCategories: Set<UInt32>?
+        /// Nil: Apple's.
+        package let customRoot: CustomRoot?
+    }
+
+    /// A trust root in place of Apple's: anybody who holds its key can register.
+    package struct CustomRoot: Sendable, Equatable {
+        package let path: String
+        /// One certificate, as it was read.
+        package let pem: String
+    }
+
+    package struct ClientCertificates: Sendable, Equatable {
+        /// PEM with at least one certificate.
+        package let authorityPath: String
+        /// PEM with at least one list, all of them by an authority of `authorityPath`.
+        package let revocationListPath: String?
+    }
+
+    package struct KeyStorage: Sendable, Equatable {
+        package let path: String
+        package let busyMilliseconds: Int
+    }
+}
+
+extension GatewayConfiguration {
+    /// What one address (IPv6: one /64) may ask of the gate.
+    package struct Limits: Sendable, Equatable {
+        package let challengeLifetimeSeconds: Int
+        package let maximumSpentChallenges: Int
+        package let challengesPerMinute: Int
+        package let registrationsPerMinute: Int
+        package let failedUpgradesPerMinute: Int
+        package let verificationsPerSecond: Int
+        /// Of each limiter's table.
+        package let maximumLimiterEntries: Int
+    }
+
+    package struct Connections: Sendable, Equatable {
+        /// Nil: derived from the limit of open files.
+        package let maximum: Int?
+        package let maximumPerAddress: Int
+        package let keepAliveSeconds: Int
+        package let headerTimeoutMilliseconds: Int
+        package let bodyTimeoutMilliseconds: Int
+        package let maximumHeaderBytes: Int
+        package let maximumBodyBytes: Int
+    }
+
+    package struct Session: Sendable, Equatable {
+        /// Nil: derived from the limit of open files.
+        package let maximumSessions: Int?
+        package let maximumMessageBytes: Int
+        package let pingIntervalSeconds: Int
+        /// Longer than `pingIntervalSeconds`.
+        package let peerSilenceSeconds: Int
+        /// High-water mark toward the client.
+        package let clientBufferBytes: Int
+        /// High-water mark toward the target.
+        package let targetBufferBytes: Int
+        package let closeFlushMilliseconds: Int
+    }
+
+    package struct Process: Sendable, Equatable {
+        /// Nil: one a core.
+        package let reactorThreads: Int?
+        package let shutdownGraceMilliseconds: Int
+        /// Longer than `shutdownGraceMilliseconds`.
+        package let shutdownDeadlineMilliseconds: Int
+    }
+
+    package struct Logs: Sendable, Equatable {
+        package let level: Logger.Level
+        package let format: LogFormat
+        /// Nil: standard output.
+        package let auditLogPath: String?
+    }
+}
+
+/// INBOUND_TLS_MODE
+package enum InboundTLSMode: String, CaseIterable, Sendable {
+    case required, off
+}
+
+/// LOG_FORMAT
+package enum LogFormat: String, CaseIterable, Sendable {
+    case text, json
+}
+
+/// APPATTEST_ENVIRONMENT
+package enum AppAttestEnvironment: String, CaseIterable, Sendable {
+    case production, development, any
+
+    package var environments: Set<AttestationEnvironment> {
+        switch self {
+        case .production: [.production]
+        case .development: [.development, .sandbox]
+        case .any: Set(AttestationEnvironment.allCases)
+        }
+    }
+}
+
+extension GatewayConfiguration: CustomStringConvertible {
+    /// Where it listens, whom it serves and whom it admits. Never a secret, nor a file's content.
+    package var description: String {
+        let scheme = listener.tls == nil ? "ws" : "wss"
+        let ways = [
+            appAttest.map { "App Attest for \($0.apps.map(\.description).joined(separator: ", "))" },
+            clientCertificates.map { _ in "client certificates" },
+            gate.requiresCredentials ? nil : "anyone",
+        ]
+        return "\(scheme)://\(listener.host):\(listener.port) to \(target.host):\(target.port), admitting "
+            + ways.compactMap { $0 }.joined(separator: ", ")
+    }
+}

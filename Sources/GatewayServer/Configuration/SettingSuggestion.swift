@@ -1,0 +1,41 @@
+/// Names that look like ours and aren't: found in time, they would otherwise be a limit that never applies or a gate
+/// that stays open.
+enum SettingSuggestion {
+    /// Beginnings that nobody else uses. An unknown name that begins so stops the start even when it comes from the
+    /// environment. Names such as `TN_…` or `WS_…` don't count: Kubernetes makes variables of that kind from the names
+    /// of services.
+    static let prefixes = ["APPATTEST_", "ATTESTED_KEYS_", "INBOUND_TLS_", "MTLS_", "REQUIRE_APP_"]
+    /// Edits by which a mistyped name may differ.
+    static let maximumDistance = 3
+
+    static func isOurs(_ name: String) -> Bool {
+        prefixes.contains { name.hasPrefix($0) }
+    }
+
+    /// The setting that was probably meant; nil when none is near.
+    static func nearest(to name: String, within limit: Int = maximumDistance) -> String? {
+        SettingTable.rows.map { ($0.name, distance(name.uppercased(), $0.name)) }
+            .filter { $0.1 <= min(limit, $0.0.count / 3) }
+            .min { $0.1 < $1.1 }?.0
+    }
+
+    /// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
+    static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8))
+        var older: [Int] = []
+        var previous = Array(0...right.count)
+        for row in left.indices {
+            var current = [row + 1]
+            for column in right.indices {
+                let isEqual = left[row] == right[column]
+                var best = min(previous[column + 1] + 1, current[column] + 1, previous[column] + (isEqual ? 0 : 1))
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    best = min(best, older[column - 1] + 1)
+                }
+                current.append(best)
+            }
+            (older, previous) = (previous, current)
+        }
+        return previous[right.count]
+    }
+}

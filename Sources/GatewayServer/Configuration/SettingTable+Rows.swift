@@ -1,0 +1,23 @@
+extension SettingTable {
+    /// All rows, section by section: the order of the example file and of `check-config`.
+    static let rows: [SettingRow] = [
+        bindHost.row, port.row,
+        targetHost.row, targetPort.row, dialTimeout.row,
+        inboundTLSMode.row, allowInsecureInbound.row, certificatePath.row, keyPath.row, handshakeTimeout.row,
+        requireAppAuth.row, allowedOrigins.row,
+        teamID.row, bundleIDs.row, appIDs.row, appAttestEnvironment.row, rootPath.row, allowCustomRoot.row,
+        validationCategories.row,
+        clientCAPath.row, clientCRLPath.row,
+        keysPath.row, storeBusy.row,
+        challengeLifetime.row, maximumSpentChallenges.row, challengesPerMinute.row, registrationsPerMinute.row,
+        failedUpgradesPerMinute.row, verificationsPerSecond.row, maximumLimiterEntries.row,
+        maximumConnections.row, maximumConnectionsPerAddress.row, keepAlive.row, headerTimeout.row, bodyTimeout.row,
+        maximumHeaderBytes.row, maximumBodyBytes.row,
+        maximumSessions.row, maximumMessageBytes.row, pingInterval.row, peerSilence.row, clientBufferBytes.row,
+        targetBufferBytes.row, closeFlush.row,
+        reactorThreads.row, shutdownGrace.row, shutdownDeadline.row,
+        logLevel.row, logFormat.row, auditLogPath.row,
+    ]
+
+    static let names = Set(rows.map(\.name))
+}

@@ -1,0 +1,190 @@
+import AppAttest
+import Logging
+
+/// Every setting of the gateway, one row each: name, section, default, unit and range, meaning.
+///
+/// Names are stable. A row that is added here has to be read in `ConfigurationLoading`, described in
+/// `config/portcullis.env.example` and listed in `docs/CONFIGURATION.md`; tests say so when it isn't.
+enum SettingTable {
+    // MARK: Listening
+
+    static let bindHost = Setting<NetworkHost>.text(
+        "BIND_HOST", .listener, default: .loopback, "127.0.0.1", "an IP address",
+        "The local address to listen on; `0.0.0.0` or `::` is every one.", SettingGrammar.address)
+    static let port = Setting<Int>.integer(
+        "WS_PORT", .listener, default: 6200, 0...65_535, "port",
+        "The port for HTTPS and WebSocket; `0` takes any free one.")
+
+    // MARK: The service behind the gateway
+
+    static let targetHost = Setting<NetworkHost?>.text(
+        "TN_HOST", .target, default: nil, "", "a host name or IP address",
+        "The host of the service that admitted clients reach.", SettingGrammar.host
+    ).required()
+    static let targetPort = Setting<Int?>.optionalInteger(
+        "TN_PORT", .target, 1...65_535, "port", "The TCP port of that service."
+    ).required()
+    static let dialTimeout = Setting<Int>.integer(
+        "MUD_DIAL_TIMEOUT_MS", .target, default: 10_000, 100...120_000, "ms",
+        "How long connecting to it may take.")
+
+    // MARK: TLS toward clients
+
+    static let inboundTLSMode = Setting<InboundTLSMode>.choice(
+        "INBOUND_TLS_MODE", .tls, default: .required, "Whether clients must speak TLS.")
+    static let allowInsecureInbound = Setting<Bool>.boolean(
+        "ALLOW_INSECURE_INBOUND_NO_TLS", .tls, default: false,
+        "Allows `INBOUND_TLS_MODE=off` on an address that other machines can reach.")
+    static let certificatePath = Setting<String?>.text(
+        "TLS_CERT_PATH", .tls, default: nil, "", "a PEM file",
+        "The server's certificate, followed by its intermediates.", SettingGrammar.path)
+    static let keyPath = Setting<String?>.text(
+        "TLS_KEY_PATH", .tls, default: nil, "", "a PEM file",
+        "The private key of that certificate, without a passphrase.", SettingGrammar.path)
+    static let handshakeTimeout = Setting<Int>.integer(
+        "TLS_HANDSHAKE_TIMEOUT_MS", .tls, default: 10_000, 100...120_000, "ms",
+        "How long a client's TLS handshake may take.")
+
+    // MARK: Who is admitted
+
+    static let requireAppAuth = Setting<Bool>.boolean(
+        "REQUIRE_APP_AUTH", .admission, default: true,
+        "Whether a client without credentials is refused; with `false` it enters as anonymous.")
+    static let allowedOrigins = Setting<[String]>.text(
+        "ALLOWED_ORIGINS", .admission, default: [], "", "origins, comma-separated",
+        "Origins of web pages that may connect besides the gateway's own.", SettingGrammar.origins)
+
+    // MARK: App Attest
+
+    static let teamID = Setting<String?>.text(
+        "APPATTEST_TEAM_ID", .appAttest, default: nil, "", "ten of A–Z and 0–9",
+        "The Apple developer team of the apps in `APPATTEST_BUNDLE_ID`.", SettingGrammar.teamID)
+    static let bundleIDs = Setting<[String]>.text(
+        "APPATTEST_BUNDLE_ID", .appAttest, default: [], "", "bundle identifiers, comma-separated",
+        "The apps of that team that may register.", SettingGrammar.bundleIDs)
+    static let appIDs = Setting<[AppID]>.text(
+        "APPATTEST_APP_IDS", .appAttest, default: [], "", "`TEAMID.bundle.id`, comma-separated",
+        "Further apps, each with its team.", SettingGrammar.appIDs)
+    static let appAttestEnvironment = Setting<AppAttestEnvironment>.choice(
+        "APPATTEST_ENVIRONMENT", .appAttest, default: .production,
+        "Where keys may have been attested; `development` includes Apple's sandbox.")
+    static let rootPath = Setting<String?>.text(
+        "APPATTEST_ROOT_CA_PATH", .appAttest, default: nil, "", "a PEM file with one certificate",
+        "A trust root in place of Apple's.", SettingGrammar.path)
+    static let allowCustomRoot = Setting<Bool>.boolean(
+        "APPATTEST_ALLOW_CUSTOM_ROOT", .appAttest, default: false, "Allows `APPATTEST_ROOT_CA_PATH`.")
+    static let validationCategories = Setting<Set<UInt32>?>.text(
+        "APPATTEST_VALIDATION_CATEGORIES", .appAttest, default: nil, "", "numbers, comma-separated",
+        "The validation categories that an attestation and an assertion must carry; unset, they aren't checked.",
+        SettingGrammar.categories)
+
+    // MARK: Client certificates
+
+    static let clientCAPath = Setting<String?>.text(
+        "MTLS_CLIENT_CA_PATH", .clientCertificates, default: nil, "", "a PEM file",
+        "The authorities whose client certificates admit debug clients.", SettingGrammar.path)
+    static let clientCRLPath = Setting<String?>.text(
+        "MTLS_CLIENT_CRL_PATH", .clientCertificates, default: nil, "", "a PEM file",
+        "Revocation lists of those authorities.", SettingGrammar.path)
+
+    // MARK: Registered keys
+
+    static let keysPath = Setting<String>.text(
+        "ATTESTED_KEYS_PATH", .keyStore, default: "config/attested-keys.sqlite", "config/attested-keys.sqlite",
+        "a file", "The database of registered keys; created with mode 0600 when it is missing.",
+        SettingGrammar.requiredPath)
+    static let storeBusy = Setting<Int>.integer(
+        "STORE_BUSY_MS", .keyStore, default: 50, 1...1000, "ms",
+        "How long an upgrade waits for a database that another process has locked.")
+
+    // MARK: Limits of the gate
+
+    static let challengeLifetime = Setting<Int>.integer(
+        "CHALLENGE_TTL_SECONDS", .limits, default: 60, 5...600, "s", "How long a challenge can be used.")
+    static let maximumSpentChallenges = Setting<Int>.integer(
+        "MAX_SPENT_CHALLENGES", .limits, default: 100_000, 1...10_000_000, "challenges",
+        "Used challenges that are remembered until they expire; beyond that, new uses are answered 503.")
+    static let challengesPerMinute = Setting<Int>.integer(
+        "CHALLENGES_PER_MINUTE", .limits, default: 600, 1...1_000_000, "a minute",
+        "Challenges that one address (IPv6: one /64) is given.")
+    static let registrationsPerMinute = Setting<Int>.integer(
+        "REGISTRATIONS_PER_MINUTE", .limits, default: 60, 1...1_000_000, "a minute",
+        "Registrations that one address may try.")
+    static let failedUpgradesPerMinute = Setting<Int>.integer(
+        "FAILED_UPGRADES_PER_MINUTE", .limits, default: 10, 1...1_000_000, "a minute",
+        "Failed upgrades of one address before further ones are answered 429.")
+    static let verificationsPerSecond = Setting<Int>.integer(
+        "VERIFICATIONS_PER_SECOND", .limits, default: 20, 1...100_000, "a second",
+        "Credentials that are still verified for an address above that limit.")
+    static let maximumLimiterEntries = Setting<Int>.integer(
+        "MAX_LIMITER_ENTRIES", .limits, default: 65_536, 16...10_000_000, "addresses",
+        "Addresses that each limiter tells apart; further ones share one allowance.")
+
+    // MARK: Connections and HTTP
+
+    static let maximumConnections = Setting<Int?>.optionalInteger(
+        "MAX_CONNECTIONS", .connections, default: "0", 0...10_000_000, "connections",
+        "Open connections in total; `0` derives it from the limit of open files.")
+    static let maximumConnectionsPerAddress = Setting<Int>.integer(
+        "MAX_CONNECTIONS_PER_ADDRESS", .connections, default: 256, 1...1_000_000, "connections",
+        "Open connections of one address.")
+    static let keepAlive = Setting<Int>.integer(
+        "HTTP_KEEPALIVE_SECONDS", .connections, default: 75, 1...3600, "s",
+        "How long an idle HTTP connection stays open.")
+    static let headerTimeout = Setting<Int>.integer(
+        "HTTP_HEADER_TIMEOUT_MS", .connections, default: 10_000, 100...120_000, "ms",
+        "How long a request's header may take to arrive.")
+    static let bodyTimeout = Setting<Int>.integer(
+        "HTTP_BODY_TIMEOUT_MS", .connections, default: 10_000, 100...120_000, "ms",
+        "How long a request's body may take to arrive.")
+    static let maximumHeaderBytes = Setting<Int>.integer(
+        "MAX_HEADER_BYTES", .connections, default: 16_384, 4096...65_535, "bytes",
+        "A request's header; above it the connection ends unanswered.")
+    static let maximumBodyBytes = Setting<Int>.integer(
+        "MAX_BODY_BYTES", .connections, default: 65_536, 16_384...16_777_216, "bytes",
+        "A request's body; above it the answer is 413.")
+
+    // MARK: Sessions
+
+    static let maximumSessions = Setting<Int?>.optionalInteger(
+        "MAX_SESSIONS_GLOBAL", .session, default: "0", 0...10_000_000, "sessions",
+        "Open sessions in total; `0` derives it from the limit of open files.")
+    static let maximumMessageBytes = Setting<Int>.integer(
+        "MAX_MESSAGE_BYTES", .session, default: 65_536, 125...16_777_216, "bytes",
+        "A client's WebSocket message; above it the session is closed with 1009.")
+    static let pingInterval = Setting<Int>.integer(
+        "PING_INTERVAL_SECONDS", .session, default: 30, 1...3600, "s", "How often a client is pinged.")
+    static let peerSilence = Setting<Int>.integer(
+        "PEER_SILENCE_SECONDS", .session, default: 90, 2...86_400, "s",
+        "How long a client may send nothing at all before it is dropped.")
+    static let clientBufferBytes = Setting<Int>.integer(
+        "CLIENT_BUFFER_BYTES", .session, default: 65_536, 4096...67_108_864, "bytes",
+        "Bytes waiting for a slow client above which the target isn't read.")
+    static let targetBufferBytes = Setting<Int>.integer(
+        "TARGET_BUFFER_BYTES", .session, default: 65_536, 4096...67_108_864, "bytes",
+        "Bytes waiting for a slow target above which the client isn't read.")
+    static let closeFlush = Setting<Int>.integer(
+        "CLOSE_FLUSH_MS", .session, default: 5000, 0...600_000, "ms",
+        "How long queued bytes are still delivered after one side has ended.")
+
+    // MARK: Threads and shutdown
+
+    static let reactorThreads = Setting<Int?>.optionalInteger(
+        "REACTOR_THREADS", .process, default: "0", 0...1024, "threads", "Network threads; `0` is one a core.")
+    static let shutdownGrace = Setting<Int>.integer(
+        "SHUTDOWN_GRACE_MS", .process, default: 3000, 0...600_000, "ms",
+        "How long live sessions go on after SIGTERM.")
+    static let shutdownDeadline = Setting<Int>.integer(
+        "SHUTDOWN_DEADLINE_MS", .process, default: 15_000, 100...3_600_000, "ms",
+        "When the process ends after SIGTERM, finished or not.")
+
+    // MARK: Logs
+
+    static let logLevel = Setting<Logger.Level>.choice(
+        "LOG_LEVEL", .logging, default: .info, "The least level that is logged.")
+    static let logFormat = Setting<LogFormat>.choice(
+        "LOG_FORMAT", .logging, default: .text, "How log lines look on standard error.")
+    static let auditLogPath = Setting<String?>.text(
+        "AUDIT_LOG_PATH", .logging, default: nil, "", "a file",
+        "Where the gate's decisions are appended; unset, to standard output.", SettingGrammar.path)
+}

@@ -1,0 +1,65 @@
+/// One decision, as the audit log keeps it. Text fields may hold anything that a client sent: it is escaped and cut
+/// on the way out. They never hold a secret.
+package struct AuditEntry: Sendable, Equatable {
+    /// What was decided upon.
+    package enum Event: String, Sendable, CaseIterable {
+        /// A WebSocket upgrade at the gate.
+        case upgrade
+        /// An App Attest registration.
+        case registration
+        /// An operator revoked, restored or forgot a key.
+        case keyRevocation = "key_revocation"
+        case keyRestoration = "key_restoration"
+        case keyRemoval = "key_removal"
+    }
+
+    package enum Outcome: String, Sendable, CaseIterable {
+        case admitted
+        case refused
+        /// Neither: something of ours failed, the store for instance.
+        case failed
+    }
+
+    package var time: Timestamp
+    package var event: Event
+    package var outcome: Outcome
+    package var way: GateWay
+    /// Key identifier or certificate fingerprint; nil when nobody was identified.
+    package var who: String?
+    /// Stable public code of a refusal; nil when admitted.
+    package var reason: String?
+    /// For the operator alone.
+    package var detail: String?
+    package var requestID: String
+    package var address: String
+
+    package init(
+        time: Timestamp, event: Event, outcome: Outcome, way: GateWay, who: String? = nil, reason: String? = nil,
+        detail: String? = nil, requestID: String, address: String
+    ) {
+        self.time = time
+        self.event = event
+        self.outcome = outcome
+        self.way = way
+        self.who = who
+        self.reason = reason
+        self.detail = detail
+        self.requestID = requestID
+        self.address = address
+    }
+
+    /// The entry as one line of JSON, with its newline.
+    package var line: String {
+        var line = JSONLine()
+        line.add("time", time.description)
+        line.add("event", event.rawValue)
+        line.add(LogKeys.outcome, outcome.rawValue)
+        line.add(LogKeys.way, way.rawValue)
+        if let who { line.add(LogKeys.principal, who) }
+        if let reason { line.add(LogKeys.reason, reason) }
+        if let detail { line.add(LogKeys.detail, detail) }
+        line.add(LogKeys.requestID, requestID)
+        line.add(LogKeys.address, address)
+        return line.terminated()
+    }
+}

@@ -1,0 +1,120 @@
+package import Metrics
+import Synchronization
+
+/// Everything the gateway counts, named in one place. Safe from any thread.
+///
+/// Totals only grow; "open" values follow what is there now. Label values come from `MetricLabel` types alone.
+package final class GatewayMetrics: Sendable {
+    /// The names, as an exporter shows them.
+    package enum Name: String, CaseIterable, Sendable {
+        case gateDecisions = "portcullis_gate_decisions_total"
+        case registrations = "portcullis_registrations_total"
+        case challengesIssued = "portcullis_challenges_issued_total"
+        case connectionsAccepted = "portcullis_connections_accepted_total"
+        case connectionsRefused = "portcullis_connections_refused_total"
+        case connectionsOpen = "portcullis_connections_open"
+        case sessionsOpened = "portcullis_sessions_opened_total"
+        case sessionsEnded = "portcullis_sessions_ended_total"
+        case sessionsOpen = "portcullis_sessions_open"
+        case bytes = "portcullis_bytes_total"
+        case auditFailures = "portcullis_audit_failures_total"
+    }
+
+    private struct Series: Hashable {
+        let name: Name
+        let labels: [String]
+    }
+
+    private let factory: any MetricsFactory
+    /// Made at first use. As many as the label types have combinations, and no more.
+    private let counters = Mutex<[Series: Counter]>([:])
+    /// Made at the start, because bytes are counted for every message.
+    private let bytes: [ByteDirection: Counter]
+    private let connections: OpenCount
+    private let sessions: OpenCount
+
+    package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        self.factory = factory
+        bytes = Dictionary(
+            uniqueKeysWithValues: ByteDirection.allCases.map { direction in
+                let labels = [("direction", direction.rawValue)]
+                return (direction, Counter(label: Name.bytes.rawValue, dimensions: labels, factory: factory))
+            })
+        connections = OpenCount(Meter(label: Name.connectionsOpen.rawValue, factory: factory))
+        sessions = OpenCount(Meter(label: Name.sessionsOpen.rawValue, factory: factory))
+    }
+
+    package func decided(_ outcome: GateOutcome, by way: GateWay, reason: some MetricLabel) {
+        counter(.gateDecisions, [("way", way.rawValue), ("outcome", outcome.rawValue), ("reason", reason.rawValue)])
+            .increment()
+    }
+
+    package func registered(_ outcome: GateOutcome, reason: some MetricLabel) {
+        counter(.registrations, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
+    }
+
+    package func challengeIssued() {
+        counter(.challengesIssued).increment()
+    }
+
+    package func connectionOpened() {
+        counter(.connectionsAccepted).increment()
+        connections.change(by: 1)
+    }
+
+    package func connectionClosed() {
+        connections.change(by: -1)
+    }
+
+    package func connectionRefused(_ reason: ConnectionRefusal) {
+        counter(.connectionsRefused, [("reason", reason.rawValue)]).increment()
+    }
+
+    package func sessionOpened() {
+        counter(.sessionsOpened).increment()
+        sessions.change(by: 1)
+    }
+
+    package func sessionEnded(by side: SessionEnd) {
+        counter(.sessionsEnded, [("by", side.rawValue)]).increment()
+        sessions.change(by: -1)
+    }
+
+    /// Payload only: neither frame headers nor TLS.
+    package func relayed(_ count: Int, _ direction: ByteDirection) {
+        bytes[direction]?.increment(by: count)
+    }
+
+    package func auditFailed() {
+        counter(.auditFailures).increment()
+    }
+
+    private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
+        counters.withLock { counters in
+            let series = Series(name: name, labels: labels.map(\.1))
+            if let known = counters[series] { return known }
+            let fresh = Counter(label: name.rawValue, dimensions: labels, factory: factory)
+            counters[series] = fresh
+            return fresh
+        }
+    }
+}
+
+/// A number of things that are there now, shown by a meter. The meter is set under the lock, so that two threads
+/// can't publish their values in the wrong order.
+private final class OpenCount: Sendable {
+    private let meter: Meter
+    private let count = Mutex(0)
+
+    init(_ meter: Meter) {
+        self.meter = meter
+        meter.set(0)
+    }
+
+    func change(by difference: Int) {
+        count.withLock { count in
+            count += difference
+            meter.set(count)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/// One JSON object on one line (RFC 8259), built key by key in the order in which they are added.
+///
+/// The writer can't be talked out of its line: everything that isn't visible is escaped, beyond what JSON itself asks
+/// for, so that a terminal shows a log as harmlessly as a parser reads it. Values are cut at
+/// `EscapedText.defaultMaximumBytes`; keys that would carry the object past `maximumBytes` are left out, and
+/// `"truncated":true` says so.
+struct JSONLine {
+    /// Bytes of a whole line: enough for sixteen values at their limit.
+    static let maximumBytes = 16_384
+
+    private var body = "{"
+    private var isTruncated = false
+
+    mutating func add(_ key: String, _ value: String) {
+        addRaw(key, "\"" + Self.escaped(value) + "\"")
+    }
+
+    mutating func add(_ key: String, _ value: Int64) {
+        addRaw(key, String(value))
+    }
+
+    /// The finished object with its newline.
+    func terminated() -> String {
+        let mark = isTruncated ? (body == "{" ? "" : ",") + "\"truncated\":true" : ""
+        return body + mark + "}\n"
+    }
+
+    private mutating func addRaw(_ key: String, _ value: String) {
+        let member = (body == "{" ? "" : ",") + "\"" + Self.escaped(key) + "\":" + value
+        guard body.utf8.count + member.utf8.count <= Self.maximumBytes else {
+            isTruncated = true
+            return
+        }
+        body += member
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var writer = BoundedText(maximumBytes: EscapedText.defaultMaximumBytes)
+        for scalar in text.unicodeScalars {
+            guard writer.append(escaped(scalar)) else { break }
+        }
+        return writer.text
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\"": return "\\\""
+        case "\\": return "\\\\"
+        case "\n": return "\\n"
+        case "\r": return "\\r"
+        case "\t": return "\\t"
+        default:
+            guard !scalar.isVisible else { return String(scalar) }
+            return UTF16.encode(scalar).map { units in
+                units.map { "\\u" + hexadecimal(UInt32($0), digits: 4) }.joined()
+            } ?? "\\uFFFD"
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Synchronization
+
+/// A file descriptor that takes whole lines, from any thread: standard error, standard output, or a file opened for
+/// appending.
+///
+/// A line goes out with one `write`, which with `O_APPEND` keeps lines of several processes apart as well. When a
+/// write breaks off in the middle (the disk is full), the next line begins with a newline of its own, so that one torn
+/// line doesn't spoil the following one. Writing can block the caller for as long as the descriptor blocks; a
+/// descriptor that is set to non-blocking and full counts as a failure instead. Whoever runs the process ignores
+/// SIGPIPE.
+package final class LineOutput: Sendable {
+    private struct State {
+        var descriptor: CInt
+        /// Whether the last write ended inside a line.
+        var isTorn = false
+    }
+
+    /// Whether the descriptor was opened here, and is therefore closed here.
+    private let isOwned: Bool
+    private let state: Mutex<State>
+
+    package static let standardOutput = LineOutput(descriptor: STDOUT_FILENO)
+    package static let standardError = LineOutput(descriptor: STDERR_FILENO)
+
+    /// A descriptor that somebody else opened and closes.
+    package init(descriptor: CInt) {
+        isOwned = false
+        state = Mutex(State(descriptor: descriptor))
+    }
+
+    /// A file that only grows: created with mode 0600 when it is missing, never truncated.
+    package init(appendingTo path: String) throws(LineOutputError) {
+        isOwned = true
+        state = Mutex(State(descriptor: try Self.open(path)))
+    }
+
+    deinit {
+        if isOwned { state.withLock { _ = close($0.descriptor) } }
+    }
+
+    /// Writes a line that carries its own newline; nil when all of it is written, else the error number.
+    package func write(_ line: String) -> CInt? {
+        state.withLock { state in
+            var text = state.isTorn ? "\n" + line : line
+            return text.withUTF8 { bytes in Self.writeAll(UnsafeRawBufferPointer(bytes), to: &state) }
+        }
+    }
+
+    /// Goes on in the file that now has the name `path`: what log rotation asks for after it has moved the old one
+    /// away. When the new file can't be opened, the old one stays in use.
+    package func reopen(_ path: String) throws(LineOutputError) {
+        let fresh = try Self.open(path)
+        let old = state.withLock { state in
+            defer { state = State(descriptor: fresh) }
+            return state.descriptor
+        }
+        if isOwned { _ = close(old) }
+    }
+
+    private static func open(_ path: String) throws(LineOutputError) -> CInt {
+        let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw LineOutputError(path: path, errorNumber: errno) }
+        return descriptor
+    }
+
+    /// Called with the lock held. Goes on after an interruption and after a short write.
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to state: inout State) -> CInt? {
+        var written = 0
+        while written < bytes.count {
+            let count = Glibc.write(state.descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+            if count > 0 {
+                written += count
+            } else if count < 0 && errno == EINTR {
+                continue
+            } else {
+                let failure = count < 0 ? errno : EIO
+                if written > 0 { state.isTorn = true }
+                return failure
+            }
+        }
+        state.isTorn = false
+        return nil
+    }
+}
+
+/// A file for lines can't be opened.
+package struct LineOutputError: Error, Equatable, CustomStringConvertible {
+    package let path: String
+    package let errorNumber: CInt
+
+    package init(path: String, errorNumber: CInt) {
+        self.path = path
+        self.errorNumber = errorNumber
+    }
+
+    package var description: String {
+        "\(EscapedText(path)): \(String(cString: strerror(errorNumber)))"
+    }
+}

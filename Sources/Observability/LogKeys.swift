@@ -1,0 +1,50 @@
+/// The names of structured fields in log and audit lines, so that one thing has one name everywhere.
+///
+/// None of them ever carries a secret: no challenge, assertion, attestation, private key or resume token. A key
+/// identifier and a certificate's fingerprint are names, not secrets.
+package enum LogKeys {
+    /// Of one request; also in the answer's body, so that a user's report finds its line.
+    package static let requestID = "requestId"
+    /// Of one admitted session.
+    package static let session = "session"
+    /// The client's address without its port.
+    package static let address = "address"
+    /// By which way the client came to the gate: `app_attest`, `debug_certificate`, `anonymous`, `none`.
+    package static let way = "way"
+    /// `admitted` or `refused`.
+    package static let outcome = "outcome"
+    /// The stable public code of a refusal or failure.
+    package static let reason = "reason"
+    /// What the client isn't told.
+    package static let detail = "detail"
+    /// App Attest key identifier, base64.
+    package static let keyID = "keyId"
+    /// `TEAMID.bundle.id`
+    package static let app = "app"
+    /// Who: a key identifier, or a certificate's fingerprint.
+    package static let principal = "who"
+    /// SHA-256 of a client certificate, hexadecimal.
+    package static let certificate = "certificate"
+    package static let subject = "subject"
+    package static let subprotocol = "subprotocol"
+    package static let origin = "origin"
+    package static let method = "method"
+    package static let path = "path"
+    package static let status = "status"
+    /// `host:port` of the service behind the gateway.
+    package static let target = "target"
+    package static let reactor = "reactor"
+    package static let error = "error"
+    /// WebSocket close code (RFC 6455, section 7.4).
+    package static let closeCode = "closeCode"
+    package static let bytesFromClient = "bytesFromClient"
+    package static let bytesToClient = "bytesToClient"
+    package static let milliseconds = "milliseconds"
+    /// A setting's name.
+    package static let setting = "setting"
+    package static let version = "version"
+    package static let port = "port"
+    package static let count = "count"
+    /// How many equal messages were held back since the last one.
+    package static let suppressed = "suppressed"
+}

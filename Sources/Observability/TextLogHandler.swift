@@ -1,0 +1,53 @@
+package import Logging
+
+/// Writes each event as one line for people: `time LEVEL logger: message key=value key="a value"`.
+///
+/// Everything that isn't visible is escaped, and a value with a space, a quote or an equals sign is quoted, so that a
+/// value can't pass for another field. Messages are fixed texts by convention: what a peer sent belongs into a field.
+/// Safe from any thread; see `LineOutput` for what blocks.
+package struct TextLogHandler: LogHandler {
+    /// Bytes of a whole line; what would go past it is cut.
+    static let maximumBytes = JSONLine.maximumBytes
+
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    package var logLevel: Logger.Level
+
+    private let label: String
+    private let output: LineOutput
+
+    package init(label: String, level: Logger.Level, output: LineOutput = .standardError) {
+        self.label = label
+        self.logLevel = level
+        self.output = output
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var line = BoundedText(maximumBytes: Self.maximumBytes)
+        _ = line.append("\(Timestamp.now()) \(Self.padded(event.level)) \(EscapedText(label)): ")
+        _ = line.append(EscapedText(event.message.description).description)
+        for (key, value) in LogFields(event: event, own: metadata, provider: metadataProvider).pairs {
+            guard line.append(" \(Self.quoted(key))=\(Self.quoted(value))") else { break }
+        }
+        // A log that can't be written has nowhere to say so.
+        _ = output.write(line.text + "\n")
+    }
+
+    private static func padded(_ level: Logger.Level) -> String {
+        let name = level.rawValue.uppercased()
+        return name + String(repeating: " ", count: max(0, "CRITICAL".count - name.count))
+    }
+
+    /// As it is when nothing in it can be mistaken; else in quotes, with the quotes inside escaped.
+    private static func quoted(_ text: String) -> String {
+        let escaped = EscapedText(text).description
+        let isPlain = !escaped.isEmpty && !escaped.contains { $0 == " " || $0 == "\"" || $0 == "=" }
+        guard !isPlain else { return escaped }
+        return "\"" + escaped.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"") + "\""
+    }
+}
