@@ -1,7 +1,6 @@
 import Admission
 import DeviceSimulation
 import KeyStore
-import Synchronization
 import Testing
 
 /// The gate when its store can't answer, or answers differently from one moment to the next.
@@ -50,15 +49,14 @@ struct StoreTroubleTests {
         var device = try bench.registeredDevice()
         var open = bench.settings
         open.requiresAppAuth = false
-        let (other, request, taken) = (Gate(open), bench.request(), Mutex<Admitted?>(nil))
+        let (other, request, taken) = (Gate(open), bench.request(), Gathered<Admitted?>())
         bench.settings.appAttest = bench.appAttest(
             over: FailingRegistry(bench.registry) {
-                let admitted = other.evaluate(request).admitted
-                taken.withLock { $0 = admitted }
+                taken.add(other.evaluate(request).admitted)
             })
         let refusal = bench.gate.evaluate(bench.request(try bench.assertion(by: &device))).refusal
         #expect(refusal?.answer == .atCapacity)
-        #expect(taken.withLock { $0 != nil })
+        #expect(taken.all.count == 1 && taken.all.allSatisfy { $0 != nil })
     }
 
     @Test func `what happens between looking and committing decides`() throws {
