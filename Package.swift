@@ -86,17 +86,19 @@ let package = Package(
                 logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
         .executableTarget(
-            name: "portcullis", dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
+            name: "portcullis",
+            dependencies: ["GatewayServer", "KeyStore", "KeyStoreSQLite", "Observability", logging, argumentParser], swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
             name: "DeviceSimulation", dependencies: ["AppAttest", crypto, x509, asn1], swiftSettings: pureSettings),
         .executableTarget(
             name: "portcullis-sim",
-            dependencies: ["DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser],
+            dependencies: ["AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser],
             swiftSettings: houseSettings),
 
         // One folder of tests a target; EdgeTestKit holds the independent clients that the edge tests share.
@@ -130,7 +132,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
-        .testTarget(name: "HouseRulesTests", swiftSettings: houseSettings),
+        .testTarget(name: "HouseRulesTests", dependencies: [crypto], swiftSettings: houseSettings),
         .target(
             name: "EdgeTestKit",
             dependencies: [

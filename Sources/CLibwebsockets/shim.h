@@ -1,3 +1,24 @@
-// What Swift's importer can't see of libwebsockets: option constants whose macros are expressions.
+// What Swift's importer can't see of libwebsockets: macros that are expressions, and one union.
 #pragma once
 #include <libwebsockets.h>
+#include <stdint.h>
+
+/// `LWS_SERVER_OPTION_*` and `LWS_PRE` are expressions, which the importer leaves out.
+static const uint64_t PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+static const uint64_t PORTCULLIS_LWS_OPTION_CREATE_SSL_CTX = LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX;
+static const uint64_t PORTCULLIS_LWS_OPTION_EXPLICIT_VHOSTS = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+static const uint64_t PORTCULLIS_LWS_OPTION_LIBUV = LWS_SERVER_OPTION_LIBUV;
+static const uint64_t PORTCULLIS_LWS_OPTION_VALIDATE_UTF8 = LWS_SERVER_OPTION_VALIDATE_UTF8;
+static const uint64_t PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES = LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
+static const uint64_t PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN = LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN;
+static const size_t PORTCULLIS_LWS_PRE = LWS_PRE;
+
+/// `lws_sock_file_fd_type` is a union; a socket is all that we adopt.
+static inline struct lws *portcullis_lws_adopt_socket(struct lws_vhost *vhost, int socket, int tls, void *opaque) {
+    lws_adopt_desc_t description = {0};
+    description.vh = vhost;
+    description.type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | (tls ? LWS_ADOPT_ALLOW_SSL : 0);
+    description.fd.sockfd = socket;
+    description.opaque = opaque;
+    return lws_adopt_descriptor_vhost_via_info(&description);
+}

@@ -1,3 +1,18 @@
 import ArgumentParser
+import GatewayServer
 
-@main struct PortcullisCommand { static func main() {} }
+@main
+struct PortcullisCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "portcullis",
+        abstract: "A gateway that lets proven apps through to a MUD, and nobody else.",
+        version: Gateway.version,
+        subcommands: [ServeCommand.self, CheckConfigCommand.self, KeysCommand.self],
+        defaultSubcommand: ServeCommand.self)
+}
+
+/// Where the settings come from: the environment, and before it an environment file.
+struct SettingsOptions: ParsableArguments {
+    @Option(name: .customLong("env-file"), help: "Settings, one NAME=value a line; the environment goes before it.")
+    var environmentFile: String?
+}

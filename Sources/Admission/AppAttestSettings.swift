@@ -1,0 +1,46 @@
+package import AppAttest
+package import KeyStore
+
+/// What the App Attest way needs, in the gate as in registration. One of these a process: both share its challenges.
+package struct AppAttestSettings: Sendable {
+    package var challenges: Challenges
+    package var registry: any KeyRegistry
+    package var scope: AttestationScope
+    package var assertionVerifier: AssertionVerifier
+    /// Decoded. Longer ones aren't even decoded.
+    package var maximumAssertionBytes: Int
+
+    package init(
+        challenges: Challenges, registry: any KeyRegistry, scope: AttestationScope,
+        assertionVerifier: AssertionVerifier, maximumAssertionBytes: Int = CBORLimits.maximumAssertionBytes
+    ) {
+        self.challenges = challenges
+        self.registry = registry
+        self.scope = scope
+        self.assertionVerifier = assertionVerifier
+        self.maximumAssertionBytes = maximumAssertionBytes
+    }
+}
+
+/// What is configured today. A key that was attested for something else no longer counts.
+package struct AttestationScope: Sendable {
+    private let apps: Set<AppID>
+    private let environments: Set<AttestationEnvironment>
+    /// SHA-256 of the root certificate.
+    private let trustRoot: [UInt8]
+
+    package init(policy: AttestationPolicy, trustRoot: TrustRoot) {
+        apps = Set(policy.apps)
+        environments = policy.environments
+        self.trustRoot = trustRoot.fingerprint
+    }
+
+    /// The app that `key` was attested for; `nil` if its app, its environment or its trust root isn't configured.
+    func app(of key: DeviceKey) -> AppID? {
+        guard let app = AppID(key.app), apps.contains(app),
+            let environment = AttestationEnvironment(rawValue: key.environment), environments.contains(environment),
+            key.trustRoot == trustRoot
+        else { return nil }
+        return app
+    }
+}

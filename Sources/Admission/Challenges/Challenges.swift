@@ -1,0 +1,65 @@
+import Crypto
+import Synchronization
+
+/// Issues challenges and lets each be used once. Shared by all reactors.
+///
+/// The MAC key and the set of used challenges belong to this process and die with it: a challenge is never good in the next one.
+package final class Challenges: Sendable {
+    package static let defaultTimeToLive: Duration = .seconds(60)
+    /// `MAX_SPENT_CHALLENGES`.
+    package static let defaultMaximumSpent = 100_000
+    /// Longer than this a challenge never lives, whatever is asked for.
+    package static let longestTimeToLive: Duration = .seconds(3600)
+    /// Milliseconds. Two reactors' times differ by as much as one of their turns takes; one must not refuse what the other issued.
+    static let clockTolerance: UInt64 = 1_000
+
+    private let key = SymmetricKey(size: .bits256)
+    private let epoch: MonotonicTime
+    /// Milliseconds.
+    private let timeToLive: UInt64
+    private let spent: Mutex<SpentSet>
+
+    /// - Parameter epoch: any time before the first challenge; the start of the process.
+    package init(
+        epoch: MonotonicTime, timeToLive: Duration = defaultTimeToLive, maximumSpent: Int = defaultMaximumSpent
+    ) {
+        self.epoch = epoch
+        self.timeToLive = min(timeToLive, Self.longestTimeToLive).wholeMilliseconds
+        spent = Mutex(SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive))
+    }
+
+    /// Keeps nothing.
+    package func issue(at moment: Moment) -> IssuedChallenge {
+        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: epoch), key: key)
+        let (expires, overflow) = moment.unixMilliseconds.addingReportingOverflow(Int64(timeToLive))
+        return IssuedChallenge(nonce: challenge.hex, expires: overflow ? .max : expires)
+    }
+
+    /// One atomic step: of any number of callers with the same challenge one gets `.spent`.
+    ///
+    /// - Parameter hex: as the client sent it; 64 hexadecimal digits of either case.
+    package func spend(_ hex: String, at time: MonotonicTime) -> ChallengeSpending {
+        guard let challenge = Challenge(hex: hex) else { return .malformed }
+        guard challenge.isAuthentic(under: key) else { return .foreign }
+        let now = time.milliseconds(since: epoch)
+        let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
+        switch insertion {
+        case .inserted: return .spent(SpentChallenge(challenge))
+        case .expired: return .expired
+        case .notYetIssued: return .notYetIssued
+        case .alreadySpent: return .alreadySpent
+        case .full(let milliseconds): return .full(retryAfter: Int(milliseconds / 1_000) + 1)
+        }
+    }
+
+    /// How many used challenges are remembered; for metrics.
+    package var spentCount: Int { spent.withLock { $0.count } }
+}
+
+/// What `GET /attest/challenge` hands out.
+package struct IssuedChallenge: Sendable {
+    /// 64 lower-case hexadecimal digits.
+    package let nonce: String
+    /// Unix milliseconds; for display. What counts is the gateway's own monotonic clock.
+    package let expires: Int64
+}

@@ -1,0 +1,62 @@
+/// The challenges that were used and haven't expired: all the memory that challenges cost. A value; ``Challenges`` holds its lock.
+///
+/// They lie in one set for each second of issue. A whole second is forgotten at once when its last challenge has expired, so that no
+/// operation ever walks over the challenges themselves.
+struct SpentSet {
+    enum Insertion: Equatable {
+        case inserted
+        case expired
+        case notYetIssued
+        case alreadySpent
+        /// Milliseconds until the oldest second is forgotten.
+        case full(forgetsIn: UInt64)
+    }
+
+    private static let millisecondsPerBucket: UInt64 = 1_000
+
+    private let maximum: Int
+    /// Milliseconds.
+    private let timeToLive: UInt64
+    private var buckets: [UInt64: Set<ChallengeIdentity>] = [:]
+    private(set) var count = 0
+    /// The latest time seen. Reactors hand in their time without agreeing first; one that comes late must not look behind what is
+    /// forgotten already, or a used challenge would be fresh again.
+    private var latest: UInt64 = 0
+
+    init(maximum: Int, timeToLive: UInt64) {
+        self.maximum = maximum
+        self.timeToLive = timeToLive
+    }
+
+    /// All times in milliseconds since the epoch of ``Challenges``.
+    mutating func insert(_ identity: ChallengeIdentity, issuedAt: UInt64, at time: UInt64) -> Insertion {
+        forgetExpired(at: time)
+        guard issuedAt <= latest + Challenges.clockTolerance else { return .notYetIssued }
+        guard issuedAt + timeToLive > latest else { return .expired }
+        let bucket = issuedAt / Self.millisecondsPerBucket
+        guard buckets[bucket]?.contains(identity) != true else { return .alreadySpent }
+        guard count < maximum else { return .full(forgetsIn: timeUntilRoom()) }
+        buckets[bucket, default: []].insert(identity)
+        count += 1
+        return .inserted
+    }
+
+    /// At most once a second there is anything to do, for at most as many buckets as the time to live has seconds.
+    private mutating func forgetExpired(at time: UInt64) {
+        let lastSecond = latest / Self.millisecondsPerBucket
+        latest = max(latest, time)
+        guard latest / Self.millisecondsPerBucket > lastSecond else { return }
+        for bucket in buckets.keys where endOfLife(of: bucket) <= latest {
+            count -= buckets.removeValue(forKey: bucket)?.count ?? 0
+        }
+    }
+
+    private func timeUntilRoom() -> UInt64 {
+        let end = buckets.keys.min().map(endOfLife(of:)) ?? latest
+        return end > latest ? end - latest : 0
+    }
+
+    private func endOfLife(of bucket: UInt64) -> UInt64 {
+        (bucket + 1) * Self.millisecondsPerBucket + timeToLive
+    }
+}

@@ -1,0 +1,57 @@
+/// What a refused client is told: status, code and text. This table is the whole public vocabulary of refusals, and what
+/// `docs/PROTOCOL.md` lists.
+package struct RefusalAnswer: Hashable, Sendable {
+    /// HTTP status.
+    package let status: Int
+    package let code: RefusalCode
+    /// The text of the `error` field. Never made from input.
+    package let message: String
+
+    private init(_ status: Int, _ code: RefusalCode, _ message: String) {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    // The upgrade, in the order of its checks.
+    package static let malformedHandshake = Self(400, .malformedHandshake, "Malformed WebSocket handshake")
+    package static let unsupportedVersion = Self(426, .unsupportedVersion, "WebSocket version 13 is required")
+    package static let unknownSubprotocol = Self(400, .unknownSubprotocol, "No known subprotocol was offered")
+    package static let draining = Self(503, .draining, "The gateway is shutting down")
+    package static let originRefused = Self(403, .originRefused, "Origin refused")
+    package static let atCapacity = Self(503, .atCapacity, "The gateway is at capacity")
+    package static let rateLimited = Self(429, .rateLimited, "Too many requests")
+    package static let invalidNonce = Self(401, .invalidNonce, "Invalid nonce")
+    package static let unknownKey = Self(401, .unknownKey, "Unknown key: requires re-attestation")
+    package static let keyRevoked = Self(403, .keyRevoked, "Key revoked")
+    package static let assertionRejected = Self(401, .assertionRejected, "Assertion verification failed")
+    package static let invalidClientCertificate = Self(401, .invalidClientCertificate, "Invalid client certificate")
+    package static let appAuthRequired = Self(401, .appAuthRequired, "App authentication required")
+    package static let challengesExhausted = Self(503, .challengesExhausted, "Too many challenges are in use")
+    package static let storeUnavailable = Self(503, .storeUnavailable, "The key store is unavailable")
+
+    // Registration.
+    package static let missingField = Self(400, .missingField, "Missing keyId, attestation, or nonce")
+    package static let malformedRequest = Self(400, .malformedRequest, "Malformed request")
+    package static let invalidRegistrationNonce = Self(400, .invalidNonce, "Invalid or expired nonce")
+    package static let attestationRejected = Self(
+        400, .attestationRejected, "Invalid attestation registration request")
+    package static let attestedAppMismatch = Self(400, .attestationRejected, "rpIdHash does not match bundleId")
+    package static let attestationUnavailable = Self(
+        503, .attestationUnavailable, "Attestation verification is unavailable")
+    package static let appAttestNotConfigured = Self(
+        404, .appAttestNotConfigured, "Server not configured for App Attest")
+
+    // HTTP in general.
+    package static let bodyTooLarge = Self(413, .bodyTooLarge, "Request body too large")
+    package static let lengthRequired = Self(411, .lengthRequired, "Length required")
+    package static let notFound = Self(404, .notFound, "Not found")
+
+    package static let all: [RefusalAnswer] = [
+        malformedHandshake, unsupportedVersion, unknownSubprotocol, draining, originRefused, atCapacity, rateLimited,
+        invalidNonce, unknownKey, keyRevoked, assertionRejected, invalidClientCertificate, appAuthRequired,
+        challengesExhausted, storeUnavailable, missingField, malformedRequest, invalidRegistrationNonce,
+        attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,
+        lengthRequired, notFound,
+    ]
+}

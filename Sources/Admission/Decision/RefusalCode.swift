@@ -1,0 +1,43 @@
+/// The stable name of a refusal in the `code` of an answer. Clients may branch on it: a case never changes its text.
+package enum RefusalCode: String, CaseIterable, Sendable {
+    // The handshake and the state of the gateway.
+    case malformedHandshake = "malformed_handshake"
+    case unsupportedVersion = "unsupported_version"
+    case unknownSubprotocol = "unknown_subprotocol"
+    case draining = "draining"
+    case originRefused = "origin_refused"
+    case atCapacity = "at_capacity"
+    case rateLimited = "rate_limited"
+    case challengesExhausted = "challenges_exhausted"
+    case storeUnavailable = "store_unavailable"
+
+    // Who the client is.
+    case appAuthRequired = "app_auth_required"
+    case invalidNonce = "invalid_nonce"
+    case unknownKey = "unknown_key"
+    case keyRevoked = "key_revoked"
+    case assertionRejected = "assertion_rejected"
+    case invalidClientCertificate = "invalid_client_certificate"
+
+    // Registration.
+    case missingField = "missing_field"
+    case malformedRequest = "malformed_request"
+    case attestationRejected = "attestation_rejected"
+    case attestationUnavailable = "attestation_unavailable"
+    case appAttestNotConfigured = "app_attest_not_configured"
+
+    // HTTP in general.
+    case bodyTooLarge = "body_too_large"
+    case lengthRequired = "length_required"
+    case notFound = "not_found"
+
+    /// Whether an upgrade refused for this counts towards `FAILED_UPGRADES_PER_MINUTE`: only what an attacker could be trying out.
+    /// The gateway's own troubles and plain mistakes of a client don't.
+    package var countsAsFailedUpgrade: Bool {
+        switch self {
+        case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate:
+            true
+        default: false
+        }
+    }
+}

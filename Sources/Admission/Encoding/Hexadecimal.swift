@@ -1,0 +1,41 @@
+/// Base 16 (RFC 4648 section 8).
+enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Lower case.
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0x0f)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Upper and lower case are the same bytes. `nil` unless `text` is exactly `count` bytes.
+    static func decode(_ text: String, count: Int) -> [UInt8]? {
+        guard text.utf8.count == 2 * count else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        var high: UInt8?
+        for character in text.utf8 {
+            guard let digit = value(of: character) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        return bytes
+    }
+
+    private static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

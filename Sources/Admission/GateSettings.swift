@@ -1,0 +1,30 @@
+/// How a gate is to decide, and the state it shares with the rest of the gateway. The defaults are the strict ones.
+package struct GateSettings: Sendable {
+    package var subprotocols: Subprotocols
+    package var drain: DrainSwitch
+    /// Beside the gateway's own.
+    package var allowedOrigins: [WebOrigin]
+    package var slots: SessionSlots
+    package var limits: UpgradeLimits
+    /// `nil`: App Attest isn't configured.
+    package var appAttest: AppAttestSettings?
+    /// `MTLS_CLIENT_CA_PATH` is set. Otherwise a presented certificate is ignored.
+    package var checksCertificates: Bool
+    /// `REQUIRE_APP_AUTH`. Danger: `false` lets clients without credentials in.
+    package var requiresAppAuth: Bool
+
+    package init(
+        subprotocols: Subprotocols = .standard, drain: DrainSwitch, allowedOrigins: [WebOrigin] = [],
+        slots: SessionSlots, limits: UpgradeLimits = UpgradeLimits(), appAttest: AppAttestSettings? = nil,
+        checksCertificates: Bool = false, requiresAppAuth: Bool = true
+    ) {
+        self.subprotocols = subprotocols
+        self.drain = drain
+        self.allowedOrigins = allowedOrigins
+        self.slots = slots
+        self.limits = limits
+        self.appAttest = appAttest
+        self.checksCertificates = checksCertificates
+        self.requiresAppAuth = requiresAppAuth
+    }
+}

@@ -1,0 +1,12 @@
+import Synchronization
+
+/// Thrown once, by the shutdown, and seen by every reactor.
+package final class DrainSwitch: Sendable {
+    private let draining = Atomic(false)
+
+    package init() {}
+
+    package func beginDraining() { draining.store(true, ordering: .releasing) }
+
+    package var isDraining: Bool { draining.load(ordering: .acquiring) }
+}

@@ -1,0 +1,36 @@
+/// The limits on the attestation endpoints, by address prefix. Generous, because a carrier's NAT puts many phones behind one address.
+package struct EndpointLimits: Sendable {
+    /// `CHALLENGES_PER_MINUTE`.
+    package static let defaultChallengesPerMinute = 600
+    /// `REGISTRATIONS_PER_MINUTE`.
+    package static let defaultRegistrationsPerMinute = 60
+
+    private let challenges: RateTable
+    private let registrations: RateTable
+
+    package init(
+        challengesPerMinute: Int = defaultChallengesPerMinute,
+        registrationsPerMinute: Int = defaultRegistrationsPerMinute,
+        maximumEntries: Int = RateTable.defaultMaximumEntries
+    ) {
+        challenges = RateTable(limit: challengesPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
+        registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
+    }
+
+    /// Counts a request for a challenge. `nil`: it may have one.
+    package func refuseChallenge(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
+        refusal(challenges.count(address.prefix, at: time), "challenges per minute")
+    }
+
+    /// Counts a registration. `nil`: it may go on.
+    package func refuseRegistration(from address: ClientAddress, at time: MonotonicTime) -> Refusal? {
+        refusal(registrations.count(address.prefix, at: time), "registrations per minute")
+    }
+
+    private func refusal(_ decision: RateDecision, _ limit: String) -> Refusal? {
+        switch decision {
+        case .within: nil
+        case .over(let seconds): Refusal(.rateLimited, detail: "over the limit of \(limit)", retryAfter: seconds)
+        }
+    }
+}

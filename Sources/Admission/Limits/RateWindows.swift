@@ -1,0 +1,65 @@
+/// The state of a ``RateTable``, a value under its lock.
+///
+/// All windows are equally long, so they end in the order in which they began: a queue in that order says which are over. Each call drops
+/// at most two of those and begins at most one, so the queue shrinks as long as any is over, and is never longer than the table.
+struct RateWindows {
+    private struct Window {
+        var start: MonotonicTime
+        var count: Int
+    }
+
+    private static let dropsPerCall = 2
+
+    private let limit: Int
+    private let length: Duration
+    private let maximumEntries: Int
+    private var windows: [AddressPrefix: Window] = [:]
+    private var beginnings: RingQueue<(prefix: AddressPrefix, start: MonotonicTime)>
+    /// For prefixes that find the table full.
+    private var shared: Window
+    /// Reactors hand in their time without agreeing first; windows must begin in order.
+    private var latest = MonotonicTime(nanoseconds: 0)
+
+    init(limit: Int, window: Duration, maximumEntries: Int) {
+        self.limit = max(limit, 0)
+        length = window
+        self.maximumEntries = max(maximumEntries, 0)
+        beginnings = RingQueue()
+        shared = Window(start: latest, count: 0)
+    }
+
+    var entryCount: Int { windows.count }
+
+    mutating func decide(_ prefix: AddressPrefix, at time: MonotonicTime, counting: Bool) -> RateDecision {
+        latest = max(latest, time)
+        dropEnded()
+        let known = windows[prefix]
+        let isShared = known == nil && windows.count >= maximumEntries
+        var window = isShared ? shared : known ?? Window(start: latest, count: 0)
+        let begins = (known == nil && !isShared) || hasEnded(window)
+        if begins { window = Window(start: latest, count: 0) }
+        guard window.count < limit else {
+            return .over(retryAfter: latest.secondsForRetry(until: window.start.advanced(by: length)))
+        }
+        guard counting else { return .within }
+        window.count += 1
+        if isShared {
+            shared = window
+        } else {
+            windows[prefix] = window
+            if begins { beginnings.append((prefix, window.start)) }
+        }
+        return .within
+    }
+
+    private mutating func dropEnded() {
+        for _ in 0..<Self.dropsPerCall {
+            guard let oldest = beginnings.first, latest >= oldest.start.advanced(by: length) else { return }
+            beginnings.removeFirst()
+            // Where the prefix has begun another window since, this one's entry is gone already.
+            if windows[oldest.prefix]?.start == oldest.start { windows[oldest.prefix] = nil }
+        }
+    }
+
+    private func hasEnded(_ window: Window) -> Bool { latest >= window.start.advanced(by: length) }
+}

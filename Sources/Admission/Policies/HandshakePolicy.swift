@@ -1,0 +1,35 @@
+/// The opening handshake of RFC 6455 section 4.2.1, and a subprotocol that we know. libwebsockets checks none of it before the gate.
+struct HandshakePolicy: AdmissionPolicy {
+    private static let keyByteCount = 16
+
+    let subprotocols: Subprotocols
+
+    func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
+        let handshake = request.handshake
+        guard handshake.method == "GET" else { return .refused(.malformedHandshake, "method is not GET") }
+        guard let upgrade = handshake.upgrade, ASCIIText.lowercased(upgrade) == "websocket",
+            handshake.connectionIsUpgrade
+        else {
+            return .refused(.malformedHandshake, "not an upgrade to websocket")
+        }
+        guard handshake.version == "13" else { return .refused(.unsupportedVersion, "version is not 13") }
+        guard let key = handshake.key,
+            StrictBase64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
+        else { return .refused(.malformedHandshake, "key is not 16 bytes of base64") }
+        guard handshake.offeredSubprotocols.isEmpty || subprotocols.choose(from: handshake.offeredSubprotocols) != nil
+        else { return .refused(.unknownSubprotocol, "only unknown subprotocols offered") }
+        return .noOpinion
+    }
+}
+
+/// The subprotocols that the gateway speaks. Names are compared as they are: RFC 6455 section 11.5 folds no case.
+package struct Subprotocols: Sendable {
+    package static let standard = Subprotocols(["binary", "telnet", "telnet.mudstandards.org"])
+
+    private let known: Set<String>
+
+    package init(_ names: [String]) { known = Set(names) }
+
+    /// The first known one in the client's order, which is the one that libwebsockets will name in its 101.
+    func choose(from offered: [String]) -> String? { offered.first(where: known.contains) }
+}

@@ -1,0 +1,67 @@
+/// A web origin (RFC 6454) in its one normal form: scheme and host in lower case, the port that a scheme implies left out.
+///
+/// The opaque origin `null`, and anything with user information, a path, a query or characters beyond ASCII, isn't one.
+package struct WebOrigin: Hashable, Sendable {
+    /// Longer ones are refused: a host name has 253 characters at most.
+    static let maximumByteCount = 300
+
+    /// As in an `Origin` header.
+    package let text: String
+
+    package init?(_ origin: String) {
+        guard let characters = ASCIIText.lowercased(origin)?.utf8, characters.count <= Self.maximumByteCount,
+            let colon = characters.firstIndex(of: UInt8(ascii: ":"))
+        else {
+            return nil
+        }
+        let scheme = characters[..<colon]
+        let rest = characters[colon...].dropFirst()
+        guard Self.isScheme(scheme), rest.starts(with: "//".utf8),
+            let (host, port) = Self.hostAndPort(rest.dropFirst(2))
+        else { return nil }
+        let schemeText = String(Substring(scheme))
+        let isImplied = port == nil || port == Self.impliedPort(of: schemeText)
+        text = schemeText + "://" + host + (isImplied ? "" : ":" + String(port ?? 0))
+    }
+
+    /// RFC 3986 section 3.1.
+    private static func isScheme(_ scheme: Substring.UTF8View) -> Bool {
+        guard let first = scheme.first, isLetter(first) else { return false }
+        return scheme.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
+    }
+
+    private static func hostAndPort(_ authority: Substring.UTF8View) -> (host: String, port: UInt16?)? {
+        let isBracketed = authority.first == UInt8(ascii: "[")
+        let mark = isBracketed ? authority.firstIndex(of: UInt8(ascii: "]")).map(authority.index(after:)) : nil
+        let end = mark ?? authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        let host = authority[..<end]
+        guard isBracketed ? isAddressLiteral(host) : isName(host) else { return nil }
+        let rest = authority[end...]
+        guard !rest.isEmpty else { return (String(Substring(host)), nil) }
+        let digits = rest.dropFirst()
+        guard rest.first == UInt8(ascii: ":"), (1...5).contains(digits.count), digits.allSatisfy(isDigit),
+            let port = UInt16(String(Substring(digits)))
+        else { return nil }
+        return (String(Substring(host)), port)
+    }
+
+    private static func isName(_ host: Substring.UTF8View) -> Bool {
+        !host.isEmpty && host.allSatisfy { isLetter($0) || isDigit($0) || "-._".utf8.contains($0) }
+    }
+
+    private static func isAddressLiteral(_ host: Substring.UTF8View) -> Bool {
+        guard host.last == UInt8(ascii: "]") else { return false }
+        return AddressText.ipv6(String(Substring(host.dropFirst().dropLast()))) != nil
+    }
+
+    private static func impliedPort(of scheme: String) -> UInt16? {
+        switch scheme {
+        case "http", "ws": 80
+        case "https", "wss": 443
+        default: nil
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

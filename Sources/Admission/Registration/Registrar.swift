@@ -1,0 +1,89 @@
+package import AppAttest
+import FoundationEssentials
+import KeyStore
+
+/// Registers devices: `POST /attest/register` without the HTTP.
+///
+/// The order is rate, body, challenge, attestation, store. Runs off the reactors: verifying takes milliseconds, and storing waits for
+/// the disk.
+package struct Registrar: Sendable {
+    /// `MAX_BODY_BYTES`.
+    package static let defaultMaximumBodyBytes = 65_536
+    private static let storeRetryAfter = 5
+
+    private let settings: AppAttestSettings
+    private let verifier: AttestationVerifier
+    private let limits: EndpointLimits
+    private let maximumBodyBytes: Int
+
+    package init(
+        settings: AppAttestSettings, verifier: AttestationVerifier, limits: EndpointLimits,
+        maximumBodyBytes: Int = defaultMaximumBodyBytes
+    ) {
+        self.settings = settings
+        self.verifier = verifier
+        self.limits = limits
+        self.maximumBodyBytes = maximumBodyBytes
+    }
+
+    package func register(
+        body: [UInt8], from address: ClientAddress, at moment: Moment
+    ) async -> RegistrationOutcome {
+        if let refusal = limits.refuseRegistration(from: address, at: moment.monotonic) { return .refused(refusal) }
+        switch RegistrationRequest.read(body, maximumBytes: maximumBodyBytes) {
+        case .failure(let unreadable): return .refused(unreadable.refusal)
+        case .success(let request): return await register(request, at: moment)
+        }
+    }
+
+    private func register(_ request: RegistrationRequest, at moment: Moment) async -> RegistrationOutcome {
+        switch settings.challenges.spend(request.nonce, at: moment.monotonic) {
+        case .spent(let challenge):
+            return await register(request, over: challenge, at: moment)
+        case .full(let seconds):
+            let detail = "spent challenges are at their maximum"
+            return .refused(Refusal(.challengesExhausted, detail: detail, retryAfter: seconds))
+        case let failure:
+            return .refused(Refusal(.invalidRegistrationNonce, detail: failure.detail))
+        }
+    }
+
+    private func register(
+        _ request: RegistrationRequest, over challenge: SpentChallenge, at moment: Moment
+    ) async -> RegistrationOutcome {
+        do throws(AttestationError) {
+            let verified = try await verifier.verify(
+                attestation: request.attestation, keyID: request.keyID.bytes,
+                clientDataHash: challenge.clientDataHash,
+                at: Date(timeIntervalSince1970: Double(moment.unixMilliseconds) / 1_000))
+            return enrol(verified, as: request.keyID, at: moment)
+        } catch {
+            let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
+            return .refused(Refusal(answer, detail: "attestation: \(error)"))
+        }
+    }
+
+    /// - Parameter id: the verifier has found it to be the attested key's own.
+    private func enrol(_ verified: VerifiedAttestation, as id: KeyID, at moment: Moment) -> RegistrationOutcome {
+        let key = DeviceKey(
+            id: id, publicKeyX963: verified.publicKeyX963, app: verified.app.description,
+            environment: verified.environment.rawValue, trustRoot: verified.trustRootFingerprint, counter: 0,
+            receipt: verified.receipt, validationCategory: verified.validationCategory,
+            bundleVersion: verified.bundleVersion, registeredAt: moment.unixMilliseconds, lastUsedAt: nil,
+            revokedAt: nil, revocationReason: nil)
+        do throws(KeyRegistryError) {
+            switch try settings.registry.enrol(key) {
+            case .enrolled: return .registered(registered(verified, id, wasKnown: false))
+            case .alreadyEnrolled: return .registered(registered(verified, id, wasKnown: true))
+            case .revoked: return .refused(Refusal(.keyRevoked, detail: "key is revoked"))
+            }
+        } catch {
+            let retryAfter = Self.storeRetryAfter
+            return .refused(Refusal(.attestationUnavailable, detail: "\(error)", retryAfter: retryAfter))
+        }
+    }
+
+    private func registered(_ verified: VerifiedAttestation, _ id: KeyID, wasKnown: Bool) -> RegisteredKey {
+        RegisteredKey(id: id, app: verified.app, environment: verified.environment, wasKnown: wasKnown)
+    }
+}

@@ -1,0 +1,20 @@
+package import AppAttest
+package import KeyStore
+
+/// What became of a registration.
+package enum RegistrationOutcome: Sendable {
+    /// The key is durable. Answer exactly 200 with ``successBody``.
+    case registered(RegisteredKey)
+    case refused(Refusal)
+
+    package static let successBody = #"{"registered":true}"#
+}
+
+/// For the audit log.
+package struct RegisteredKey: Sendable {
+    package let id: KeyID
+    package let app: AppID
+    package let environment: AttestationEnvironment
+    /// It was registered before, and has been verified in full again.
+    package let wasKnown: Bool
+}

@@ -1,0 +1,50 @@
+import FoundationEssentials
+import KeyStore
+
+/// The body of `POST /attest/register`, read.
+///
+/// ```json
+/// {"keyId":"<base64, 32 bytes>","attestation":"<base64>","nonce":"<64 hexadecimal digits>"}
+/// ```
+struct RegistrationRequest {
+    let keyID: KeyID
+    let attestation: [UInt8]
+    /// As sent: that it is a challenge of ours is for ``Challenges`` to say.
+    let nonce: String
+
+    private struct Fields: Decodable {
+        var keyId: String?
+        var attestation: String?
+        var nonce: String?
+    }
+
+    /// Unknown fields are ignored. `null` and the empty string count as missing.
+    static func read(_ body: [UInt8], maximumBytes: Int) -> Result<RegistrationRequest, UnreadableRegistration> {
+        guard body.count <= maximumBytes else { return .failure(.tooLarge) }
+        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(body)) else {
+            return .failure(.malformed("body is not an object of strings"))
+        }
+        guard let keyText = fields.keyId, let attestationText = fields.attestation, let nonce = fields.nonce,
+            !keyText.isEmpty, !attestationText.isEmpty, !nonce.isEmpty
+        else { return .failure(.missingField) }
+        guard let keyID = KeyID(text: keyText) else { return .failure(.malformed("keyId is not base64 of 32 bytes")) }
+        guard let attestation = StrictBase64.decode(attestationText, maximumBytes: maximumBytes) else {
+            return .failure(.malformed("attestation is not base64"))
+        }
+        return .success(RegistrationRequest(keyID: keyID, attestation: attestation, nonce: nonce))
+    }
+}
+
+enum UnreadableRegistration: Error, Equatable {
+    case tooLarge
+    case missingField
+    case malformed(String)
+
+    var refusal: Refusal {
+        switch self {
+        case .tooLarge: Refusal(.bodyTooLarge, detail: "body is over MAX_BODY_BYTES")
+        case .missingField: Refusal(.missingField, detail: "a field is missing or empty")
+        case .malformed(let detail): Refusal(.malformedRequest, detail: detail)
+        }
+    }
+}

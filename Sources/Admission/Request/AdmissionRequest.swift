@@ -1,0 +1,92 @@
+/// Everything the gate looks at, read off one upgrade request by the edge. Nothing in it is trusted; `certificate` is what TLS said.
+package struct AdmissionRequest: Sendable {
+    /// Names this request in the answer and in the logs.
+    package var id: String
+    package var address: ClientAddress
+    package var moment: Moment
+    package var handshake: HandshakeFields
+    /// The header's value; `nil` when absent, which differs from empty.
+    package var origin: String?
+    package var host: String?
+    package var isTLS: Bool
+    package var assertion: AssertionFields
+    /// `nil` when none was presented.
+    package var certificate: ClientCertificate?
+
+    package init(
+        id: String, address: ClientAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
+        isTLS: Bool, assertion: AssertionFields, certificate: ClientCertificate?
+    ) {
+        self.id = id
+        self.address = address
+        self.moment = moment
+        self.handshake = handshake
+        self.origin = origin
+        self.host = host
+        self.isTLS = isTLS
+        self.assertion = assertion
+        self.certificate = certificate
+    }
+}
+
+/// The opening handshake of RFC 6455 section 4.2.1, as received.
+package struct HandshakeFields: Sendable {
+    package var method: String
+    package var upgrade: String?
+    /// The `Connection` header holds the token `upgrade`.
+    package var connectionIsUpgrade: Bool
+    package var version: String?
+    package var key: String?
+    /// In the client's order of preference.
+    package var offeredSubprotocols: [String]
+
+    package init(
+        method: String, upgrade: String?, connectionIsUpgrade: Bool, version: String?, key: String?,
+        offeredSubprotocols: [String]
+    ) {
+        self.method = method
+        self.upgrade = upgrade
+        self.connectionIsUpgrade = connectionIsUpgrade
+        self.version = version
+        self.key = key
+        self.offeredSubprotocols = offeredSubprotocols
+    }
+}
+
+/// The three `X-App-Assert-*` headers: `nil` is absent, `""` is present and empty.
+package struct AssertionFields: Sendable {
+    package var keyID: String?
+    package var data: String?
+    package var nonce: String?
+
+    package init(keyID: String? = nil, data: String? = nil, nonce: String? = nil) {
+        self.keyID = keyID
+        self.data = data
+        self.nonce = nonce
+    }
+
+    /// One header is enough to choose the App Attest path, from which there is no way back.
+    package var arePresent: Bool { keyID != nil || data != nil || nonce != nil }
+}
+
+/// A certificate that the client presented, and what TLS found out about it.
+package struct ClientCertificate: Sendable {
+    /// It chained to the configured client CA, within its validity and on no revocation list.
+    package var isVerified: Bool
+    /// The TLS session was resumed: nothing was checked on this connection.
+    package var isResumedSession: Bool
+    /// SHA-256 of the DER encoding.
+    package var sha256: [UInt8]
+    /// For the logs only; never a reason to admit.
+    package var subject: String
+    /// Unix milliseconds.
+    package var notAfter: Int64?
+
+    package init(isVerified: Bool, isResumedSession: Bool, sha256: [UInt8], subject: String, notAfter: Int64?) {
+        self.isVerified = isVerified
+        self.isResumedSession = isResumedSession
+        self.sha256 = sha256
+        self.subject = subject
+        self.notAfter = notAfter
+    }
+}

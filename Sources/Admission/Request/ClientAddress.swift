@@ -1,0 +1,67 @@
+/// The address a client comes from. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is the IPv4
+/// address: a dual-stack socket must not give one client two identities.
+package struct ClientAddress: Hashable, Sendable {
+    private enum Value: Hashable {
+        case v4(UInt32)
+        case v6(high: UInt64, low: UInt64)
+    }
+
+    private let value: Value
+
+    package init(ipv4 octets: (UInt8, UInt8, UInt8, UInt8)) {
+        value = .v4([octets.0, octets.1, octets.2, octets.3].reduce(0) { $0 << 8 | UInt32($1) })
+    }
+
+    /// - Parameter bytes: exactly 16, in network order; otherwise `nil`.
+    package init?(ipv6 bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        let high = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let low = bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let isMapped = high == 0 && low >> 32 == 0xffff
+        value = isMapped ? .v4(UInt32(truncatingIfNeeded: low)) : .v6(high: high, low: low)
+    }
+
+    /// Dotted IPv4 or the forms of RFC 4291 section 2.2; neither zone nor port.
+    package init?(text: String) {
+        if let octets = AddressText.ipv4(text[...]) {
+            self.init(ipv4: (octets[0], octets[1], octets[2], octets[3]))
+        } else if let bytes = AddressText.ipv6(text) {
+            self.init(ipv6: bytes)
+        } else {
+            return nil
+        }
+    }
+
+    /// Dotted for IPv4, RFC 5952 for IPv6.
+    package var text: String {
+        switch value {
+        case .v4(let number): AddressText.dotted(number)
+        case .v6(let high, let low): AddressText.compressed(high: high, low: low)
+        }
+    }
+
+    package var prefix: AddressPrefix {
+        switch value {
+        case .v4(let number): AddressPrefix(network: .v4(number))
+        case .v6(let high, _): AddressPrefix(network: .v6(high))
+        }
+    }
+}
+
+/// What limits count by: a whole IPv4 address (/32), or the /64 that one IPv6 subscriber is given at least.
+package struct AddressPrefix: Hashable, Sendable {
+    enum Network: Hashable {
+        case v4(UInt32)
+        case v6(UInt64)
+    }
+
+    let network: Network
+
+    /// `192.0.2.1/32` or `2001:db8::/64`.
+    package var text: String {
+        switch network {
+        case .v4(let number): AddressText.dotted(number) + "/32"
+        case .v6(let high): AddressText.compressed(high: high, low: 0) + "/64"
+        }
+    }
+}

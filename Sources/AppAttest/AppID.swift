@@ -1,0 +1,46 @@
+import Crypto
+
+/// An App ID: the team that signed an app, and its bundle identifier. Apple hashes its text form into every
+/// attestation and assertion (the RP ID of Web Authentication).
+public struct AppID: Hashable, Sendable, CustomStringConvertible {
+    /// Exactly ten of A to Z and 0 to 9.
+    public let teamID: String
+    /// One to ``maximumBundleIDLength`` of letters, digits, hyphens and dots (Apple's CFBundleIdentifier).
+    public let bundleID: String
+
+    /// The length of every team identifier.
+    public static let teamIDLength = 10
+    /// Far above what App Store Connect accepts.
+    public static let maximumBundleIDLength = 255
+
+    /// - Returns: nil if either part has another form.
+    public init?(teamID: String, bundleID: String) {
+        guard teamID.utf8.count == Self.teamIDLength, teamID.utf8.allSatisfy(Self.isTeamCharacter) else { return nil }
+        guard (1...Self.maximumBundleIDLength).contains(bundleID.utf8.count),
+            bundleID.utf8.allSatisfy(Self.isBundleCharacter)
+        else { return nil }
+        self.teamID = teamID
+        self.bundleID = bundleID
+    }
+
+    /// Reads the text form, `TEAMID.bundle.identifier`.
+    public init?(_ text: String) {
+        guard let dot = text.firstIndex(of: ".") else { return nil }
+        self.init(teamID: String(text[..<dot]), bundleID: String(text[text.index(after: dot)...]))
+    }
+
+    /// The text form, `TEAMID.bundle.identifier`.
+    public var description: String { "\(teamID).\(bundleID)" }
+
+    /// SHA-256 over the text form: 32 bytes (Apple's step 6 of an attestation, step 4 of an assertion).
+    public var rpIDHash: [UInt8] { Array(SHA256.hash(data: Array(description.utf8))) }
+
+    private static func isTeamCharacter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isBundleCharacter(_ byte: UInt8) -> Bool {
+        isTeamCharacter(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    }
+}

@@ -1,0 +1,90 @@
+import Crypto
+import FoundationEssentials
+
+/// Verifies assertion objects as Apple's "Validating Apps That Connect to Your Server" says, in its order, one function
+/// a step. It reads no clock, keeps no state and does no I/O.
+///
+/// Apple's steps 1 and 6, to hash the client data and to check that it holds a fresh challenge, are the caller's: only
+/// the caller knows what client data is.
+public struct AssertionVerifier: Sendable {
+    private let validationCategories: Set<UInt32>?
+
+    /// - Parameter validationCategories: as ``AttestationPolicy/validationCategories``; nil does not look at them.
+    public init(validationCategories: Set<UInt32>? = nil) {
+        self.validationCategories = validationCategories
+    }
+
+    /// - Parameters:
+    ///   - assertion: the CBOR from `DCAppAttestService.generateAssertion`, ``CBORLimits/maximumAssertionBytes`` at most.
+    ///   - clientDataHash: the bytes that the app gave to `generateAssertion`: SHA-256 of the client data.
+    ///   - publicKeyX963: the key from its ``VerifiedAttestation``.
+    ///   - app: the app from the same attestation.
+    ///   - previousCounter: the counter of the key's last assertion; 0 if there was none.
+    /// - Throws: the first way found in which the assertion is wrong.
+    public func verify(
+        assertion: [UInt8], clientDataHash: [UInt8], publicKeyX963: [UInt8], app: AppID, previousCounter: UInt32
+    ) throws(AssertionError) -> VerifiedAssertion {
+        let object = try AssertionObject(assertion)
+        let nonce = hashNonce(object.authenticatorData, clientDataHash)
+        try verifySignature(object.signature, over: nonce, by: publicKeyX963)
+        // From here on the authenticator data is what the key signed.
+        let data = try parse(object.authenticatorData)
+        try verifyRPIDHash(data, is: app)
+        try verifyCounter(data, isAbove: previousCounter)
+        try verifyValidationCategory(data)
+        return VerifiedAssertion(
+            counter: data.counter, validationCategory: data.extensions.validationCategory,
+            bundleVersion: data.extensions.bundleVersion)
+    }
+}
+
+// Apple's steps, in its order and with its numbers.
+extension AssertionVerifier {
+    /// 2. "Concatenate authenticatorData and clientDataHash, and apply a SHA256 hash over the result to form nonce."
+    private func hashNonce(_ authenticatorData: [UInt8], _ clientDataHash: [UInt8]) -> [UInt8] {
+        Array(SHA256.hash(data: authenticatorData + clientDataHash))
+    }
+
+    /// 3. "Use the public key that you store from the attestation object to verify that the assertion's signature is
+    /// valid for nonce."
+    ///
+    /// The nonce is the message: ECDSA with SHA-256 hashes it once more. A high S is common and accepted; another
+    /// encoding of the same signature is not.
+    private func verifySignature(
+        _ bytes: [UInt8], over nonce: [UInt8], by publicKeyX963: [UInt8]
+    ) throws(AssertionError) {
+        let key: P256.Signing.PublicKey
+        do { key = try P256.Signing.PublicKey(x963Representation: publicKeyX963) } catch { throw .invalidPublicKey }
+        let signature: P256.Signing.ECDSASignature
+        do { signature = try P256.Signing.ECDSASignature(derRepresentation: bytes) } catch {
+            throw .malformedSignature
+        }
+        // swift-crypto's own reader refuses what is not DER; this holds with CryptoKit in its place too.
+        guard signature.derRepresentation.elementsEqual(bytes) else { throw .malformedSignature }
+        guard key.isValidSignature(signature, for: nonce) else { throw .signatureMismatch }
+    }
+
+    private func parse(_ bytes: [UInt8]) throws(AssertionError) -> AuthenticatorData {
+        do { return try AuthenticatorData(assertion: bytes) } catch { throw .malformedAuthenticatorData(error) }
+    }
+
+    /// 4. "Compute the SHA256 hash of the client's App ID, and verify that it matches the RP ID in the authenticator data."
+    private func verifyRPIDHash(_ data: AuthenticatorData, is app: AppID) throws(AssertionError) {
+        guard data.rpIDHash == app.rpIDHash else { throw .rpIDHashMismatch }
+    }
+
+    /// 5. "Verify that the authenticator data's counter value is greater than the value from the previous assertion, or
+    /// greater than 0 on the first assertion."
+    private func verifyCounter(_ data: AuthenticatorData, isAbove previous: UInt32) throws(AssertionError) {
+        guard data.counter > previous else {
+            throw .counterNotHigher(received: data.counter, previous: previous)
+        }
+    }
+
+    /// Not among Apple's steps: the policy on iOS 27's validation category.
+    private func verifyValidationCategory(_ data: AuthenticatorData) throws(AssertionError) {
+        guard let allowed = validationCategories else { return }
+        guard let category = data.extensions.validationCategory else { throw .validationCategoryMissing }
+        guard allowed.contains(category) else { throw .validationCategoryNotAllowed(category) }
+    }
+}

@@ -1,0 +1,152 @@
+import Crypto
+public import FoundationEssentials
+import X509
+
+/// Verifies attestation objects as Apple's "Validating Apps That Connect to Your Server" says, in its order, one function
+/// a step. It reads no clock, keeps no state and does no I/O.
+///
+/// ```swift
+/// // Once:
+/// guard let app = AppID("A1B2C3D4E5.com.example.game") else { … }
+/// let verifier = AttestationVerifier(trustRoot: .apple, policy: AttestationPolicy(apps: [app]))
+///
+/// // For every registration, with a challenge of yours that nobody used before:
+/// let hash = Array(SHA256.hash(data: challenge))
+/// let key = try await verifier.verify(attestation: object, keyID: keyID, clientDataHash: hash, at: Date())
+/// store(key.keyID, key.publicKeyX963, key.app, counter: 0)
+///
+/// // For every assertion of that key, again with a challenge of yours:
+/// let assertion = try AssertionVerifier().verify(
+///     assertion: object, clientDataHash: hash, publicKeyX963: key.publicKeyX963, app: key.app,
+///     previousCounter: stored.counter)
+/// store(counter: assertion.counter)  // Compare and set: only if it is still above the stored one.
+/// ```
+///
+/// That the challenge is the server's own, fresh and unused is for the caller to see to.
+public struct AttestationVerifier: Sendable {
+    private let trustRoot: TrustRoot
+    private let policy: AttestationPolicy
+
+    public init(trustRoot: TrustRoot, policy: AttestationPolicy) {
+        self.trustRoot = trustRoot
+        self.policy = policy
+    }
+
+    /// - Parameters:
+    ///   - attestation: the CBOR from `DCAppAttestService.attestKey`, ``CBORLimits/maximumAttestationBytes`` at most.
+    ///   - keyID: the key identifier that the device sent along, decoded: 32 bytes.
+    ///   - clientDataHash: the bytes that the app gave to `attestKey`: SHA-256 of the challenge.
+    ///   - time: the time at which the certificates must be valid. A leaf lives for days only.
+    /// - Throws: the first way found in which the attestation is wrong.
+    public func verify(
+        attestation: [UInt8], keyID: [UInt8], clientDataHash: [UInt8], at time: Date
+    ) async throws(AttestationError) -> VerifiedAttestation {
+        let object = try AttestationObject(attestation)
+        let leaf = try await verifyCertificates(of: object, at: time)
+        let clientData = composeClientData(object.authenticatorData, clientDataHash)
+        let nonce = hashNonce(clientData)
+        try verifyNonce(nonce, in: leaf)
+        let publicKey = try verifyKeyID(keyID, isHashOfKeyIn: leaf)
+        // From here on the authenticator data is what Apple's certificate vouches for.
+        let (data, credential) = try parse(object.authenticatorData)
+        let app = try verifyRPIDHash(data)
+        try verifyCounter(data)
+        let environment = try verifyEnvironment(credential)
+        try verifyCredentialID(credential, is: keyID)
+        try verifyCredentialKey(credential, is: publicKey)
+        try verifyValidationCategory(data)
+        return VerifiedAttestation(
+            keyID: keyID, publicKeyX963: publicKey, app: app, environment: environment, receipt: object.receipt,
+            validationCategory: data.extensions.validationCategory, bundleVersion: data.extensions.bundleVersion,
+            trustRootFingerprint: trustRoot.fingerprint)
+    }
+}
+
+// Apple's steps, in its order and with its numbers.
+extension AttestationVerifier {
+    /// 1. "Verify that the x5c array contains the intermediate and leaf certificates for App Attest …"
+    private func verifyCertificates(
+        of object: AttestationObject, at time: Date
+    ) async throws(AttestationError) -> Certificate {
+        let chain = try CertificateChain(leaf: object.leaf, intermediate: object.intermediate, root: trustRoot)
+        try await chain.verify(at: time)
+        return chain.leaf
+    }
+
+    /// 2. "… append that hash to the end of the authenticator data."
+    private func composeClientData(_ authenticatorData: [UInt8], _ clientDataHash: [UInt8]) -> [UInt8] {
+        authenticatorData + clientDataHash
+    }
+
+    /// 3. "Generate a new SHA256 hash of the composite item to create nonce."
+    private func hashNonce(_ composite: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: composite)) }
+
+    /// 4. "Obtain the value of the credCert extension with OID 1.2.840.113635.100.8.2 … Verify that the string equals
+    /// nonce."
+    private func verifyNonce(_ nonce: [UInt8], in leaf: Certificate) throws(AttestationError) {
+        guard try NonceExtension.nonce(in: leaf) == nonce else { throw .nonceMismatch }
+    }
+
+    /// 5. "Create the SHA256 hash of the public key in credCert with X9.62 uncompressed point format, and verify that it
+    /// matches the key identifier from your app."
+    private func verifyKeyID(
+        _ keyID: [UInt8], isHashOfKeyIn leaf: Certificate
+    ) throws(AttestationError) -> [UInt8] {
+        guard let key = P256.Signing.PublicKey(leaf.publicKey) else { throw .leafKeyNotP256 }
+        let publicKey = Array(key.x963Representation)
+        guard Array(SHA256.hash(data: publicKey)) == keyID else { throw .keyIDMismatch }
+        return publicKey
+    }
+
+    private func parse(
+        _ bytes: [UInt8]
+    ) throws(AttestationError) -> (data: AuthenticatorData, credential: AttestedCredential) {
+        let data: AuthenticatorData
+        do { data = try AuthenticatorData(attestation: bytes) } catch { throw .malformedAuthenticatorData(error) }
+        guard let credential = data.credential else { throw .malformedAuthenticatorData(.truncated) }
+        return (data, credential)
+    }
+
+    /// 6. "Compute the SHA256 hash of your app's App ID, and verify that it's the same as the authenticator data's RP ID
+    /// hash."
+    private func verifyRPIDHash(_ data: AuthenticatorData) throws(AttestationError) -> AppID {
+        guard let app = policy.apps.first(where: { $0.rpIDHash == data.rpIDHash }) else { throw .rpIDHashMismatch }
+        return app
+    }
+
+    /// 7. "Verify that the authenticator data's counter field equals 0."
+    private func verifyCounter(_ data: AuthenticatorData) throws(AttestationError) {
+        guard data.counter == 0 else { throw .counterNotZero(data.counter) }
+    }
+
+    /// 8. "Verify that the authenticator data's aaguid field is either appattestdevelop … or appattest followed by seven
+    /// 0x00 bytes …"
+    private func verifyEnvironment(
+        _ credential: AttestedCredential
+    ) throws(AttestationError) -> AttestationEnvironment {
+        guard let environment = AttestationEnvironment(aaguid: credential.aaguid) else { throw .unknownEnvironment }
+        guard policy.environments.contains(environment) else { throw .environmentNotAllowed(environment) }
+        return environment
+    }
+
+    /// 9. "Verify that the authenticator data's credentialId field is the same as the key identifier."
+    private func verifyCredentialID(
+        _ credential: AttestedCredential, is keyID: [UInt8]
+    ) throws(AttestationError) {
+        guard credential.credentialID == keyID else { throw .credentialIDMismatch }
+    }
+
+    /// Not among Apple's steps: the key beside the credential identifier is the leaf's.
+    private func verifyCredentialKey(
+        _ credential: AttestedCredential, is publicKey: [UInt8]
+    ) throws(AttestationError) {
+        guard credential.publicKeyX963 == publicKey else { throw .credentialKeyMismatch }
+    }
+
+    /// Not among Apple's steps: the policy on iOS 27's validation category.
+    private func verifyValidationCategory(_ data: AuthenticatorData) throws(AttestationError) {
+        guard let allowed = policy.validationCategories else { return }
+        guard let category = data.extensions.validationCategory else { throw .validationCategoryMissing }
+        guard allowed.contains(category) else { throw .validationCategoryNotAllowed(category) }
+    }
+}

@@ -1,0 +1,63 @@
+/// One data item of RFC 8949, of the kinds that App Attest uses: no tags, no floating point, no indefinite lengths.
+package enum CBORValue: Hashable, Sendable {
+    /// Major type 0.
+    case unsigned(UInt64)
+    /// Major type 1. The number is `-1 - argument`.
+    case negative(UInt64)
+    /// Major type 2.
+    case bytes([UInt8])
+    /// Major type 3, checked to be UTF-8.
+    case text(String)
+    /// Major type 4.
+    case array([CBORValue])
+    /// Major type 5.
+    case map(CBORMap)
+    /// Major type 7, values 20 and 21.
+    case boolean(Bool)
+    /// Major type 7, value 22.
+    case null
+}
+
+/// A map in the order of its encoding. Its keys are texts or integers, and no two are equal.
+package struct CBORMap: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        package let key: CBORValue
+        package let value: CBORValue
+    }
+
+    package let entries: [Entry]
+
+    /// The value below a text key. Compared by UTF-8 bytes: Swift's `==` also holds for canonically equivalent texts.
+    package subscript(_ name: String) -> CBORValue? {
+        entries.first { $0.key.isText(name) }?.value
+    }
+
+    /// The value below a small integer key, as COSE has them (RFC 9052, section 1.5).
+    package subscript(_ label: Int8) -> CBORValue? {
+        entries.first { $0.key == CBORValue(label) }?.value
+    }
+
+    /// Whether every key is one of `names`.
+    package func hasOnly(_ names: String...) -> Bool {
+        entries.allSatisfy { entry in names.contains { entry.key.isText($0) } }
+    }
+}
+
+extension CBORValue {
+    /// The integer that CBOR's two major types spell differently.
+    package init(_ integer: Int8) {
+        self = integer < 0 ? .negative(UInt64(-1 - integer)) : .unsigned(UInt64(integer))
+    }
+
+    /// Whether this is the text `name`, byte for byte.
+    package func isText(_ name: String) -> Bool {
+        guard case .text(let text) = self else { return false }
+        return text.utf8.elementsEqual(name.utf8)
+    }
+
+    /// The content of a byte string; nil for any other kind.
+    package var bytes: [UInt8]? {
+        guard case .bytes(let bytes) = self else { return nil }
+        return bytes
+    }
+}

@@ -1,0 +1,113 @@
+import Crypto
+import FoundationEssentials
+import SwiftASN1
+@_spi(FixedExpiryValidationTime) import X509
+
+/// Apple's step 1: the chain of leaf, intermediate and trust root.
+///
+/// swift-certificates judges signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1).
+/// The rest stands here: exactly this chain, in strict DER, through an authority that may issue.
+struct CertificateChain {
+    let leaf: Certificate
+    let intermediate: Certificate
+    let root: Certificate
+
+    init(leaf: [UInt8], intermediate: [UInt8], root: TrustRoot) throws(AttestationError) {
+        self.leaf = try Self.certificate(leaf, at: .leaf)
+        self.intermediate = try Self.certificate(intermediate, at: .intermediate)
+        self.root = root.certificate
+        // The leaf's signature is checked with a key that nobody vouches for yet. Apple's is on P-384; RSA would let the
+        // sender choose how long that check takes.
+        guard Self.isECDSA(self.intermediate.publicKey) else { throw .intermediateKeyNotECDSA }
+    }
+
+    private static func isECDSA(_ key: Certificate.PublicKey) -> Bool {
+        P384.Signing.PublicKey(key) != nil || P256.Signing.PublicKey(key) != nil
+    }
+
+    /// - Parameter time: the time at which all three certificates must be valid.
+    func verify(at time: Date) async throws(AttestationError) {
+        try checkRange(of: time)
+        var verifier = Verifier(rootCertificates: CertificateStore([root])) {
+            RFC5280Policy(fixedExpiryValidationTime: time)
+        }
+        let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore([intermediate]))
+        switch result {
+        case .couldNotValidate(let failures):
+            throw failures.isEmpty ? unbuildable() : refusal(at: time)
+        case .validCertificate(let chain):
+            // The verifier is content with shorter chains: a leaf that the root itself issued, or the root as leaf.
+            guard Array(chain) == [leaf, intermediate, root] else { throw .untrustedChain }
+        }
+        guard intermediate.mayIssue else { throw .intermediateNotCertificateAuthority }
+        guard !leaf.isCertificateAuthority else { throw .leafIsCertificateAuthority }
+    }
+
+    /// Seconds of 9999-12-31T23:59:59Z, the last time that a certificate can name (RFC 5280, section 4.1.2.5).
+    private static let latestTime: TimeInterval = 253_402_300_799
+
+    /// Keeps out times that can't be written as a GeneralizedTime.
+    private func checkRange(of time: Date) throws(AttestationError) {
+        guard time.timeIntervalSince1970 >= 0 else { throw .certificateNotYetValid(.leaf) }
+        guard time.timeIntervalSince1970 <= Self.latestTime else { throw .certificateExpired(.leaf) }
+    }
+}
+
+// Which error it is. The verifier has refused already: what follows only finds the name for it.
+extension CertificateChain {
+    /// No chain to the root could be built at all.
+    private func unbuildable() -> AttestationError {
+        let known = RFC5280Policy().verifyingCriticalExtensions
+        for (certificate, position) in [(leaf, ChainPosition.leaf), (intermediate, .intermediate)]
+        where certificate.extensions.contains(where: { $0.critical && !known.contains($0.oid) }) {
+            return .unknownCriticalExtension(position)
+        }
+        return .untrustedChain
+    }
+
+    /// A chain was built, and RFC 5280's rules refuse it.
+    private func refusal(at time: Date) -> AttestationError {
+        for (certificate, position) in [(leaf, ChainPosition.leaf), (intermediate, .intermediate), (root, .root)] {
+            if time < certificate.notValidBefore { return .certificateNotYetValid(position) }
+            if time > certificate.notValidAfter { return .certificateExpired(position) }
+        }
+        return intermediate.mayIssue ? .untrustedChain : .intermediateNotCertificateAuthority
+    }
+}
+
+// Reading a certificate, more strictly than X509 does.
+extension CertificateChain {
+    private static func certificate(
+        _ bytes: [UInt8], at position: ChainPosition
+    ) throws(AttestationError) -> Certificate {
+        do {
+            let node = try DER.parse(bytes)
+            let certificate = try Certificate(derEncoded: node)
+            guard try hasStrictSignature(certificate, in: node) else {
+                throw AttestationError.malformedCertificate(position)
+            }
+            return certificate
+        } catch let error as CertificateError where error.code == .duplicateOID {
+            throw .duplicateExtension(position)
+        } catch { throw .malformedCertificate(position) }
+    }
+
+    /// Whether the two parts that no signature covers have their one valid form: the outer algorithm equals the signed
+    /// one (RFC 5280, section 4.1.1.2), and the signature is a bit string of whole bytes.
+    private static func hasStrictSignature(_ certificate: Certificate, in node: ASN1Node) throws -> Bool {
+        let parts = try children(of: node)
+        guard parts.count == 3 else { return false }
+        // TBSCertificate: version (absent in version 1), serial number, signature algorithm …
+        let signed = try children(of: parts[0])
+        let versionTag = ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
+        let index = signed.first?.identifier == versionTag ? 2 : 1
+        guard signed.count > index, signed[index].encodedBytes == parts[1].encodedBytes else { return false }
+        guard case .primitive(let content) = parts[2].content else { return false }
+        return content.first == 0 && content.dropFirst().elementsEqual(certificate.signature.rawRepresentation)
+    }
+
+    private static func children(of node: ASN1Node) throws -> [ASN1Node] {
+        guard case .constructed(let collection) = node.content else { return [] }
+        return Array(collection)
+    }
+}

@@ -1,3 +1,0 @@
-import Crypto
-import SwiftASN1
-import X509

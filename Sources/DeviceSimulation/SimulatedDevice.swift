@@ -1,0 +1,86 @@
+package import AppAttest
+import Crypto
+package import FoundationEssentials
+
+/// A stand-in for an app on a device with a key in its Secure Enclave: what `DCAppAttestService` gives the app, with time
+/// and authority as arguments. One value is one key.
+package struct SimulatedDevice: Sendable {
+    /// How the device differs from the plainest one.
+    package struct Options: Hashable, Sendable, Codable {
+        /// The aaguid: an ``AttestationEnvironment``.
+        package var environment: String
+        /// The map that iOS 27 appends; nil is an older system.
+        package var extensions: SimulatedExtensions?
+        /// Seconds from the leaf's notBefore, a day before it is issued, to its notAfter.
+        package var leafLifetime: TimeInterval
+
+        package init(
+            environment: AttestationEnvironment = .production, extensions: SimulatedExtensions? = nil,
+            leafLifetime: TimeInterval = 3 * 24 * 60 * 60
+        ) {
+            self.environment = environment.rawValue
+            self.extensions = extensions
+            self.leafLifetime = leafLifetime
+        }
+    }
+
+    package let app: AppID
+    package let options: Options
+    let key: P256.Signing.PrivateKey
+    /// The counter of the last assertion.
+    package var counter: UInt32 = 0
+
+    /// Makes a new key, as `generateKey` does.
+    package init(app: AppID, options: Options = Options()) {
+        self.app = app
+        self.options = options
+        key = P256.Signing.PrivateKey()
+    }
+
+    /// 65 bytes, uncompressed X9.63.
+    package var publicKeyX963: [UInt8] { Array(key.publicKey.x963Representation) }
+    /// SHA-256 over the public key: 32 bytes.
+    package var keyID: [UInt8] { Array(SHA256.hash(data: publicKeyX963)) }
+
+    /// What `attestKey` gives: a CBOR attestation object.
+    /// - Parameters:
+    ///   - clientDataHash: SHA-256 of the server's challenge.
+    ///   - time: when the leaf is issued.
+    package func attest(
+        clientDataHash: [UInt8], by authority: SimulatedAuthority, at time: Date
+    ) throws -> [UInt8] {
+        try AttestationPlan(device: self, authority: authority, clientDataHash: clientDataHash, time: time).encoded()
+    }
+
+    /// What `generateAssertion` gives: a CBOR assertion object with the next counter.
+    /// - Parameter clientDataHash: SHA-256 of the server's challenge.
+    package mutating func assert(clientDataHash: [UInt8]) throws -> [UInt8] {
+        counter &+= 1
+        return try AssertionPlan(device: self, clientDataHash: clientDataHash).encoded()
+    }
+}
+
+// Keeping a device between runs of a tool.
+extension SimulatedDevice {
+    /// Everything of a device, private key included: for files of a test or a demonstration.
+    package struct Saved: Codable, Sendable {
+        var app: String
+        var options: Options
+        var key: Data
+        var counter: UInt32
+    }
+
+    package enum RestoreError: Error { case invalidApp }
+
+    package var saved: Saved {
+        Saved(app: app.description, options: options, key: key.rawRepresentation, counter: counter)
+    }
+
+    package init(restoring saved: Saved) throws {
+        guard let app = AppID(saved.app) else { throw RestoreError.invalidApp }
+        self.app = app
+        options = saved.options
+        key = try P256.Signing.PrivateKey(rawRepresentation: saved.key)
+        counter = saved.counter
+    }
+}

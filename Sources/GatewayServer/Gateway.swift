@@ -1,0 +1,91 @@
+import Admission
+import AppAttest
+import KeyStore
+import KeyStoreSQLite
+package import Logging
+import Observability
+import Reactors
+import Relay
+import RelayCore
+
+/// The gateway put together: configuration in, a serving engine out. The one place where all rooms meet.
+package final class Gateway: Sendable {
+    package static let version = "0.1.0"
+
+    /// Where it can be reached, as a URL.
+    package let address: String
+    let server: RelayServer
+    let pool: ReactorPool
+    let store: SQLiteKeyRegistry?
+    let audit: AuditLog
+    let logger: Logger
+    let shutdown: GatewayConfiguration.Process
+
+    /// Opens the store, starts the reactors and listens. When it returns, clients are served.
+    package init(_ loaded: LoadedConfiguration, logger: Logger) throws(GatewayError) {
+        let configuration = loaded.configuration
+        let parts = try GatewayParts(configuration, warnings: loaded.warnings, logger: logger)
+        self.logger = logger
+        store = parts.store
+        audit = parts.audit
+        shutdown = configuration.process
+        pool = try gatewayErrors { () throws(ReactorError) in
+            try ReactorPool(
+                count: parts.reactorCount, census: parts.census,
+                maximumHeaderBytes: configuration.connections.maximumHeaderBytes, logger: logger)
+        }
+        server = RelayServer(settings: parts.relay, pool: pool)
+        let host = configuration.listener.host.text
+        let (server, pool) = (server, pool)
+        let port = try gatewayErrors { () throws(ReactorError) in
+            do throws(ReactorError) {
+                return try server.listen(host: host, port: UInt16(configuration.listener.port), edge: parts.edge)
+            } catch {
+                pool.stop()
+                throw error
+            }
+        }
+        let scheme = configuration.listener.tls == nil ? "http" : "https"
+        address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        for warning in loaded.warnings { logger.warning("\(warning)") }
+        logger.notice(
+            "listening",
+            metadata: [
+                LogKeys.port: "\(port)", LogKeys.version: "\(Self.version)",
+                LogKeys.target: "\(configuration.target.host):\(configuration.target.port)",
+            ])
+    }
+}
+
+/// Why the gateway can't start, in words for whoever starts it.
+package enum GatewayError: Error, CustomStringConvertible {
+    case store(path: String, String)
+    case auditLog(String)
+    case trustRoot(String)
+    case edge(String)
+
+    package var description: String {
+        switch self {
+        case .store(let path, let reason):
+            "the key store \(path) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
+        case .auditLog(let reason): "the audit log can't be written: \(reason). Check AUDIT_LOG_PATH."
+        case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
+        case .edge(let reason): reason
+        }
+    }
+}
+
+/// Reactor errors in the operator's words.
+private func gatewayErrors<Result>(_ body: () throws(ReactorError) -> Result) throws(GatewayError) -> Result {
+    do throws(ReactorError) {
+        return try body()
+    } catch {
+        switch error {
+        case .contextFailed:
+            throw .edge("libwebsockets could not start: is libwebsockets-evlib-uv installed?")
+        case .vhostFailed(let reason): throw .edge("TLS could not be set up: \(reason)")
+        case .bindFailed(let address, let reason):
+            throw .edge("\(address) can't be listened on: \(reason). Check BIND_HOST and WS_PORT.")
+        }
+    }
+}

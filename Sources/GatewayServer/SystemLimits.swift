@@ -1,0 +1,26 @@
+import Glibc
+
+/// How many files this process may have open, and what follows for connections.
+enum FileLimit {
+    /// For the store, logs, listening sockets, and a margin.
+    private static let reserve = 256
+    /// libwebsockets keeps tables of this size for each reactor.
+    private static let ceiling: rlim_t = 131_072
+
+    /// Raises the soft limit to the hard one, up to the ceiling.
+    ///
+    /// - Returns: a session needs two descriptors: as many connections as half of what is there, and as many sessions.
+    static func raise() -> (connections: Int, sessions: Int) {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        limit.rlim_cur = min(limit.rlim_max, ceiling)
+        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        let half = max(Int(limit.rlim_cur) - reserve, 64) / 2
+        return (half, half)
+    }
+}
+
+enum Cores {
+    /// Processors that are online; at least 1.
+    static var count: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
+}

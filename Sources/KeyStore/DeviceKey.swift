@@ -1,0 +1,66 @@
+/// A registered App Attest key, with what its attestation proved and what has happened to it since.
+///
+/// A record holds nothing secret: the private half never leaves the device.
+package struct DeviceKey: Sendable, Equatable {
+    package let id: KeyID
+    /// X9.62 uncompressed point on P-256, 65 bytes.
+    package var publicKeyX963: [UInt8]
+    /// `TEAMID.bundle.identifier`: the one app for which this key may speak.
+    package var app: String
+    /// The raw value of the attestation's environment.
+    package var environment: String
+    /// SHA-256 of the trust root that the attestation led to, 32 bytes.
+    package var trustRoot: [UInt8]
+    /// The highest assertion counter admitted so far. It only rises.
+    package var counter: UInt32
+    /// Apple's receipt for its fraud service, as it came: opaque and not verified here.
+    package var receipt: [UInt8]
+    /// The validation category of iOS 27 and later; nil when the attestation carried none.
+    package var validationCategory: UInt32?
+    /// The bundle version of iOS 27 and later; nil when the attestation carried none.
+    package var bundleVersion: String?
+    /// The first registration, in Unix milliseconds. A later one doesn't change it.
+    package var registeredAt: Int64
+    /// The last admitted assertion, in Unix milliseconds; nil when there has been none.
+    package var lastUsedAt: Int64?
+    /// Set while the key is revoked, in Unix milliseconds.
+    package var revokedAt: Int64?
+    /// The operator's words; nil unless the key is revoked.
+    package var revocationReason: String?
+
+    package init(
+        id: KeyID, publicKeyX963: [UInt8], app: String, environment: String, trustRoot: [UInt8], counter: UInt32,
+        receipt: [UInt8], validationCategory: UInt32?, bundleVersion: String?, registeredAt: Int64,
+        lastUsedAt: Int64? = nil, revokedAt: Int64? = nil, revocationReason: String? = nil
+    ) {
+        self.id = id
+        self.publicKeyX963 = publicKeyX963
+        self.app = app
+        self.environment = environment
+        self.trustRoot = trustRoot
+        self.counter = counter
+        self.receipt = receipt
+        self.validationCategory = validationCategory
+        self.bundleVersion = bundleVersion
+        self.registeredAt = registeredAt
+        self.lastUsedAt = lastUsedAt
+        self.revokedAt = revokedAt
+        self.revocationReason = revocationReason
+    }
+
+    package var isRevoked: Bool { revokedAt != nil }
+
+    /// This record after `newer`, a verified attestation of the same key.
+    ///
+    /// The registries share this rule. What the attestation proves is taken over; the history of the key stays: its counter
+    /// never falls, and its first registration, last use and revocation are kept.
+    package func reenrolled(as newer: DeviceKey) -> DeviceKey {
+        var merged = newer
+        merged.counter = max(counter, newer.counter)
+        merged.registeredAt = registeredAt
+        merged.lastUsedAt = lastUsedAt
+        merged.revokedAt = revokedAt
+        merged.revocationReason = revocationReason
+        return merged
+    }
+}

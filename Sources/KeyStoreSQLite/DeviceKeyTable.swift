@@ -1,0 +1,148 @@
+import FoundationEssentials
+import GRDB
+import KeyStore
+
+/// The statements on `device_key` and `receipt`, and how a row becomes a `DeviceKey`.
+///
+/// Every statement is prepared once per connection (GRDB's cache). No function begins a transaction.
+enum DeviceKeyTable {
+    static func fetch(_ id: KeyID, from database: Database) throws -> DeviceKey? {
+        let statement = try database.cachedStatement(sql: selection + " WHERE k.key_id = ?")
+        return try Row.fetchOne(statement, arguments: [Data(id.bytes)]).map(deviceKey)
+    }
+
+    static func page(after: KeyID?, limit: Int, from database: Database) throws -> [DeviceKey] {
+        let statement = try database.cachedStatement(
+            sql: selection + " WHERE k.key_id > ? ORDER BY k.key_id LIMIT ?")
+        // The empty blob sorts before every identifier.
+        return try Row.fetchAll(statement, arguments: [Data(after?.bytes ?? []), limit]).map(deviceKey)
+    }
+
+    /// True when the counter was lower, and the key known and not revoked.
+    static func raiseCounter(of id: KeyID, to counter: UInt32, at time: Int64, in database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(sql: raising)
+        try statement.execute(arguments: [Int64(counter), time, Data(id.bytes), Int64(counter)])
+        return database.changesCount == 1
+    }
+
+    static func insert(_ key: DeviceKey, into database: Database) throws {
+        try database.cachedStatement(
+            sql: "INSERT INTO device_key (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            Data(key.id.bytes), Data(key.publicKeyX963), key.app, key.environment, Data(key.trustRoot),
+            Int64(key.counter), key.validationCategory.map { Int64($0) }, key.bundleVersion, key.registeredAt,
+            key.lastUsedAt, key.revokedAt, key.revocationReason,
+        ])
+        try database.cachedStatement(sql: "INSERT INTO receipt (key_id, receipt) VALUES (?, ?)")
+            .execute(arguments: [Data(key.id.bytes), Data(key.receipt)])
+    }
+
+    static func replace(_ key: DeviceKey, in database: Database) throws {
+        try delete(key.id, from: database)
+        try insert(key, into: database)
+    }
+
+    static func delete(_ id: KeyID, from database: Database) throws {
+        for table in ["device_key", "receipt"] {
+            try database.cachedStatement(sql: "DELETE FROM \(table) WHERE key_id = ?")
+                .execute(arguments: [Data(id.bytes)])
+        }
+    }
+
+    /// True when the key is known, whether or not it was revoked before.
+    static func revoke(_ id: KeyID, reason: String, at time: Int64, in database: Database) throws -> Bool {
+        // Both expressions see the row as it was before the statement.
+        try database.cachedStatement(
+            sql: """
+                UPDATE device_key SET revoked_at = coalesce(revoked_at, ?),
+                    revocation_reason = iif(revoked_at IS NULL, ?, revocation_reason)
+                WHERE key_id = ?
+                """
+        ).execute(arguments: [time, reason, Data(id.bytes)])
+        return database.changesCount == 1
+    }
+
+    /// True when the key is known, whether or not it was revoked before.
+    static func restore(_ id: KeyID, in database: Database) throws -> Bool {
+        try database.cachedStatement(
+            sql: "UPDATE device_key SET revoked_at = NULL, revocation_reason = NULL WHERE key_id = ?"
+        ).execute(arguments: [Data(id.bytes)])
+        return database.changesCount == 1
+    }
+
+    /// Fails when a table or column of ours is missing.
+    static func checkStatements(_ database: Database) throws {
+        _ = try database.makeStatement(sql: selection)
+        _ = try database.makeStatement(sql: raising)
+    }
+}
+
+extension DeviceKeyTable {
+    private static let columns = """
+        key_id, public_key, app, environment, trust_root, counter, validation_category, bundle_version, registered_at, \
+        last_used_at, revoked_at, revocation_reason
+        """
+
+    /// An outer join: a key whose receipt is lost is damage to report, and must not look like an unknown key.
+    private static let selection = """
+        SELECT k.key_id, public_key, app, environment, trust_root, counter, validation_category, bundle_version, \
+        registered_at, last_used_at, revoked_at, revocation_reason, receipt \
+        FROM device_key k LEFT JOIN receipt r ON r.key_id = k.key_id
+        """
+
+    private static let raising = """
+        UPDATE device_key SET counter = ?, last_used_at = ? WHERE key_id = ? AND counter < ? AND revoked_at IS NULL
+        """
+
+    /// Reads a row of `selection`. A value of the wrong type or size means a damaged file, and is thrown: GRDB's own
+    /// conversions would trap.
+    private static func deviceKey(_ row: Row) throws -> DeviceKey {
+        guard
+            let id = KeyID(bytes: try required(bytes(row[0]))),
+            let counter = UInt32(exactly: try required(integer(row[5])))
+        else { throw damage }
+        return DeviceKey(
+            id: id, publicKeyX963: try required(bytes(row[1])), app: try required(text(row[2])),
+            environment: try required(text(row[3])), trustRoot: try required(bytes(row[4])), counter: counter,
+            receipt: try required(bytes(row[12])), validationCategory: try category(row[6]),
+            bundleVersion: try text(row[7]),
+            registeredAt: try required(integer(row[8])), lastUsedAt: try integer(row[9]),
+            revokedAt: try integer(row[10]), revocationReason: try text(row[11]))
+    }
+
+    private static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")
+
+    private static func required<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw damage }
+        return value
+    }
+
+    private static func bytes(_ value: DatabaseValue) throws -> [UInt8]? {
+        switch value.storage {
+        case .null: nil
+        case .blob(let data): [UInt8](data)
+        default: throw damage
+        }
+    }
+
+    private static func text(_ value: DatabaseValue) throws -> String? {
+        switch value.storage {
+        case .null: nil
+        case .string(let text): text
+        default: throw damage
+        }
+    }
+
+    private static func integer(_ value: DatabaseValue) throws -> Int64? {
+        switch value.storage {
+        case .null: nil
+        case .int64(let integer): integer
+        default: throw damage
+        }
+    }
+
+    private static func category(_ value: DatabaseValue) throws -> UInt32? {
+        guard let integer = try integer(value) else { return nil }
+        return try required(UInt32(exactly: integer))
+    }
+}

@@ -1,0 +1,124 @@
+import Dispatch
+import GRDB
+import Glibc
+import KeyStore
+import Synchronization
+
+/// A few connections of one kind, each used by one thread at a time.
+///
+/// Waiting has one deadline per call: it covers the wait for a free connection of the pool and the wait for SQLite's lock.
+/// A reactor thus never stands longer than the pool's limit, however many other threads call at the same moment.
+final class SQLiteConnectionPool: Sendable {
+    /// What a connection may do, and what a commit on it is worth.
+    enum Access {
+        case readOnly
+        /// Commits survive the death of the process (`synchronous=NORMAL`).
+        case committed
+        /// Commits survive a power cut (`synchronous=FULL`).
+        case durable
+    }
+
+    /// Every permit of `available` stands for one connection in `idle`.
+    private let available: DispatchSemaphore
+    private let idle: Mutex<[SQLiteConnection]>
+    private let busyMilliseconds: Int
+
+    init(
+        _ file: SQLiteStoreFile, access: Access, size: Int, busyMilliseconds: Int
+    ) throws(KeyRegistryError) {
+        self.busyMilliseconds = max(0, busyMilliseconds)
+        var connections: [SQLiteConnection] = []
+        for _ in 0..<max(1, size) {
+            connections.append(try SQLiteConnection(file, access: access, busyMilliseconds: self.busyMilliseconds))
+        }
+        available = DispatchSemaphore(value: connections.count)
+        idle = Mutex(connections)
+    }
+
+    /// Runs `body` on a connection, outside of any transaction.
+    ///
+    /// - throws: `.busy` when the limit was over before a connection or SQLite's lock was free, else `.unavailable`.
+    func use<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
+        let deadline = DispatchTime.now() + .milliseconds(busyMilliseconds)
+        guard available.wait(timeout: deadline) == .success else { throw .busy }
+        defer { available.signal() }
+        guard let connection = idle.withLock({ $0.popLast() }) else { throw .busy }
+        defer { idle.withLock { $0.append(connection) } }
+        return try connection.use(until: deadline, body)
+    }
+
+    /// Runs `body` in one transaction that holds the write lock from its beginning, and commits unless it throws.
+    func transaction<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
+        try use { database in
+            var result: Result?
+            try database.inTransaction(.immediate) {
+                result = try body(database)
+                return .commit
+            }
+            guard let result else { throw KeyRegistryError.unavailable("a transaction ended without a result") }
+            return result
+        }
+    }
+}
+
+/// One SQLite connection whose waits for a lock end at the deadline of the call that uses it.
+private final class SQLiteConnection: Sendable {
+    private let queue: DatabaseQueue
+    private let deadline: BusyDeadline
+
+    init(
+        _ file: SQLiteStoreFile, access: SQLiteConnectionPool.Access, busyMilliseconds: Int
+    ) throws(KeyRegistryError) {
+        let deadline = BusyDeadline()
+        var configuration = Configuration()
+        configuration.readonly = access == .readOnly
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .callback { attempt in deadline.pause(attempt) }
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA synchronous = \(access == .durable ? "FULL" : "NORMAL")")
+            // Checkpoints wait for the disk, so they never happen in the middle of a commit: see `checkpoint()`.
+            try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+        }
+        self.deadline = deadline
+        deadline.set(.now() + .milliseconds(busyMilliseconds))
+        do {
+            queue = try DatabaseQueue(path: file.sqlitePath, configuration: configuration)
+        } catch {
+            throw KeyRegistryError(error)
+        }
+    }
+
+    func use<Result>(
+        until end: DispatchTime, _ body: (Database) throws -> Result
+    ) throws(KeyRegistryError) -> Result {
+        deadline.set(end)
+        do {
+            return try queue.writeWithoutTransaction(body)
+        } catch {
+            throw KeyRegistryError(error)
+        }
+    }
+}
+
+/// The end of the current call on one connection. Set by the thread that holds the connection, and read by SQLite's busy
+/// handler on that same thread; atomic, because the handler is a `@Sendable` closure.
+private final class BusyDeadline: Sendable {
+    private let uptimeNanoseconds = Atomic<UInt64>(0)
+
+    func set(_ end: DispatchTime) {
+        uptimeNanoseconds.store(end.uptimeNanoseconds, ordering: .relaxed)
+    }
+
+    /// Sleeps a moment, 50 µs at first and never more than 1 ms: a commit of ours holds the lock for some tens of
+    /// microseconds, unless it waits for the disk.
+    ///
+    /// - returns: whether SQLite shall try again: false from the deadline on.
+    func pause(_ attempt: Int) -> Bool {
+        let now = DispatchTime.now().uptimeNanoseconds
+        let end = uptimeNanoseconds.load(ordering: .relaxed)
+        guard now < end else { return false }
+        let step = UInt64(min(max(attempt, 0) + 1, 20)) * 50
+        usleep(UInt32(min(step, (end - now) / 1000 + 1)))
+        return true
+    }
+}

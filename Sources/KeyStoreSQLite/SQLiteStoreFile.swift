@@ -1,0 +1,64 @@
+import Glibc
+import KeyStore
+
+/// The database file on disk, seen to before SQLite opens it.
+///
+/// SQLite gives `-wal` and `-shm` the mode and owner of the database file, so the 0600 of the one holds for all three.
+struct SQLiteStoreFile {
+    /// The path as SQLite shall read it: never one of its special names (`:memory:`, `file:…`).
+    let sqlitePath: String
+
+    private let directory: String
+
+    /// Creates the file if it isn't there, readable and writable by its owner alone.
+    ///
+    /// - throws: `.unavailable`, with the cause in words that an operator can act on.
+    init(path: String, creating: Bool) throws(KeyRegistryError) {
+        let anchored = path.hasPrefix("/") ? path : "./" + path
+        sqlitePath = anchored
+        directory = anchored.lastIndex(of: "/").map { String(anchored[...$0]) } ?? "./"
+        try checkDirectory()
+        if creating { try create() }
+        try checkFile()
+    }
+
+    /// Puts the names of the new files on disk, without which their contents would be lost in a power cut.
+    func synchronizeDirectory() throws(KeyRegistryError) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("the directory \(directory) can't be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure("the directory \(directory) can't be synchronized") }
+    }
+
+    private func checkDirectory() throws(KeyRegistryError) {
+        var status = stat()
+        guard stat(directory, &status) == 0 else { throw failure("the directory \(directory) can't be used") }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .unavailable("\(directory) is not a directory") }
+        guard access(directory, W_OK | X_OK) == 0 else { throw failure("the directory \(directory) is not writable") }
+    }
+
+    private func create() throws(KeyRegistryError) {
+        let descriptor = open(sqlitePath, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        if descriptor < 0, errno == EEXIST { return }
+        guard descriptor >= 0 else { throw failure("\(sqlitePath) can't be created") }
+        defer { close(descriptor) }
+        // The process's umask may have taken away more than it should.
+        guard fchmod(descriptor, 0o600) == 0 else { throw failure("the mode of \(sqlitePath) can't be set") }
+    }
+
+    private func checkFile() throws(KeyRegistryError) {
+        var status = stat()
+        guard stat(sqlitePath, &status) == 0 else { throw failure("\(sqlitePath) can't be used") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .unavailable("\(sqlitePath) is not a regular file") }
+        guard status.st_mode & 0o022 == 0 else {
+            throw .unavailable(
+                "\(sqlitePath) may be written by others than its owner: chmod 600 it, after a look at its keys")
+        }
+        guard access(sqlitePath, R_OK | W_OK) == 0 else { throw failure("\(sqlitePath) is not readable and writable") }
+    }
+
+    /// Adds the cause from `errno`.
+    private func failure(_ text: String) -> KeyRegistryError {
+        .unavailable("\(text): \(String(cString: strerror(errno)))")
+    }
+}

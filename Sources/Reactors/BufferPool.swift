@@ -1,0 +1,95 @@
+import CLibwebsockets
+
+/// Freed output memory, kept for the next connection that needs some: in the steady state nothing is allocated.
+///
+/// Blocks come in powers of two between 4 KiB and 256 KiB; up to 64 of a size are kept, the rest is freed. Reactor thread only.
+final class BufferPool {
+    static let smallestBlock = 4_096
+    private static let keptPerSize = 64
+    private static let sizes = 7
+    private var free: [[UnsafeMutableRawPointer]] = .init(repeating: [], count: sizes)
+
+    /// - Returns: a block of at least `count` bytes, and its true size.
+    func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        let (index, size) = sizeClass(count)
+        if index < Self.sizes, let block = free[index].popLast() {
+            return UnsafeMutableRawBufferPointer(start: block, count: size)
+        }
+        return .allocate(byteCount: size, alignment: 16)
+    }
+
+    func give(_ block: UnsafeMutableRawBufferPointer) {
+        let (index, size) = sizeClass(block.count)
+        guard index < Self.sizes, size == block.count, free[index].count < Self.keptPerSize,
+            let base = block.baseAddress
+        else { return block.deallocate() }
+        free[index].append(base)
+    }
+
+    private func sizeClass(_ count: Int) -> (index: Int, size: Int) {
+        var size = Self.smallestBlock
+        var index = 0
+        while size < count {
+            size *= 2
+            index += 1
+        }
+        return (index, size)
+    }
+
+    deinit {
+        free.joined().forEach { $0.deallocate() }
+    }
+}
+
+/// Bytes that wait to be written, with room in front for the header that libwebsockets puts there.
+///
+/// Holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
+struct OutputBuffer {
+    private static let headroom = PORTCULLIS_LWS_PRE
+    private var block: UnsafeMutableRawBufferPointer?
+    private var start = 0
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer, from pool: BufferPool) {
+        guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+        reserve(bytes.count, from: pool)
+        block!.baseAddress!.advanced(by: Self.headroom + start + count).copyMemory(from: source, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    /// The first `limit` bytes at most. The `LWS_PRE` bytes before them may be overwritten.
+    func front(limit: Int) -> UnsafeMutableRawBufferPointer {
+        guard let block, count > 0 else { return UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+        let first = Self.headroom + start
+        return UnsafeMutableRawBufferPointer(rebasing: block[first..<first + min(limit, count)])
+    }
+
+    mutating func removeFirst(_ written: Int, to pool: BufferPool) {
+        start += written
+        count -= written
+        if count == 0 {
+            release(to: pool)
+        }
+    }
+
+    mutating func release(to pool: BufferPool) {
+        if let block { pool.give(block) }
+        block = nil
+        start = 0
+        count = 0
+    }
+
+    private mutating func reserve(_ more: Int, from pool: BufferPool) {
+        if let block, Self.headroom + start + count + more <= block.count { return }
+        let bigger = pool.take(Self.headroom + count + more)
+        if count > 0 {
+            bigger.baseAddress!.advanced(by: Self.headroom)
+                .copyMemory(from: block!.baseAddress!.advanced(by: Self.headroom + start), byteCount: count)
+        }
+        if let block { pool.give(block) }
+        block = bigger
+        start = 0
+    }
+}

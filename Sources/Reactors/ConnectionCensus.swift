@@ -1,0 +1,44 @@
+import Synchronization
+
+/// Counts the sockets that are open to the outside, in total and by address; shared by all reactors of a process.
+///
+/// Asked before TLS costs anything: a socket that is not admitted here is closed at once.
+package final class ConnectionCensus: Sendable {
+    /// Sockets open at once, over all addresses (`MAX_CONNECTIONS`).
+    package let maximum: Int
+    /// Sockets open at once from one IPv4 address or one IPv6 /64 (`MAX_CONNECTIONS_PER_ADDRESS`).
+    package let maximumPerAddress: Int
+    /// {counts} As many entries as there are addresses with open sockets: bounded by `maximum`.
+    private let counts = Mutex(Counts())
+
+    private struct Counts {
+        var total = 0
+        var byAddress: [ArraySlice<UInt8>: Int] = [:]
+    }
+
+    package init(maximum: Int, maximumPerAddress: Int) {
+        self.maximum = maximum
+        self.maximumPerAddress = maximumPerAddress
+    }
+
+    package var total: Int { counts.withLock { $0.total } }
+
+    /// - Returns: whether the socket may stay; if so, `leave` must follow exactly once.
+    func enter(_ address: PeerAddress) -> Bool {
+        counts.withLock { counts in
+            let here = counts.byAddress[address.limitKey, default: 0]
+            guard counts.total < maximum, here < maximumPerAddress else { return false }
+            counts.total += 1
+            counts.byAddress[address.limitKey] = here + 1
+            return true
+        }
+    }
+
+    func leave(_ address: PeerAddress) {
+        counts.withLock { counts in
+            counts.total -= 1
+            let here = counts.byAddress[address.limitKey, default: 1] - 1
+            counts.byAddress[address.limitKey] = here > 0 ? here : nil
+        }
+    }
+}

@@ -1,0 +1,244 @@
+import CLibwebsockets
+import COpenSSL
+import Glibc
+
+/// One socket of the outside, from accept to close: TLS, then requests one after another, then perhaps a WebSocket.
+///
+/// The stages only go forward but for keep-alive, and each has its deadline. Reactor thread only.
+final class EdgeConnection: LWSOwner, TimerTarget {
+    private enum Stage {
+        case handshakingTLS
+        case awaitingRequest
+        case receivingBody(RequestHead, [UInt8], expected: Int)
+        case answering(HTTPExchange)
+        /// The answer waits for libwebsockets to call for it.
+        case writing(HTTPAnswer, isHead: Bool)
+        /// The gate has said yes; the 101 is on its way.
+        case admitted(any WebSocketHandler)
+        case webSocket(WebSocketConnection)
+        case ended
+    }
+
+    let peer: PeerAddress
+    private let listener: EdgeListener
+    private var stage = Stage.handshakingTLS
+    private lazy var deadline = ReactorTimer(on: reactor, target: self)
+    private var mayKeepAlive = false
+    private var isLingering = false
+
+    private var limits: EdgeLimits { listener.settings.limits }
+    private var isTLS: Bool { listener.settings.tls != nil }
+
+    init(listener: EdgeListener, peer: PeerAddress) {
+        self.listener = listener
+        self.peer = peer
+        super.init(reactor: listener.reactor)
+    }
+
+    // MARK: From accept to close
+
+    /// Hands the socket to libwebsockets, which closes it, also when this fails.
+    func adopt(_ socket: Int32, into vhost: OpaquePointer) {
+        let opaque = Unmanaged.passRetained(self as LWSOwner)  // Released by the trampoline at WSI_DESTROY.
+        arm(limits.tlsHandshakeMilliseconds)
+        reactor.hasCreatedWSI = false
+        if portcullis_lws_adopt_socket(vhost, socket, isTLS ? 1 : 0, opaque.toOpaque()) == nil, !reactor.hasCreatedWSI {
+            // No room for another connection: libwebsockets has closed the socket, and no WSI_DESTROY will come.
+            _ = destroyed()
+            opaque.release()
+        }
+    }
+
+    override func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
+        switch reason {
+        case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED: return 0
+        case LWS_CALLBACK_FILTER_HTTP_CONNECTION: return 0
+        case LWS_CALLBACK_HTTP: return requestArrived()
+        case LWS_CALLBACK_HTTP_BODY: return bodyArrived(input)
+        case LWS_CALLBACK_HTTP_BODY_COMPLETION: return bodyCompleted()
+        case LWS_CALLBACK_HTTP_WRITEABLE: return writePendingAnswer()
+        case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return upgradeArrived()
+        case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return isAdmitted ? 0 : -1
+        case LWS_CALLBACK_ESTABLISHED: return established()
+        case LWS_CALLBACK_CLOSED, LWS_CALLBACK_CLOSED_HTTP: return ended()
+        case LWS_CALLBACK_WSI_DESTROY: return destroyed()
+        case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE,
+            LWS_CALLBACK_RAW_PROXY_SRV_ADOPT, LWS_CALLBACK_RAW_PROXY_SRV_RX:
+            // `CONNECT` and the like would turn the connection into a raw one, past the gate.
+            return -1
+        default:
+            guard case .webSocket(let webSocket) = stage else { return 0 }
+            return webSocket.callback(reason, input)
+        }
+    }
+
+    private func ended() -> Int32 {
+        deadline.cancel()
+        if case .webSocket(let webSocket) = stage {
+            webSocket.ended()
+        }
+        stage = .ended
+        return 0
+    }
+
+    private func destroyed() -> Int32 {
+        _ = ended()
+        if !isLingering {
+            listener.census.leave(peer)
+        }
+        return 0
+    }
+
+    // MARK: Deadlines
+
+    private func arm(_ milliseconds: Int) {
+        deadline.arm(at: reactor.now + UInt64(milliseconds) * 1_000_000)
+    }
+
+    func timerFired(now: UInt64) {
+        if case .handshakingTLS = stage, isHandshakeDone {
+            stage = .awaitingRequest
+            return arm(limits.headerMilliseconds)
+        }
+        kill()
+    }
+
+    private var isHandshakeDone: Bool {
+        guard isTLS else { return true }
+        guard let wsi, let ssl = lws_get_ssl(wsi) else { return false }
+        return SSL_is_init_finished(ssl) == 1
+    }
+
+    // MARK: Requests
+
+    private func requestArrived() -> Int32 {
+        guard let wsi, let head = RequestHead(of: wsi) else { return -1 }
+        mayKeepAlive = head.isHTTP11 && !(head["connection"] ?? "").lowercased().contains("close")
+        switch RequestFraming.check(head, maximumBodyBytes: limits.maximumBodyBytes) {
+        case .refused(let refusal):
+            return refuse(listener.handler.refusalAnswer(refusal, peer: peer))
+        case .body(let expected):
+            stage = .receivingBody(head, [], expected: expected)
+            arm(limits.bodyMilliseconds)
+        case .none:
+            deliver(head, [])
+        }
+        return 0
+    }
+
+    private func bodyArrived(_ input: UnsafeRawBufferPointer) -> Int32 {
+        guard case .receivingBody(let head, var body, let expected) = stage else { return 0 }
+        stage = .ended  // Lets go of the array, so that it grows in place.
+        guard body.count + input.count <= expected else { return -1 }
+        body.append(contentsOf: input)
+        stage = .receivingBody(head, body, expected: expected)
+        return 0
+    }
+
+    private func bodyCompleted() -> Int32 {
+        guard case .receivingBody(let head, let body, let expected) = stage else { return 0 }
+        guard body.count == expected else { return -1 }
+        deliver(head, body)
+        return 0
+    }
+
+    private func deliver(_ head: RequestHead, _ body: [UInt8]) {
+        deadline.cancel()
+        let exchange = HTTPExchange(head: head, body: body, connection: self)
+        stage = .answering(exchange)
+        listener.handler.handle(exchange)
+    }
+
+    // MARK: Answers
+
+    /// From the exchange: keeps the answer until libwebsockets says that the socket takes it.
+    func respond(_ answer: HTTPAnswer) {
+        guard case .answering(let exchange) = stage, let wsi else { return }
+        stage = .writing(answer, isHead: exchange.head.method == .head)
+        arm(limits.bodyMilliseconds)
+        lws_callback_on_writable(wsi)
+    }
+
+    private func writePendingAnswer() -> Int32 {
+        guard case .writing(var answer, let isHead) = stage, let wsi else { return 0 }
+        answer.closesConnection = answer.closesConnection || !mayKeepAlive
+        guard !answer.closesConnection else { return refuse(answer, omittingBody: isHead) }
+        guard write(answer, omittingBody: isHead), lws_http_transaction_completed(wsi) == 0 else { return -1 }
+        stage = .awaitingRequest
+        arm(limits.keepAliveSeconds * 1_000 + limits.headerMilliseconds)
+        return 0
+    }
+
+    /// Writes the answer and ends the connection, in such a way that the client can read the answer.
+    private func refuse(_ answer: HTTPAnswer, omittingBody: Bool = false) -> Int32 {
+        var answer = answer
+        answer.closesConnection = true
+        stage = .ended
+        guard let wsi else { return -1 }
+        let linger = makeLinger(of: lws_get_socket_fd(wsi))
+        if write(answer, omittingBody: omittingBody) {
+            linger?.begin()
+        }
+        return -1
+    }
+
+    private func write(_ answer: HTTPAnswer, omittingBody: Bool) -> Bool {
+        guard let wsi else { return false }
+        let bytes = answer.serialized(omittingBody: omittingBody)
+        return withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + bytes.count, alignment: 16) { buffer in
+            let payload = UnsafeMutableRawBufferPointer(rebasing: buffer[PORTCULLIS_LWS_PRE...])
+            payload.copyBytes(from: bytes)
+            let start = payload.baseAddress!.assumingMemoryBound(to: UInt8.self)
+            return lws_write(wsi, start, bytes.count, LWS_WRITE_HTTP_HEADERS) >= 0
+        }
+    }
+
+    private func makeLinger(of socket: Int32) -> LingeringClose? {
+        let census = listener.census
+        let peer = peer
+        let linger = LingeringClose(duplicating: socket, on: reactor) { census.leave(peer) }
+        isLingering = linger != nil
+        return linger
+    }
+
+    // MARK: The upgrade
+
+    private var isAdmitted: Bool {
+        if case .admitted = stage { true } else { false }
+    }
+
+    /// libwebsockets asks here before it answers or matches subprotocols: the only place where the gate may stand.
+    private func upgradeArrived() -> Int32 {
+        // The callback's own argument can dangle for an unknown value (CVE-2025-11677): the header itself is read.
+        guard let wsi, let head = RequestHead(of: wsi), head["upgrade"]?.lowercased() == "websocket" else {
+            return -1
+        }
+        guard case .none = RequestFraming.check(head, maximumBodyBytes: 0), RequestFraming.fitsLibwebsockets(head)
+        else {
+            return refuse(listener.handler.refusalAnswer(.malformed("framing of an upgrade"), peer: peer))
+        }
+        let request = UpgradeRequest(head: head, peer: peer, isTLS: isTLS, certificate: certificate(of: wsi))
+        switch listener.handler.handle(request) {
+        case .refuse(let answer):
+            return refuse(answer)
+        case .accept(let handler):
+            stage = .admitted(handler)
+            return 0
+        }
+    }
+
+    private func certificate(of wsi: OpaquePointer) -> PeerCertificate? {
+        guard listener.settings.tls?.clientCAPath != nil, let ssl = lws_get_ssl(wsi) else { return nil }
+        return PeerCertificate(of: ssl)
+    }
+
+    private func established() -> Int32 {
+        guard case .admitted(let handler) = stage, let wsi else { return -1 }
+        deadline.cancel()
+        let webSocket = WebSocketConnection(
+            owner: self, wsi: wsi, handler: handler, peer: peer, maximumMessageBytes: limits.maximumMessageBytes)
+        stage = .webSocket(webSocket)
+        webSocket.opened()
+        return 0
+    }
+}

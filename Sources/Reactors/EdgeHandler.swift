@@ -1,0 +1,51 @@
+/// What the outside's connections ask of the rooms behind. One per reactor; called on its thread.
+package protocol EdgeHandler: AnyObject {
+    /// A whole request: head and, for POST, all of its body. Answer it through the exchange, now or later.
+    func handle(_ exchange: HTTPExchange)
+
+    /// A request that asks for a WebSocket. Decided here and now: nothing has been answered yet.
+    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision
+
+    /// The framing of a request was refused before anyone saw it: what to answer.
+    func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer
+}
+
+/// A request to become a WebSocket, with all that the edge knows of the client.
+package struct UpgradeRequest {
+    package let head: RequestHead
+    package let peer: PeerAddress
+    package let isTLS: Bool
+    package let certificate: PeerCertificate?
+}
+
+package enum UpgradeDecision {
+    /// The 101 is sent, then the handler hears `opened`.
+    case accept(any WebSocketHandler)
+    /// The answer is sent instead of a 101, and the connection ends.
+    case refuse(HTTPAnswer)
+}
+
+/// One request and its answer, on the reactor's thread.
+package final class HTTPExchange {
+    package let head: RequestHead
+    package let body: [UInt8]
+    package let peer: PeerAddress
+    package let reactor: Reactor
+    /// Nil once the answer is given or the client is gone.
+    weak var connection: EdgeConnection?
+
+    init(head: RequestHead, body: [UInt8], connection: EdgeConnection) {
+        self.head = head
+        self.body = body
+        peer = connection.peer
+        reactor = connection.reactor
+        self.connection = connection
+    }
+
+    /// Sends the answer. The first one counts; after the client has gone it goes nowhere.
+    package func respond(_ answer: HTTPAnswer) {
+        reactor.preconditionOnThread()
+        connection?.respond(answer)
+        connection = nil
+    }
+}

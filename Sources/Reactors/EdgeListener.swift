@@ -1,0 +1,165 @@
+import CLibuv
+import CLibwebsockets
+import Glibc
+
+/// Times and sizes that bound what a client can make the edge hold.
+package struct EdgeLimits: Sendable {
+    /// From accept to the end of the TLS handshake.
+    package var tlsHandshakeMilliseconds = 10_000
+    /// From there (or from the end of an idle wait) to the last header.
+    package var headerMilliseconds = 10_000
+    /// From the headers to the last byte of the body.
+    package var bodyMilliseconds = 10_000
+    /// Between an answer and the next request.
+    package var keepAliveSeconds = 75
+    package var maximumBodyBytes = 65_536
+    package var maximumMessageBytes = 65_536
+    /// libwebsockets' receive buffer of a WebSocket: the largest piece of a message that arrives at once.
+    package var receiveBufferBytes = 4_096
+
+    package init() {}
+}
+
+package struct EdgeSettings: Sendable {
+    /// Nil serves plain HTTP.
+    package var tls: TLSSettings?
+    /// Subprotocol names that may be agreed on (RFC 6455 §1.9).
+    package var subprotocols: [String]
+    package var limits: EdgeLimits
+
+    package init(tls: TLSSettings?, subprotocols: [String], limits: EdgeLimits) {
+        self.tls = tls
+        self.subprotocols = subprotocols
+        self.limits = limits
+    }
+}
+
+/// The outside of one reactor: its listening socket and the libwebsockets vhost that serves what is accepted there.
+///
+/// The vhost knows no protocol but ours, and no port: sockets are accepted here and adopted into it.
+final class EdgeListener {
+    unowned let reactor: Reactor
+    let settings: EdgeSettings
+    let census: ConnectionCensus
+    let handler: any EdgeHandler
+    private let vhost: OpaquePointer
+    /// C strings and the protocol table, which libwebsockets keeps pointers to for the vhost's life; never freed before.
+    private let protocols: UnsafeMutablePointer<lws_protocols>
+    private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
+
+    /// On the reactor's thread.
+    init(
+        reactor: Reactor, settings: EdgeSettings, census: ConnectionCensus, handler: any EdgeHandler
+    ) throws(ReactorError) {
+        self.reactor = reactor
+        self.settings = settings
+        self.census = census
+        self.handler = handler
+        protocols = Self.makeProtocols(settings)
+        let problem = TLSProblem()
+        guard let vhost = Self.makeVhost(on: reactor, settings: settings, protocols: protocols, problem: problem) else {
+            throw .vhostFailed(problem.text ?? "certificate, key or their match: see the log lines of libwebsockets")
+        }
+        self.vhost = vhost
+    }
+
+    // MARK: Accepting
+
+    /// Takes the socket over and begins to accept.
+    func listen(on descriptor: Int32) {
+        let poll = allocateHandle(uv_poll_t.self)
+        checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
+        poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()  // Closed by closeListening, before this object goes.
+        uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
+            Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()
+        }
+        listening = (descriptor, poll)
+    }
+
+    func closeListening() {
+        guard let (descriptor, poll) = listening else { return }
+        listening = nil
+        uv_poll_stop(poll)
+        closeHandle(poll)
+        close(descriptor)
+    }
+
+    private func acceptWaiting() {
+        guard let listening else { return }
+        acceptConnections(on: listening.descriptor) { socket, peer in
+            guard census.enter(peer) else {
+                close(socket)
+                return
+            }
+            EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
+        }
+    }
+
+    // MARK: The vhost
+
+    /// libwebsockets tells of the SSL_CTX from inside `lws_create_vhost`; what goes wrong there is kept for after it.
+    private final class TLSProblem {
+        var text: String?
+    }
+
+    private static func makeVhost(
+        on reactor: Reactor, settings: EdgeSettings, protocols: UnsafeMutablePointer<lws_protocols>, problem: TLSProblem
+    ) -> OpaquePointer? {
+        guard let context = reactor.context else { return nil }
+        var info = lws_context_creation_info()
+        var noIdlePolicy = lws_retry_bo_t()  // All zero: libwebsockets' validity pings are off, the session has its own clock.
+        return withUnsafePointer(to: &noIdlePolicy) { policy in
+            info.port = CONTEXT_PORT_NO_LISTEN_SERVER
+            info.protocols = UnsafePointer(protocols)
+            info.retry_and_idle_policy = Self.keep(policy)
+            info.keepalive_timeout = Int32(settings.limits.keepAliveSeconds)
+            info.options = PORTCULLIS_LWS_OPTION_VALIDATE_UTF8 | PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
+            guard let tls = settings.tls else { return lws_create_vhost(context, &info) }
+            info.options |= PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
+            reactor.configureTLS = { problem.text = tls.configure($0) }
+            defer { reactor.configureTLS = nil }
+            // Over HTTP/2 libwebsockets 4.1.6 shows no custom headers, and its HTTP/2 code has known holes.
+            let vhost = withCStrings(tls.certificatePath, tls.privateKeyPath, "http/1.1") { certificate, key, alpn in
+                info.ssl_cert_filepath = certificate
+                info.ssl_private_key_filepath = key
+                info.alpn = Self.keep(alpn)
+                return lws_create_vhost(context, &info)
+            }
+            return problem.text == nil ? vhost : nil
+        }
+    }
+
+    /// One entry for connections without a subprotocol, then one for each name. The first one's name can't be offered: it isn't
+    /// a token (RFC 6455 §4.1).
+    private static func makeProtocols(_ settings: EdgeSettings) -> UnsafeMutablePointer<lws_protocols> {
+        let names = ["(none)"] + settings.subprotocols
+        let table = UnsafeMutablePointer<lws_protocols>.allocate(capacity: names.count + 1)
+        table.initialize(repeating: lws_protocols(), count: names.count + 1)
+        for (index, name) in names.enumerated() {
+            table[index].name = UnsafePointer(strdup(name))
+            table[index].callback = lwsTrampoline
+            table[index].rx_buffer_size = settings.limits.receiveBufferBytes
+        }
+        return table
+    }
+
+    /// A copy that lives as long as the process: libwebsockets keeps the pointer. A few bytes per vhost.
+    private static func keep<Value>(_ value: UnsafePointer<Value>) -> UnsafePointer<Value> {
+        let copy = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+        copy.initialize(to: value.pointee)
+        return UnsafePointer(copy)
+    }
+
+    private static func keep(_ text: UnsafePointer<CChar>) -> UnsafePointer<CChar> {
+        UnsafePointer(strdup(text))
+    }
+}
+
+private func withCStrings<Result>(
+    _ first: String, _ second: String, _ third: String,
+    _ body: (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafePointer<CChar>) -> Result
+) -> Result {
+    first.withCString { first in
+        second.withCString { second in third.withCString { body(first, second, $0) } }
+    }
+}

@@ -1,0 +1,36 @@
+import CLibwebsockets
+import Synchronization
+
+/// libwebsockets contexts: how they are made and unmade.
+enum LWSContext {
+    /// {makeLock} Each context that initializes TLS replaces a process-wide index (libwebsockets 4.1.6), so they are made one
+    /// after another, and all of a process before any of them accepts.
+    private static let makeLock = Mutex(())
+
+    /// A context on the reactor's own loop, with no vhost yet. On the reactor's thread.
+    static func make(for reactor: Reactor) -> OpaquePointer? {
+        LibwebsocketsLog.install()
+        return makeLock.withLock { _ in
+            var loops: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(reactor.loop)]
+            return loops.withUnsafeMutableBufferPointer { loops in
+                var info = lws_context_creation_info()
+                info.options =
+                    PORTCULLIS_LWS_OPTION_LIBUV | PORTCULLIS_LWS_OPTION_EXPLICIT_VHOSTS
+                    | PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT | PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN
+                info.foreign_loops = loops.baseAddress
+                info.user = Unmanaged.passUnretained(reactor).toOpaque()  // The reactor destroys the context.
+                info.max_http_header_data = UInt16(clamping: reactor.maximumHeaderBytes)
+                info.timeout_secs = LWSContext.backstopSeconds
+                info.timeout_secs_ah_idle = LWSContext.backstopSeconds
+                return lws_create_context(&info)
+            }
+        }
+    }
+
+    /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact and named.
+    static let backstopSeconds: UInt32 = 120
+
+    static func destroy(_ context: OpaquePointer) {
+        lws_context_destroy(context)
+    }
+}

@@ -1,0 +1,82 @@
+import CLibwebsockets
+
+/// The one function that libwebsockets calls. It decides nothing: it recovers the object and calls one method.
+///
+/// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A `wsi`'s opaque
+/// pointer is its `EdgeConnection` or `WebSocketClient`, retained at adoption and released at WSI_DESTROY.
+///
+/// - Returns: 0 to go on, -1 to close the connection, 1 from CONFIRM_UPGRADE when an answer has been written instead.
+func lwsTrampoline(
+    _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
+    _ input: UnsafeMutableRawPointer?, _ length: Int
+) -> Int32 {
+    guard let wsi else { return 0 }
+    if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS {
+        // Comes with a stand-in wsi that knows its context alone; `user` is the SSL_CTX.
+        guard let reactor = lws_context_user(lws_get_context(wsi)), let user else { return 0 }
+        Unmanaged<Reactor>.fromOpaque(reactor).takeUnretainedValue().configureTLS?(OpaquePointer(user))
+        return 0
+    }
+    if reason == LWS_CALLBACK_WSI_CREATE {
+        // Comes before the opaque pointer is set: tells the adopter that WSI_DESTROY will come too.
+        guard let reactor = lws_context_user(lws_get_context(wsi)) else { return 0 }
+        Unmanaged<Reactor>.fromOpaque(reactor).takeUnretainedValue().hasCreatedWSI = true
+        return 0
+    }
+    guard let opaque = lws_get_opaque_user_data(wsi) else { return lwsUnownedResult(reason) }
+    let owner = Unmanaged<LWSOwner>.fromOpaque(opaque).takeUnretainedValue()
+    let result = owner.entered(wsi) { owner.callback(reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length)) }
+    if reason == LWS_CALLBACK_WSI_DESTROY {
+        owner.wsi = nil
+        lws_set_opaque_user_data(wsi, nil)
+        Unmanaged<LWSOwner>.fromOpaque(opaque).release()  // Retained in EdgeConnection.adopt or WebSocketClient.connect.
+    }
+    return result
+}
+
+/// A wsi without an owner is one that we did not adopt or that is already torn down: nothing of it is served.
+private func lwsUnownedResult(_ reason: lws_callback_reasons) -> Int32 {
+    switch reason {
+    case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_CONFIRM_UPGRADE, LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION,
+        LWS_CALLBACK_ESTABLISHED, LWS_CALLBACK_RECEIVE, LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX:
+        -1
+    default: 0
+    }
+}
+
+/// What a wsi's opaque pointer refers to.
+///
+/// Confined to its reactor's thread.
+class LWSOwner {
+    let reactor: Reactor
+    /// Nil before adoption and after WSI_DESTROY.
+    var wsi: OpaquePointer?
+    /// How many of libwebsockets' callbacks for this wsi are on the stack: inside one, closing is done by returning -1.
+    private var depth = 0
+    private var isDoomed = false
+
+    init(reactor: Reactor) {
+        self.reactor = reactor
+    }
+
+    func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
+        preconditionFailure("overridden by every owner")
+    }
+
+    fileprivate func entered(_ wsi: OpaquePointer, _ body: () -> Int32) -> Int32 {
+        self.wsi = wsi
+        depth += 1
+        let result = body()
+        depth -= 1
+        return isDoomed && depth == 0 ? -1 : result
+    }
+
+    /// Closes the connection without ceremony: now, or when the callback that we are in returns.
+    func kill() {
+        guard let wsi, !isDoomed else { return }
+        isDoomed = true
+        if depth == 0 {
+            lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import CLibwebsockets
+package import Logging
+import Synchronization
+
+/// Where libwebsockets' own log lines go: through our logger, bounded, and not more than a few a second.
+///
+/// libwebsockets writes peers' data (offered protocols, a certificate's name) raw into its lines; the logger's handler
+/// escapes them. From WARN up only: below that the lines are about single connections, and a peer could flood the log.
+package enum LibwebsocketsLog {
+    /// {state} Lines let through in the current second, and how many were held back.
+    private static let state = Mutex(Window())
+    private static let linesPerSecond = 5
+    private static let maximumLineBytes = 512
+
+    private struct Window {
+        var second: UInt64 = 0
+        var lines = 0
+        var suppressed = 0
+        var logger: Logger?
+    }
+
+    /// Sends libwebsockets' lines to `logger`. Process-wide, as libwebsockets' log is.
+    package static func use(_ logger: Logger) {
+        state.withLock { $0.logger = logger }
+    }
+
+    static func install() {
+        lws_set_log_level(Int32(LLL_ERR | LLL_WARN)) { level, line in
+            guard let line else { return }
+            LibwebsocketsLog.emit(line, isError: level == Int32(LLL_ERR))
+        }
+    }
+
+    private static func emit(_ line: UnsafePointer<CChar>, isError: Bool) {
+        let second = monotonicSeconds()
+        let (logger, suppressed) = state.withLock { window -> (Logger?, Int) in
+            if window.second != second {
+                window.second = second
+                window.lines = 0
+            }
+            window.lines += 1
+            guard window.lines <= linesPerSecond else {
+                window.suppressed += 1
+                return (nil, 0)
+            }
+            defer { window.suppressed = 0 }
+            return (window.logger, window.suppressed)
+        }
+        guard let logger else { return }
+        let text = String(
+            decoding: UnsafeBufferPointer(start: line, count: 0).extended(to: maximumLineBytes), as: UTF8.self)
+        logger.log(
+            level: isError ? .warning : .notice, "libwebsockets",
+            metadata: ["line": "\(text)", "suppressed": "\(suppressed)"])
+    }
+
+    private static func monotonicSeconds() -> UInt64 {
+        UInt64(max(lws_now_usecs(), 0)) / 1_000_000
+    }
+}
+
+extension UnsafeBufferPointer where Element == CChar {
+    /// The C string that begins here without its line end, at most `limit` bytes of it.
+    fileprivate func extended(to limit: Int) -> [UInt8] {
+        guard let start = baseAddress else { return [] }
+        var bytes: [UInt8] = []
+        while bytes.count < limit, start[bytes.count] != 0, start[bytes.count] != 10 {
+            bytes.append(UInt8(bitPattern: start[bytes.count]))
+        }
+        return bytes
+    }
+}

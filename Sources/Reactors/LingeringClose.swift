@@ -1,0 +1,69 @@
+import CLibuv
+import Glibc
+
+/// Closes a socket so that the peer can still read what was written last.
+///
+/// A socket that is closed with unread input makes the kernel send RST, and the RST may overtake our answer: a client that
+/// was still sending its body would never see the 413. So this keeps a duplicate of the descriptor after libwebsockets
+/// has closed its own, sends FIN, and throws away what still arrives, until the peer is done, too much has come, or time is up
+/// (RFC 9112 §9.6).
+final class LingeringClose: TimerTarget {
+    private static let limitNanoseconds: UInt64 = 2_000_000_000
+    private static let limitBytes = 1 << 20
+
+    private let descriptor: Int32
+    private let poll = allocateHandle(uv_poll_t.self)
+    private let finished: () -> Void
+    private var timer: ReactorTimer?
+    private var remaining = LingeringClose.limitBytes
+    private var isClosed = false
+
+    /// - Parameter finished: called once, when the descriptor is closed.
+    init?(duplicating socket: Int32, on reactor: Reactor, finished: @escaping () -> Void) {
+        descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else {
+            free(poll)
+            return nil
+        }
+        self.finished = finished
+        checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
+        poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
+        timer = ReactorTimer(on: reactor, target: self)
+        timer?.arm(at: reactor.now + Self.limitNanoseconds)
+    }
+
+    /// Call when everything to be sent stands in the socket's buffer.
+    func begin() {
+        shutdown(descriptor, Int32(SHUT_WR))
+        uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, status, _ in
+            let me = Unmanaged<LingeringClose>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
+            me.discard(failed: status < 0)
+        }
+    }
+
+    private func discard(failed: Bool) {
+        var scratch = (0 as UInt64, 0 as UInt64)
+        while !failed, remaining > 0 {
+            // MSG_TRUNC on TCP: the kernel throws the bytes away without copying them.
+            let count = recv(descriptor, &scratch, 65_536, Int32(MSG_TRUNC))
+            if count < 0, errno == EAGAIN { return }
+            guard count > 0 else { break }
+            remaining -= count
+        }
+        close()
+    }
+
+    func timerFired(now: UInt64) {
+        close()
+    }
+
+    private func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        timer?.cancel()
+        uv_poll_stop(poll)
+        Glibc.close(descriptor)
+        closeOwnedHandle(poll)
+        finished()
+    }
+}

@@ -1,0 +1,97 @@
+import CLibuv
+import Glibc
+
+/// A listening TCP socket of our own.
+///
+/// Ours, because libwebsockets 4.1.6 as Debian builds it sets no SO_REUSEPORT (so a second reactor could not bind), and
+/// because with IPv6 compiled in it listens on every interface when told one IPv4 address. Each reactor has a socket of its
+/// own on the same address; the kernel spreads new connections over them.
+package struct ListeningSocket: ~Copyable, Sendable {
+    package let descriptor: Int32
+    /// As the kernel reports it: with the port it chose where 0 was asked for.
+    package let port: UInt16
+
+    private static let backlog: Int32 = 1_024
+
+    /// - Parameter host: a numeric IPv4 or IPv6 address.
+    package init(host: String, port: UInt16) throws(ReactorError) {
+        let name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &found)
+        guard code == 0, let found else {
+            throw .bindFailed(address: name, reason: String(cString: gai_strerror(code)))
+        }
+        defer { freeaddrinfo(found) }
+        let socket = Glibc.socket(
+            found.pointee.ai_family,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { throw .bindFailed(address: name, reason: systemErrorText()) }
+        setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
+        setOption(socket, SOL_SOCKET, SO_REUSEPORT, 1)
+        if found.pointee.ai_family == AF_INET6 {
+            setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
+        }
+        guard bind(socket, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0, listen(socket, Self.backlog) == 0
+        else {
+            let reason = systemErrorText()
+            close(socket)
+            throw .bindFailed(address: name, reason: reason)
+        }
+        descriptor = socket
+        self.port = localPort(of: socket)
+    }
+
+    /// Takes the descriptor out; whoever takes it closes it.
+    consuming func take() -> Int32 {
+        let descriptor = descriptor
+        discard self
+        return descriptor
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// Accepts what waits on a listening descriptor, a few at a time, so that a storm leaves room for the connections that stand.
+func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) -> Void) {
+    for _ in 0..<64 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let socket = withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                accept(descriptor, address, &length)
+            }
+        }
+        guard socket >= 0 else {
+            // Out of descriptors: the connections that stand go on, new ones wait in the backlog.
+            return
+        }
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libwebsockets makes it non-blocking.
+        guard let peer = PeerAddress(storage) else {
+            close(socket)
+            continue
+        }
+        setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        accepted(socket, peer)
+    }
+}
+
+func setOption(_ socket: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+func systemErrorText() -> String {
+    String(cString: strerror(errno))
+}
+
+private func localPort(of socket: Int32) -> UInt16 {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    _ = withUnsafeMutablePointer(to: &storage) { storage in
+        storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+    }
+    return PeerAddress(storage)?.port ?? 0
+}

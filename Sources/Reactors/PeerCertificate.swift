@@ -1,0 +1,53 @@
+import COpenSSL
+import Glibc
+
+/// The certificate that a TLS client presented, and what became of its verification.
+package struct PeerCertificate: Sendable {
+    /// The chain verified against the configured CA in this very handshake.
+    package let isVerified: Bool
+    /// The TLS session was resumed: nothing was verified anew.
+    package let isResumedSession: Bool
+    /// Of the DER form; 32 bytes.
+    package let sha256: [UInt8]
+    /// RFC 2253 form, with control and multibyte characters escaped.
+    package let subject: String
+    /// Why verification failed, in OpenSSL's words.
+    package let verificationError: String?
+
+    /// Marks a handshake in which any certificate of the chain failed: OpenSSL keeps only the last result.
+    private static let failureIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
+
+    /// - Returns: nil where the client presented none.
+    init?(of ssl: OpaquePointer) {
+        guard let certificate = portcullis_SSL_get1_peer_certificate(ssl) else { return nil }
+        defer { X509_free(certificate) }
+        var digest = [UInt8](repeating: 0, count: 32)
+        var length: UInt32 = 0
+        guard X509_digest(certificate, EVP_sha256(), &digest, &length) == 1, length == 32 else { return nil }
+        let result = SSL_get_verify_result(ssl)
+        let isMarked = SSL_get_ex_data(ssl, Self.failureIndex) != nil
+        isResumedSession = SSL_session_reused(ssl) == 1
+        isVerified = result == Int(X509_V_OK) && !isMarked && !isResumedSession
+        sha256 = digest
+        subject = Self.subject(of: certificate)
+        verificationError = isVerified ? nil : String(cString: X509_verify_cert_error_string(result))
+    }
+
+    /// From OpenSSL's verify callback, once for each certificate and error.
+    static func noteVerification(isGood: Bool, _ context: OpaquePointer?) {
+        guard !isGood, let context else { return }
+        let ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx())
+        if let ssl {
+            SSL_set_ex_data(OpaquePointer(ssl), failureIndex, UnsafeMutableRawPointer(bitPattern: 1))
+        }
+    }
+
+    private static func subject(of certificate: OpaquePointer) -> String {
+        guard let text = BIO_new(BIO_s_mem()) else { return "" }
+        defer { BIO_free(text) }
+        X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, PORTCULLIS_XN_FLAGS)
+        var buffer = [UInt8](repeating: 0, count: 512)
+        let count = BIO_read(text, &buffer, Int32(buffer.count))
+        return String(decoding: buffer.prefix(Int(max(count, 0))), as: UTF8.self)
+    }
+}

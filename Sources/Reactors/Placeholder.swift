@@ -1,3 +1,0 @@
-import CLibuv
-import CLibwebsockets
-import COpenSSL

@@ -1,0 +1,190 @@
+import CLibuv
+import CLibwebsockets
+import Glibc
+package import Logging
+import Synchronization
+
+/// One thread, one libuv loop, one libwebsockets context.
+///
+/// A reactor owns every connection that it accepted or dialled: they are born, served and closed on its thread, and
+/// nothing of theirs is locked. Other threads have exactly one way in, `submit(_:)`, which wakes the loop through
+/// `uv_async_send`, the one libuv call that may come from a foreign thread.
+///
+/// One turn of the loop: libuv polls, callbacks collect what arrived in the output buffers of the connections they
+/// touch, and a `uv_check` handle writes each touched connection once (a `uv_prepare` handle does the same for what timers
+/// and jobs touched before the poll). So a burst costs one write a connection, not one a message.
+///
+/// - Note: `@unchecked Sendable` because everything mutable but `jobs` is confined to the reactor's thread, which
+///   `preconditionOnThread()` enforces at every entry; `jobs` and `isClosed` stand in a lock.
+package final class Reactor: @unchecked Sendable {
+    package typealias Job = @Sendable () -> Void
+
+    package let index: Int
+    let maximumHeaderBytes: Int
+    package let logger: Logger
+
+    /// {lock} Work handed over by other threads, in order.
+    private let jobs = Mutex(JobQueue())
+    private let threadID = Atomic<UInt>(0)
+
+    // All below: reactor thread only.
+    let loop: UnsafeMutablePointer<uv_loop_t>
+    private let wake: UnsafeMutablePointer<uv_async_t>
+    private let check: UnsafeMutablePointer<uv_check_t>
+    private let prepare: UnsafeMutablePointer<uv_prepare_t>
+    private(set) var context: OpaquePointer?
+    /// Set while a vhost is being made: what to do with its SSL_CTX.
+    var configureTLS: ((OpaquePointer) -> Void)?
+    /// Whether libwebsockets made a wsi since this was set to false: see `EdgeConnection.adopt`.
+    var hasCreatedWSI = false
+    let buffers = BufferPool()
+    /// Where every socket's reads land first: consumed before the callback returns, so one serves all connections.
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Reactor.readBufferBytes, alignment: 16)
+    private var touched: [any Flushable] = []
+    private var flushing: [any Flushable] = []
+    private(set) lazy var timers = TimerQueue(reactor: self)
+    var edge: EdgeListener?
+
+    /// The most that one read of a target's socket brings.
+    package static let readBufferBytes = 65_536
+
+    private struct JobQueue {
+        var pending: [Job] = []
+        var isClosed = false
+    }
+
+    /// - Parameter maximumHeaderBytes: of a request's headers together; over it libwebsockets ends the connection without an
+    ///   answer.
+    package init(index: Int, maximumHeaderBytes: Int = RequestHead.defaultMaximumHeaderBytes, logger: Logger) {
+        self.index = index
+        self.maximumHeaderBytes = maximumHeaderBytes
+        self.logger = logger
+        loop = .allocate(capacity: 1)
+        wake = .allocate(capacity: 1)
+        check = .allocate(capacity: 1)
+        prepare = .allocate(capacity: 1)
+        checkUV(uv_loop_init(loop), "uv_loop_init")
+    }
+
+    // MARK: Lifecycle
+
+    /// Starts the thread and makes the libwebsockets context; returns when both stand.
+    ///
+    /// The thread keeps the reactor alive until `stop()`.
+    package func start() throws(ReactorError) {
+        ignoreBrokenPipes()
+        let ready = DispatchFlag<Bool>()
+        startThread { [self] in
+            threadID.store(currentThreadID(), ordering: .releasing)
+            startHandles()
+            context = LWSContext.make(for: self)
+            ready.set(context != nil)
+            checkUV(min(uv_run(loop, UV_RUN_DEFAULT), 0), "uv_run")
+        }
+        guard ready.wait() else { throw .contextFailed }
+    }
+
+    /// Asks the thread to end: open connections are dropped, the loop runs until its handles are closed.
+    package func stop() {
+        submit { [self] in
+            jobs.withLock { $0.isClosed = true }
+            edge?.closeListening()
+            timers.close()
+            if let context {
+                LWSContext.destroy(context)
+            }
+            context = nil
+            closeHandle(wake)
+            closeHandle(check)
+            closeHandle(prepare)
+        }
+    }
+
+    private func startHandles() {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        wake.pointee.data = me
+        check.pointee.data = me
+        prepare.pointee.data = me
+        checkUV(uv_async_init(loop, wake) { reactor(of: $0!).runJobs() }, "uv_async_init")
+        checkUV(uv_check_init(loop, check), "uv_check_init")
+        checkUV(uv_check_start(check) { reactor(of: $0!).flushTouched() }, "uv_check_start")
+        checkUV(uv_prepare_init(loop, prepare), "uv_prepare_init")
+        checkUV(uv_prepare_start(prepare) { reactor(of: $0!).flushTouched() }, "uv_prepare_start")
+    }
+
+    // MARK: Threads
+
+    /// Runs `job` on the reactor's thread, after those submitted before it. From any thread; dropped after `stop()`.
+    package func submit(_ job: @escaping Job) {
+        let wasEmpty = jobs.withLock { queue in
+            guard !queue.isClosed else { return false }
+            queue.pending.append(job)
+            return queue.pending.count == 1
+        }
+        if wasEmpty {
+            uv_async_send(wake)
+        }
+    }
+
+    /// Traps when called from any other thread than the reactor's own.
+    package func preconditionOnThread() {
+        precondition(
+            threadID.load(ordering: .relaxed) == currentThreadID(), "reactor \(index) was used from a foreign thread")
+    }
+
+    private func runJobs() {
+        let batch = jobs.withLock { queue in
+            defer { queue.pending = [] }
+            return queue.pending
+        }
+        for job in batch {
+            job()
+        }
+    }
+
+    // MARK: Time and flushing
+
+    /// Nanoseconds of the monotonic clock.
+    package var now: UInt64 { uv_hrtime() }
+
+    /// The same clock, for whoever stands on no reactor.
+    package static var monotonicNow: UInt64 { uv_hrtime() }
+
+    /// Notes that `connection` has something to write at the end of this turn.
+    func touch(_ connection: any Flushable) {
+        guard !connection.isTouched else { return }
+        connection.isTouched = true
+        touched.append(connection)
+    }
+
+    /// Two arrays that swap, so that a turn in the steady state allocates nothing.
+    private func flushTouched() {
+        while !touched.isEmpty {
+            swap(&touched, &flushing)
+            for connection in flushing {
+                connection.isTouched = false
+                connection.flush()
+            }
+            flushing.removeAll(keepingCapacity: true)
+        }
+    }
+}
+
+/// What collects output during a turn of the loop and writes it once at its end.
+protocol Flushable: AnyObject {
+    var isTouched: Bool { get set }
+    func flush()
+}
+
+package enum ReactorError: Error, Equatable {
+    /// libwebsockets could not make a context; its log says why.
+    case contextFailed
+    /// libwebsockets could not make the vhost, usually because of the certificate or key; the text says what is known.
+    case vhostFailed(String)
+    /// The address could not be bound: system error text.
+    case bindFailed(address: String, reason: String)
+}
+
+private func reactor<Handle: UVHandle>(of handle: UnsafeMutablePointer<Handle>) -> Reactor {
+    Unmanaged<Reactor>.fromOpaque(handle.pointee.data).takeUnretainedValue()
+}

@@ -1,0 +1,77 @@
+package import Logging
+
+/// All reactors of a process, and the address that they serve together.
+package final class ReactorPool: Sendable {
+    package let reactors: [Reactor]
+    package let census: ConnectionCensus
+
+    /// Makes the threads and, one after another, the libwebsockets contexts: all of them before any accepts.
+    package init(
+        count: Int, census: ConnectionCensus, maximumHeaderBytes: Int = RequestHead.defaultMaximumHeaderBytes,
+        logger: Logger
+    ) throws(ReactorError) {
+        self.census = census
+        LibwebsocketsLog.use(logger)
+        reactors = (0..<count).map { Reactor(index: $0, maximumHeaderBytes: maximumHeaderBytes, logger: logger) }
+        for reactor in reactors {
+            try reactor.start()
+        }
+    }
+
+    /// Begins to serve on every reactor; returns when all of them accept.
+    ///
+    /// - Parameters:
+    ///   - host: a numeric address.
+    ///   - port: 0 lets the kernel choose one, the same for all.
+    ///   - makeHandler: called on each reactor's thread.
+    /// - Returns: the port.
+    package func listen(
+        host: String, port: UInt16, settings: EdgeSettings,
+        makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
+    ) throws(ReactorError) -> UInt16 {
+        var bound = port
+        var descriptors: [Int32] = []
+        for _ in reactors {
+            let socket = try ListeningSocket(host: host, port: bound)
+            bound = socket.port
+            descriptors.append(socket.take())
+        }
+        for (reactor, descriptor) in zip(reactors, descriptors) {
+            let outcome = DispatchFlag<ReactorError?>()
+            reactor.submit { [census] in
+                outcome.set(
+                    reactor.serve(descriptor, settings: settings, census: census, handler: makeHandler(reactor)))
+            }
+            if let error = outcome.wait() { throw error }
+        }
+        return bound
+    }
+
+    /// No new connections from here on; those that stand go on.
+    package func stopListening() {
+        for reactor in reactors {
+            reactor.submit { reactor.edge?.closeListening() }
+        }
+    }
+
+    package func stop() {
+        for reactor in reactors {
+            reactor.stop()
+        }
+    }
+}
+
+extension Reactor {
+    fileprivate func serve(
+        _ descriptor: Int32, settings: EdgeSettings, census: ConnectionCensus, handler: any EdgeHandler
+    ) -> ReactorError? {
+        do throws(ReactorError) {
+            let listener = try EdgeListener(reactor: self, settings: settings, census: census, handler: handler)
+            edge = listener
+            listener.listen(on: descriptor)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import Synchronization
+
+/// Starts a detached POSIX thread that runs `body` once.
+///
+/// The closure is boxed at +1 for the thread, which takes it back as its first act.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    let box = Unmanaged.passRetained(ThreadBody(run: body))
+    var thread = pthread_t()
+    let result = pthread_create(
+        &thread, nil,
+        { argument in
+            let body = Unmanaged<ThreadBody>.fromOpaque(argument!).takeRetainedValue()
+            body.run()
+            return nil
+        }, box.toOpaque())
+    precondition(result == 0, "pthread_create: \(String(cString: strerror(result)))")
+    pthread_detach(thread)
+}
+
+private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+
+    init(run: @escaping @Sendable () -> Void) {
+        self.run = run
+    }
+}
+
+/// The calling thread's identity, for the traps against misuse.
+func currentThreadID() -> UInt {
+    UInt(pthread_self())
+}
+
+/// A write to a connection that its peer has reset must come back as an error, not as a signal.
+func ignoreBrokenPipes() {
+    signal(SIGPIPE, SIG_IGN)
+}
+
+/// A value that one thread sets once and another waits for. Start-up only: no reactor ever waits on one.
+final class DispatchFlag<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+    private let semaphore = Semaphore()
+
+    func set(_ new: Value) {
+        value.withLock { $0 = new }
+        semaphore.post()
+    }
+
+    func wait() -> Value {
+        semaphore.wait()
+        guard let result = value.withLock({ $0 }) else { preconditionFailure("posted without a value") }
+        return result
+    }
+}
+
+/// - Note: `@unchecked Sendable` because `sem_t` is made for use by several threads.
+private final class Semaphore: @unchecked Sendable {
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func post() { sem_post(semaphore) }
+
+    func wait() {
+        while sem_wait(semaphore) != 0 {}
+    }
+}

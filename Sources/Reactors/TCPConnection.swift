@@ -1,0 +1,290 @@
+import CLibuv
+import Glibc
+
+/// What a TCP connection tells its owner, on the reactor's thread. `closed` is the last call, and comes exactly once.
+package protocol TCPHandler: AnyObject {
+    func tcpConnected()
+    /// The bytes are gone when this returns.
+    func tcpReceived(_ bytes: UnsafeRawBufferPointer)
+    /// The peer will send nothing more (its FIN); writing may go on.
+    func tcpPeerFinished()
+    /// All or some of what waited has been handed to the socket.
+    func tcpWrote()
+    /// - Parameter error: nil after `finish` and the peer's FIN, or after `drop`; else what went wrong.
+    func tcpClosed(error: TCPError?)
+}
+
+package enum TCPError: Error, Equatable {
+    case notResolved(String)
+    case notConnected(String)
+    case timedOut
+    case broken(String)
+}
+
+/// One TCP connection on libuv. Reactor thread only.
+///
+/// Not libwebsockets' raw role: that closes at the first end-of-file and drops what is queued. Output is collected and written once
+/// at the end of the turn; what the socket does not take at once is given to one `uv_write` at a time.
+package final class TCPConnection: Flushable, TimerTarget {
+    package let reactor: Reactor
+    private let handle = allocateHandle(uv_tcp_t.self)
+    private let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+    private var handler: (any TCPHandler)?
+
+    private var output = OutputBuffer()
+    /// What a `uv_write` holds; it must stay where it is until libuv is done with it.
+    private var inFlight = OutputBuffer()
+    private var isWriting = false
+    private var isConnected = false
+    private var isReading = false
+    private var wantsReading = true
+    private var wantsFinish = false
+    private var hasFinished = false
+    private var peerHasFinished = false
+    private var isClosed = false
+    private lazy var dialTimer = ReactorTimer(on: reactor, target: self)
+    var isTouched = false
+
+    private init(on reactor: Reactor, handler: any TCPHandler) {
+        reactor.preconditionOnThread()
+        self.reactor = reactor
+        self.handler = handler
+        checkUV(uv_tcp_init(reactor.loop, handle), "uv_tcp_init")
+        handle.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
+        request.pointee.data = handle.pointee.data
+    }
+
+    deinit {
+        request.deallocate()
+    }
+
+    // MARK: Opening
+
+    /// Resolves `host` on libuv's thread pool, dials the first address that answers, and tells `handler`.
+    package static func dial(
+        host: String, port: UInt16, timeoutMilliseconds: Int, on reactor: Reactor, handler: any TCPHandler
+    ) -> TCPConnection {
+        let connection = TCPConnection(on: reactor, handler: handler)
+        connection.dialTimer.arm(at: reactor.now + UInt64(timeoutMilliseconds) * 1_000_000)
+        NameLookup.resolve(host: host, port: port, on: reactor) { [weak connection] result in
+            connection?.resolved(result)
+        }
+        return connection
+    }
+
+    /// Takes over a connected socket that was accepted here.
+    package static func adopt(_ socket: Int32, on reactor: Reactor, handler: any TCPHandler) -> TCPConnection {
+        let connection = TCPConnection(on: reactor, handler: handler)
+        guard uv_tcp_open(connection.handle, socket) == 0 else {
+            Glibc.close(socket)
+            reactor.submit { [reference = Pinned(connection, to: reactor)] in
+                reference.value.close(error: .broken("uv_tcp_open"))
+            }
+            return connection
+        }
+        connection.opened()
+        return connection
+    }
+
+    private var addresses: ArraySlice<ResolvedAddress> = []
+
+    private func resolved(_ result: Result<[ResolvedAddress], TCPError>) {
+        guard !isClosed else { return }
+        switch result {
+        case .failure(let error): close(error: error)
+        case .success(let found):
+            addresses = found[...]
+            dialNext(after: .notResolved("no address"))
+        }
+    }
+
+    /// libuv opens the handle's socket with the first address's family, and keeps it: so one family is tried here.
+    private func dialNext(after error: TCPError) {
+        guard let address = addresses.popFirst() else { return close(error: error) }
+        let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
+        connect.pointee.data = handle.pointee.data
+        let code = address.withSockaddr { uv_tcp_connect(connect, handle, $0) { tcpConnectDone($0!, $1) } }
+        if code != 0 {
+            connect.deallocate()
+            dialNext(after: .notConnected(uvErrorText(code)))
+        }
+    }
+
+    fileprivate func connectDone(_ status: Int32) {
+        guard !isClosed else { return }
+        guard status == 0 else { return dialNext(after: .notConnected(uvErrorText(status))) }
+        dialTimer.cancel()
+        opened()
+        handler?.tcpConnected()
+    }
+
+    private func opened() {
+        isConnected = true
+        uv_tcp_nodelay(handle, 1)
+        uv_tcp_keepalive(handle, 1, 60)
+        updateReading()
+        reactor.touch(self)
+    }
+
+    package func timerFired(now: UInt64) {
+        close(error: .timedOut)
+    }
+
+    // MARK: For the handler
+
+    package var queuedBytes: Int { output.count + inFlight.count }
+
+    package func send(_ bytes: UnsafeRawBufferPointer) {
+        reactor.preconditionOnThread()
+        guard !isClosed, !wantsFinish else { return }
+        output.append(bytes, from: reactor.buffers)
+        reactor.touch(self)
+    }
+
+    package func setReading(paused: Bool) {
+        reactor.preconditionOnThread()
+        wantsReading = !paused
+        updateReading()
+    }
+
+    /// Writes what is queued, then sends FIN. Reading goes on.
+    package func finish() {
+        reactor.preconditionOnThread()
+        guard !isClosed, !wantsFinish else { return }
+        wantsFinish = true
+        reactor.touch(self)
+    }
+
+    /// Closes now; what is queued is lost.
+    package func drop() {
+        reactor.preconditionOnThread()
+        close(error: nil)
+    }
+
+    // MARK: Reading
+
+    private func updateReading() {
+        guard isConnected, !isClosed, !peerHasFinished, wantsReading != isReading else { return }
+        isReading = wantsReading
+        handle.withMemoryRebound(to: uv_stream_t.self, capacity: 1) { stream in
+            _ = isReading ? uv_read_start(stream, tcpProvideBuffer, tcpReadDone) : uv_read_stop(stream)
+        }
+    }
+
+    fileprivate func readDone(_ count: Int) {
+        guard !isClosed else { return }
+        if count > 0 {
+            handler?.tcpReceived(UnsafeRawBufferPointer(rebasing: reactor.readBuffer[..<count]))
+        } else if count == Int(UV_EOF.rawValue) {
+            peerHasFinished = true
+            isReading = false
+            handler?.tcpPeerFinished()
+            closeIfDone()
+        } else if count < 0 {
+            close(error: .broken(uvErrorText(Int32(count))))
+        }
+    }
+
+    // MARK: Writing
+
+    func flush() {
+        guard isConnected, !isClosed, !isWriting else { return }
+        let before = queuedBytes
+        while !output.isEmpty, !isWriting {
+            let chunk = output.front(limit: output.count)
+            var buffer = uv_buf_init(chunk.baseAddress!.assumingMemoryBound(to: CChar.self), UInt32(chunk.count))
+            let written = handle.withMemoryRebound(to: uv_stream_t.self, capacity: 1) { uv_try_write($0, &buffer, 1) }
+            if written > 0 {
+                output.removeFirst(Int(written), to: reactor.buffers)
+            } else if written == UV_EAGAIN.rawValue {
+                writeRest()
+            } else {
+                return close(error: .broken(uvErrorText(written)))
+            }
+        }
+        sendFinishIfDue()
+        if queuedBytes < before {
+            handler?.tcpWrote()
+        }
+    }
+
+    private func writeRest() {
+        swap(&output, &inFlight)
+        isWriting = true
+        let chunk = inFlight.front(limit: inFlight.count)
+        var buffer = uv_buf_init(chunk.baseAddress!.assumingMemoryBound(to: CChar.self), UInt32(chunk.count))
+        let code = handle.withMemoryRebound(to: uv_stream_t.self, capacity: 1) { stream in
+            uv_write(request, stream, &buffer, 1) { tcpWriteDone($0!, $1) }
+        }
+        if code != 0 {
+            isWriting = false
+            close(error: .broken(uvErrorText(code)))
+        }
+    }
+
+    fileprivate func writeDone(_ status: Int32) {
+        isWriting = false
+        inFlight.release(to: reactor.buffers)
+        guard !isClosed else { return }
+        guard status == 0 else { return close(error: .broken(uvErrorText(status))) }
+        handler?.tcpWrote()
+        reactor.touch(self)
+    }
+
+    private func sendFinishIfDue() {
+        guard wantsFinish, !hasFinished, output.isEmpty, !isWriting else { return }
+        hasFinished = true
+        var descriptor: Int32 = -1
+        handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
+        shutdown(descriptor, Int32(SHUT_WR))
+        closeIfDone()
+    }
+
+    // MARK: Closing
+
+    private func closeIfDone() {
+        if hasFinished, peerHasFinished {
+            close(error: nil)
+        }
+    }
+
+    private func close(error: TCPError?) {
+        guard !isClosed else { return }
+        isClosed = true
+        dialTimer.cancel()
+        output.release(to: reactor.buffers)
+        closeOwnedHandle(handle)
+        let handler = handler
+        self.handler = nil
+        handler?.tcpClosed(error: error)
+    }
+}
+
+// MARK: From libuv: recover the object, call one method
+
+private func connection(of data: UnsafeMutableRawPointer) -> TCPConnection {
+    Unmanaged<TCPConnection>.fromOpaque(data).takeUnretainedValue()
+}
+
+private func tcpConnectDone(_ request: UnsafeMutablePointer<uv_connect_t>, _ status: Int32) {
+    let owner = connection(of: request.pointee.data)
+    request.deallocate()
+    owner.connectDone(status)
+}
+
+private func tcpWriteDone(_ request: UnsafeMutablePointer<uv_write_t>, _ status: Int32) {
+    connection(of: request.pointee.data).writeDone(status)
+}
+
+private func tcpProvideBuffer(
+    _ handle: UnsafeMutablePointer<uv_handle_t>?, _ suggested: Int, _ buffer: UnsafeMutablePointer<uv_buf_t>?
+) {
+    let memory = connection(of: handle!.pointee.data).reactor.readBuffer
+    buffer!.pointee = uv_buf_init(memory.baseAddress!.assumingMemoryBound(to: CChar.self), UInt32(memory.count))
+}
+
+private func tcpReadDone(
+    _ stream: UnsafeMutablePointer<uv_stream_t>?, _ count: Int, _ buffer: UnsafePointer<uv_buf_t>?
+) {
+    connection(of: stream!.pointee.data).readDone(count)
+}

@@ -1,0 +1,50 @@
+import Admission
+import FoundationEssentials
+import Reactors
+
+/// The bodies that the gateway answers with: JSON, never cached.
+enum Answers {
+    private static let headers: [(name: String, value: String)] = [
+        ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
+    ]
+
+    static func json(_ status: Int, _ body: some Encodable) -> HTTPAnswer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Encoding our own structures of strings can't fail; an empty body would be a bug that a test sees.
+        let bytes = (try? encoder.encode(body)).map { [UInt8]($0) } ?? []
+        return HTTPAnswer(status: status, headers: headers, body: bytes)
+    }
+
+    /// `{"error":…,"code":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
+    static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
+        var answer = json(
+            refusal.status,
+            RefusalBody(error: refusal.message, code: refusal.code.rawValue, requestId: requestID))
+        answer.headers += refusal.headerFields
+        return answer
+    }
+
+    struct RefusalBody: Encodable {
+        let error: String
+        let code: String
+        let requestId: String
+    }
+
+    struct ChallengeBody: Encodable {
+        let nonce: String
+        /// Unix milliseconds as a string: the client guide decodes `[String: String]`.
+        let expires: String
+    }
+
+    struct RegisteredBody: Encodable {
+        let registered = true
+    }
+
+    struct HealthBody: Encodable {
+        let status: String
+        let version: String
+        /// Left out while there is nothing to warn of.
+        let warnings: [String]?
+    }
+}

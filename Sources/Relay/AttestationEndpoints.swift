@@ -1,0 +1,83 @@
+import Admission
+import Observability
+import Reactors
+import Synchronization
+
+/// `GET /attest/challenge` and `POST /attest/register`. Reactor thread, but for the registration itself.
+final class AttestationEndpoints {
+    private let services: AttestationServices
+    private let record: DecisionRecord
+    private let metrics: GatewayMetrics
+    private let pending: PendingRegistrations
+
+    init(
+        services: AttestationServices, record: DecisionRecord, metrics: GatewayMetrics, pending: PendingRegistrations
+    ) {
+        self.services = services
+        self.record = record
+        self.metrics = metrics
+        self.pending = pending
+    }
+
+    /// No state is kept for a challenge that was handed out.
+    func challenge(_ exchange: HTTPExchange, _ context: RequestContext) {
+        if let refusal = services.limits.refuseChallenge(to: context.address, at: context.moment.monotonic) {
+            record.requestRefused(refusal, context)
+            return exchange.respond(Answers.refusal(refusal, requestID: context.id))
+        }
+        let issued = services.challenges.issue(at: context.moment)
+        metrics.challengeIssued()
+        exchange.respond(
+            Answers.json(200, Answers.ChallengeBody(nonce: issued.nonce, expires: String(issued.expires))))
+    }
+
+    /// Verifying takes milliseconds and storing waits for the disk: both happen off the reactors, and the answer comes back.
+    func register(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard pending.begin() else {
+            let refusal = Refusal(
+                .attestationUnavailable, detail: "too many registrations at once",
+                retryAfter: PendingRegistrations.retryAfterSeconds)
+            return answer(exchange, .refused(refusal), context)
+        }
+        let reactor = exchange.reactor
+        let body = exchange.body
+        let pinned = Pinned((exchange: exchange, endpoints: self), to: reactor)
+        Task { [registrar = services.registrar, pending] in
+            let outcome = await registrar.register(body: body, from: context.address, at: context.moment)
+            pending.end()
+            reactor.submit {
+                pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
+            }
+        }
+    }
+
+    private func answer(_ exchange: HTTPExchange, _ outcome: RegistrationOutcome, _ context: RequestContext) {
+        record.registered(outcome, context)
+        switch outcome {
+        case .registered: exchange.respond(Answers.json(200, Answers.RegisteredBody()))
+        case .refused(let refusal): exchange.respond(Answers.refusal(refusal, requestID: context.id))
+        }
+    }
+}
+
+/// How many registrations are being verified or stored at once, over all reactors. Each holds its body until then.
+package final class PendingRegistrations: Sendable {
+    /// 64 bodies of 64 KiB are 4 MiB; at some milliseconds each, a second's work of two cores.
+    static let maximum = 64
+    static let retryAfterSeconds = 2
+    private let count = Mutex(0)
+
+    package init() {}
+
+    func begin() -> Bool {
+        count.withLock { count in
+            guard count < Self.maximum else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func end() {
+        count.withLock { $0 -= 1 }
+    }
+}

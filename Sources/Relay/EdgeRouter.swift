@@ -1,0 +1,93 @@
+import Admission
+import Logging
+import Reactors
+
+/// Brings each request of one reactor to the handler of its path. Reactor thread only.
+final class EdgeRouter: EdgeHandler {
+    private let settings: RelaySettings
+    private let record: DecisionRecord
+    private let attestation: AttestationEndpoints?
+    private let upgrades: UpgradeHandler
+    private unowned let reactor: Reactor
+
+    init(settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingRegistrations) {
+        self.settings = settings
+        self.reactor = reactor
+        let record = DecisionRecord(audit: settings.audit, metrics: settings.metrics, logger: settings.logger)
+        self.record = record
+        attestation = settings.attestation.map {
+            AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
+        }
+        upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
+    }
+
+    func handle(_ exchange: HTTPExchange) {
+        let context = RequestContext(peer: exchange.peer, reactor: reactor)
+        switch (exchange.head.method, RequestPath(exchange.head.path)) {
+        case (.get, .health), (.head, .health): exchange.respond(health())
+        case (_, .challenge) where attestation == nil, (_, .register) where attestation == nil:
+            refuse(exchange, Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"), context)
+        case (.get, .challenge): attestation?.challenge(exchange, context)
+        case (.post, .register): attestation?.register(exchange, context)
+        default: refuse(exchange, Refusal(.notFound, detail: "no such endpoint"), context)
+        }
+    }
+
+    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
+        upgrades.handle(upgrade)
+    }
+
+    func refusalAnswer(_ framing: FramingRefusal, peer: PeerAddress) -> HTTPAnswer {
+        let context = RequestContext(peer: peer, reactor: reactor)
+        let refusal = Refusal(framing)
+        record.requestRefused(refusal, context)
+        return Answers.refusal(refusal, requestID: context.id)
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
+        record.requestRefused(refusal, context)
+        exchange.respond(Answers.refusal(refusal, requestID: context.id))
+    }
+
+    private func health() -> HTTPAnswer {
+        let isDraining = settings.drain.isDraining
+        let warnings = settings.warnings.isEmpty ? nil : settings.warnings
+        return Answers.json(
+            isDraining ? 503 : 200,
+            Answers.HealthBody(
+                status: isDraining ? "draining" : "healthy", version: settings.version, warnings: warnings))
+    }
+}
+
+extension Refusal {
+    fileprivate init(_ framing: FramingRefusal) {
+        switch framing {
+        case .malformed(let detail): self.init(.malformedRequest, detail: detail)
+        case .lengthRequired: self.init(.lengthRequired, detail: "POST without Content-Length")
+        case .bodyTooLarge: self.init(.bodyTooLarge, detail: "body is over MAX_BODY_BYTES")
+        }
+    }
+}
+
+/// The paths that the gateway serves. A trailing slash and a doubled leading one reach the same place: clients build URLs so.
+enum RequestPath: Equatable {
+    case root
+    case challenge
+    case register
+    case health
+    case other
+
+    init(_ path: String) {
+        var text = path[...]
+        while text.hasPrefix("//") { text.removeFirst() }
+        if text.count > 1, text.hasSuffix("/") { text.removeLast() }
+        self =
+            switch text {
+            case "/": .root
+            case "/attest/challenge": .challenge
+            case "/attest/register": .register
+            case "/health": .health
+            default: .other
+            }
+    }
+}

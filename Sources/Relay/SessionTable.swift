@@ -1,0 +1,20 @@
+/// The sessions of one reactor, so that a shutdown can tell them. Reactor thread only.
+final class SessionTable {
+    private var drivers: [ObjectIdentifier: SessionDriver] = [:]
+
+    var count: Int { drivers.count }
+
+    func insert(_ driver: SessionDriver) {
+        drivers[ObjectIdentifier(driver)] = driver
+    }
+
+    func remove(_ driver: SessionDriver) {
+        drivers[ObjectIdentifier(driver)] = nil
+    }
+
+    func shutDown() {
+        for driver in Array(drivers.values) {
+            driver.shutDown()
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/// When to ping the client, and when its silence has lasted too long. Times in nanoseconds of one monotonic clock.
+///
+/// While we have stopped reading the client its pongs can't be heard: the clock stands still, and TCP keep-alive, which needs no
+/// reading, watches in its place.
+struct PeerClock {
+    private let pingInterval: UInt64
+    private let silence: UInt64
+    private var lastHeard: UInt64
+    private var nextPing: UInt64
+    private var stoppedAt: UInt64?
+
+    init(pingInterval: UInt64, silence: UInt64, now: UInt64) {
+        self.pingInterval = pingInterval
+        self.silence = silence
+        lastHeard = now
+        nextPing = now + pingInterval
+    }
+
+    mutating func heard(at now: UInt64) {
+        lastHeard = now
+    }
+
+    mutating func stop(at now: UInt64) {
+        stoppedAt = stoppedAt ?? now
+    }
+
+    mutating func start(at now: UInt64) {
+        guard let stopped = stoppedAt else { return }
+        stoppedAt = nil
+        let pause = now >= stopped ? now - stopped : 0
+        lastHeard += pause
+        nextPing += pause
+    }
+
+    enum Due {
+        case nothing
+        case ping
+        case silence
+    }
+
+    mutating func due(at now: UInt64) -> Due {
+        guard stoppedAt == nil else { return .nothing }
+        guard now < lastHeard + silence else { return .silence }
+        guard now >= nextPing else { return .nothing }
+        nextPing = now + pingInterval
+        return .ping
+    }
+
+    /// When to ask again; nil while the clock stands.
+    var nextDeadline: UInt64? {
+        stoppedAt == nil ? min(lastHeard + silence, nextPing) : nil
+    }
+}

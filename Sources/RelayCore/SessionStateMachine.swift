@@ -1,0 +1,225 @@
+/// The life of one session: a WebSocket client on one side, a TCP target on the other. Events in, actions out.
+///
+/// It knows counts and times, never bytes or sockets. What it guarantees:
+/// - above a high-water mark in one direction the other side is no longer read;
+/// - what was queued when one side closed is still written to the other, for at most `closeFlush`;
+/// - it ends when both sides are gone, and each side is told to close at most once.
+///
+/// ```
+///            targetConnected            targetFinished / lost / shutdown
+///  dialing ──────────────────▶ open ───────────────────────────────────▶ flushingClient ─▶ closingClient
+///     │                         │                                                              │
+///     │ targetLost              │ clientClosed                                                 │ clientClosed
+///     ▼                         ▼                                                              ▼
+///  closingClient           flushingTarget ────────── targetClosed or deadline ────────────▶  ended
+/// ```
+package struct SessionStateMachine {
+    private enum Phase: Equatable {
+        case dialing
+        case open
+        /// Both queues are being written before the client's Close frame, until the deadline.
+        case flushingClient(deadline: UInt64)
+        /// The Close frame has been ordered.
+        case closingClient(deadline: UInt64)
+        /// The client is gone; what it sent is being written.
+        case flushingTarget(deadline: UInt64)
+        case ended
+    }
+
+    private let limits: SessionLimits
+    private var phase = Phase.dialing
+    private var toClient: FlowWindow
+    private var toTarget: FlowWindow
+    private var clock: PeerClock
+    private var clientQueue = 0
+    private var targetQueue = 0
+    private var isClientGone = false
+    private var isTargetGone = false
+    private var isTargetOrderedToFinish = false
+
+    /// What the Close frame is to say; set before `.closeClient` is returned.
+    package private(set) var closeReason = CloseReason.targetClosed
+
+    package init(limits: SessionLimits, now: UInt64) {
+        self.limits = limits
+        toClient = FlowWindow(highWater: limits.clientBufferBytes)
+        toTarget = FlowWindow(highWater: limits.targetBufferBytes)
+        clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
+    }
+
+    /// When `tick` wants to be called next.
+    package var nextDeadline: UInt64? {
+        switch phase {
+        case .dialing, .open: clock.nextDeadline
+        case .flushingClient(let deadline), .closingClient(let deadline), .flushingTarget(let deadline): deadline
+        case .ended: nil
+        }
+    }
+
+    /// Whether what the client sends still goes to the target.
+    package var acceptsFromClient: Bool { phase == .dialing || phase == .open }
+
+    /// Whether what the target sends still goes to the client.
+    package var acceptsFromTarget: Bool { phase == .open }
+
+    // MARK: The client
+
+    /// Something arrived from the client, and `queued` bytes wait for the target now.
+    package mutating func clientSent(queued: Int, now: UInt64) -> SessionActions {
+        clock.heard(at: now)
+        targetQueue = queued
+        return flow(now)
+    }
+
+    /// A pong or another frame without payload.
+    package mutating func clientHeard(now: UInt64) {
+        clock.heard(at: now)
+    }
+
+    /// The client's Close frame, or its connection's end: no more from it, nothing more to it.
+    package mutating func clientClosed(now: UInt64) -> SessionActions {
+        guard !isClientGone else { return [] }
+        isClientGone = true
+        clientQueue = 0
+        switch phase {
+        case .ended: return []
+        case .dialing where targetQueue == 0: return ended(dropping: .dropTarget)
+        case .dialing, .open, .flushingClient, .closingClient: return finishTarget(now)
+        case .flushingTarget: return []
+        }
+    }
+
+    /// `queued` bytes still wait for the client.
+    package mutating func clientDrained(queued: Int, now: UInt64) -> SessionActions {
+        clientQueue = queued
+        return flow(now).union(closeClientIfFlushed(now))
+    }
+
+    // MARK: The target
+
+    package mutating func targetConnected(now: UInt64) -> SessionActions {
+        if phase == .dialing { phase = .open }
+        return flow(now)
+    }
+
+    /// Something arrived from the target, and `queued` bytes wait for the client now.
+    package mutating func targetSent(queued: Int, now: UInt64) -> SessionActions {
+        clientQueue = queued
+        return flow(now)
+    }
+
+    /// `queued` bytes still wait for the target.
+    package mutating func targetDrained(queued: Int, now: UInt64) -> SessionActions {
+        targetQueue = queued
+        return flow(now).union(closeClientIfFlushed(now))
+    }
+
+    /// The target's FIN. It may still read: what is queued to it is written before the client is told.
+    package mutating func targetFinished(now: UInt64) -> SessionActions {
+        guard phase == .dialing || phase == .open else { return [] }
+        return flushClient(.targetClosed, now)
+    }
+
+    /// The connection to the target has ended.
+    ///
+    /// - Parameter reason: nil after an orderly end.
+    package mutating func targetClosed(_ reason: CloseReason?, now: UInt64) -> SessionActions {
+        guard !isTargetGone else { return [] }
+        isTargetGone = true
+        targetQueue = 0
+        switch phase {
+        case .ended: return []
+        case .dialing, .open: return flushClient(reason ?? .targetClosed, now)
+        case .flushingClient: return closeClientIfFlushed(now)
+        case .closingClient: return []
+        case .flushingTarget: return ended(dropping: [])
+        }
+    }
+
+    // MARK: The gateway
+
+    package mutating func shutDown(now: UInt64) -> SessionActions {
+        guard phase == .dialing || phase == .open else { return [] }
+        return flushClient(.shuttingDown, now)
+    }
+
+    /// - Parameter now: at or after `nextDeadline`.
+    package mutating func tick(now: UInt64) -> SessionActions {
+        switch phase {
+        case .dialing, .open: return tickClock(now)
+        case .flushingClient(let deadline): return now < deadline ? [] : closeClient(now)
+        case .closingClient(let deadline), .flushingTarget(let deadline):
+            return now < deadline ? [] : ended(dropping: [.dropTarget, .dropClient])
+        case .ended: return []
+        }
+    }
+
+    private mutating func tickClock(_ now: UInt64) -> SessionActions {
+        switch clock.due(at: now) {
+        case .nothing: return []
+        case .ping: return .sendPing
+        case .silence:
+            isClientGone = true
+            return finishTarget(now).union(.dropClient)
+        }
+    }
+
+    // MARK: Transitions
+
+    private mutating func flow(_ now: UInt64) -> SessionActions {
+        guard phase == .dialing || phase == .open else { return [] }
+        var actions: SessionActions = []
+        switch toClient.update(queued: clientQueue) {
+        case .pause: actions.insert(.pauseTarget)
+        case .resume: actions.insert(.resumeTarget)
+        case .none: break
+        }
+        switch toTarget.update(queued: targetQueue) {
+        case .pause:
+            clock.stop(at: now)
+            actions.insert(.pauseClient)
+        case .resume:
+            clock.start(at: now)
+            actions.insert(.resumeClient)
+        case .none: break
+        }
+        return actions
+    }
+
+    private mutating func flushClient(_ reason: CloseReason, _ now: UInt64) -> SessionActions {
+        closeReason = reason
+        phase = .flushingClient(deadline: now + limits.closeFlush)
+        // Nothing new is taken from either side; what is queued goes out.
+        let pause: SessionActions = isTargetGone ? .pauseClient : [.pauseClient, .pauseTarget]
+        return pause.union(closeClientIfFlushed(now))
+    }
+
+    private mutating func closeClientIfFlushed(_ now: UInt64) -> SessionActions {
+        guard case .flushingClient = phase, targetQueue == 0 else { return [] }
+        // The client's own queue is written before its Close frame by the connection itself.
+        return closeClient(now)
+    }
+
+    private mutating func closeClient(_ now: UInt64) -> SessionActions {
+        phase = .closingClient(deadline: now + limits.closeFlush)
+        return SessionActions([.resumeClient, .closeClient]).union(finishOrder())
+    }
+
+    private mutating func finishTarget(_ now: UInt64) -> SessionActions {
+        guard !isTargetGone else { return ended(dropping: []) }
+        phase = .flushingTarget(deadline: now + limits.closeFlush)
+        // What the target still sends is read and thrown away, so that its FIN is seen.
+        return finishOrder().union(.resumeTarget)
+    }
+
+    private mutating func finishOrder() -> SessionActions {
+        guard !isTargetGone, !isTargetOrderedToFinish else { return [] }
+        isTargetOrderedToFinish = true
+        return .finishTarget
+    }
+
+    private mutating func ended(dropping: SessionActions) -> SessionActions {
+        phase = .ended
+        return dropping.union(.end)
+    }
+}

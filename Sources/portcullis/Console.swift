@@ -1,0 +1,71 @@
+import ArgumentParser
+import FoundationEssentials
+import GatewayServer
+import Glibc
+import Logging
+import Observability
+
+/// What the commands share: how they speak, and how they fail.
+enum Console {
+    static func say(_ text: String) {
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    static func complain(_ text: String) {
+        write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// Says what failed; the error to throw ends the command with 1.
+    static func failure(_ reason: String, hint: String? = nil) -> ExitCode {
+        complain("portcullis: error: \(reason)")
+        if let hint { complain("portcullis: hint: \(hint)") }
+        return .failure
+    }
+
+    /// The settings, or all that is wrong with them, at once.
+    static func load(_ options: SettingsOptions) throws -> LoadedConfiguration {
+        do throws(ConfigurationErrors) {
+            return try ConfigurationLoading.load(
+                environment: environment, environmentFile: options.environmentFile, now: .now)
+        } catch {
+            complain("portcullis: \(error)")
+            throw ExitCode(78)  // EX_CONFIG of sysexits(3).
+        }
+    }
+
+    static func logger(_ logs: GatewayConfiguration.Logs) -> Logger {
+        Logger(label: "portcullis") { label in
+            switch logs.format {
+            case .json: JSONLogHandler(label: label, level: logs.level)
+            case .text: TextLogHandler(label: label, level: logs.level)
+            }
+        }
+    }
+
+    static var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+    /// Every error that reaches here is unforeseen: it is said, and the process ends with 1.
+    static func exitingOnError(_ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            complain("portcullis: error: \(error)")
+            exit(1)
+        }
+    }
+
+    static func exit(_ code: Int32) -> Never {
+        Glibc.exit(code)
+    }
+
+    /// At once, whole, and without the buffering of `print`, which a reader on a pipe would wait for.
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            bytes.removeFirst(count)
+        }
+    }
+}

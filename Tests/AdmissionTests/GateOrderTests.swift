@@ -1,0 +1,145 @@
+import Admission
+import DeviceSimulation
+import KeyStore
+import Testing
+
+/// A request that is wrong in several ways is refused for the earliest, and until the challenge nothing of the client's is spent.
+struct GateOrderTests {
+    /// One way for a request or its gateway to be wrong, in the order of the contract.
+    enum Fault: Int, CaseIterable {
+        case handshake, draining, origin, capacity, rate, challenge, key, signature, counter
+
+        var answer: RefusalAnswer {
+            switch self {
+            case .handshake: .unsupportedVersion
+            case .draining: .draining
+            case .origin: .originRefused
+            case .capacity: .atCapacity
+            case .rate: .rateLimited
+            case .challenge: .invalidNonce
+            case .key: .unknownKey
+            case .signature, .counter: .assertionRejected
+            }
+        }
+
+        var isBeforeChallenge: Bool { rawValue < Fault.challenge.rawValue }
+    }
+
+    /// Everything that a fault can spoil: the gateway, its registered device, and the request.
+    private struct Attempt {
+        var bench: Bench
+        var request: AdmissionRequest
+        var device: SimulatedDevice
+        let nonce: String
+
+        init() throws {
+            bench = try Bench()
+            device = try bench.registeredDevice()
+            nonce = bench.nonce()
+            request = bench.request(try bench.assertion(by: &device, over: nonce))
+        }
+
+        mutating func spoil(with fault: Fault) throws {
+            switch fault {
+            case .handshake: request.handshake.version = "8"
+            case .draining:
+                let drain = DrainSwitch()
+                drain.beginDraining()
+                bench.settings.drain = drain
+            case .origin: request.origin = "https://evil.example"
+            case .capacity: bench.settings.slots = SessionSlots(maximum: 0)
+            case .rate: bench.settings.limits = UpgradeLimits(verificationsPerSecond: 0)
+            case .challenge: request.assertion.nonce = Challenges(epoch: epoch).issue(at: start).nonce
+            case .key: request.assertion.keyID = KeyID(bytes: [UInt8](repeating: 1, count: 32))?.base64
+            case .signature: request.assertion.data = "AAAA"
+            case .counter:
+                let id = try #require(KeyID(bytes: device.keyID))
+                #expect(bench.registry.advanceCounter(of: id, to: 1, at: 0) == .advanced)
+            }
+        }
+    }
+
+    @Test(arguments: Fault.allCases) func `the earliest of several faults is the answer`(first: Fault) throws {
+        for second in Fault.allCases where second.rawValue >= first.rawValue {
+            var attempt = try Attempt()
+            for fault in Set([first, second]) { try attempt.spoil(with: fault) }
+            let refusal = attempt.bench.gate.evaluate(attempt.request).refusal
+            #expect(refusal?.answer == first.answer, "\(first) and \(second)")
+        }
+    }
+
+    @Test(arguments: Fault.allCases.filter(\.isBeforeChallenge))
+    func `what is refused before the challenge can be sent again unchanged`(fault: Fault) throws {
+        var attempt = try Attempt()
+        let good = attempt
+        try attempt.spoil(with: fault)
+        #expect(attempt.bench.gate.evaluate(attempt.request).refusal?.answer == fault.answer)
+        #expect(attempt.bench.challenges.spentCount == 0)
+        #expect(good.bench.gate.evaluate(good.request).admitted != nil)
+    }
+
+    @Test func `everything wrong at once is a matter of the handshake`() throws {
+        var attempt = try Attempt()
+        for fault in Fault.allCases { try attempt.spoil(with: fault) }
+        #expect(attempt.bench.gate.evaluate(attempt.request).refusal?.answer == .unsupportedVersion)
+    }
+
+    @Test func `nothing wrong is admitted`() throws {
+        let attempt = try Attempt()
+        #expect(attempt.bench.gate.evaluate(attempt.request).admitted != nil)
+    }
+
+    @Test func `undecided means refused, with a challenge for the next try`() throws {
+        let bench = try Bench()
+        let refusal = try #require(bench.gate.evaluate(bench.request()).refusal)
+        #expect(refusal.status == 401)
+        #expect(refusal.code.rawValue == "app_auth_required")
+        #expect(refusal.message == "App authentication required")
+        let fresh = try #require(refusal.freshChallenge)
+        #expect(refusal.headerFields.contains { $0 == ("X-App-Assert-Challenge", fresh) })
+        #expect(bench.challenges.spend(fresh, at: start.monotonic).isSpent)
+    }
+
+    @Test func `a gateway without any way in admits nobody`() throws {
+        var bench = try Bench()
+        bench.settings.appAttest = nil
+        let refusal = bench.gate.evaluate(bench.request().with { $0.certificate = .good }).refusal
+        #expect(refusal?.answer == .appAuthRequired)
+        #expect(refusal?.freshChallenge == nil)
+    }
+
+    @Test func `where authentication isn't required no credentials are anonymous, and wrong ones refused`() throws {
+        var bench = try Bench()
+        bench.settings.requiresAppAuth = false
+        let principal = try #require(bench.gate.evaluate(bench.request()).admitted?.principal)
+        #expect(principal.way == .anonymous)
+        #expect(principal.wayName == "anonymous")
+        #expect(principal.identity == nil)
+        var stranger = SimulatedDevice(app: Bench.app)
+        let refusal = bench.gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal
+        #expect(refusal?.answer == .unknownKey)
+    }
+
+    @Test func `refusals by a gateway in trouble say when to come back`() throws {
+        for fault in [Fault.draining, .capacity, .rate] {
+            var attempt = try Attempt()
+            try attempt.spoil(with: fault)
+            let refusal = try #require(attempt.bench.gate.evaluate(attempt.request).refusal)
+            #expect((refusal.retryAfter ?? 0) >= 1)
+            #expect(refusal.freshChallenge == nil)
+        }
+    }
+
+    @Test func `a full set of spent challenges is the gateway's trouble, and the challenge stays good`() throws {
+        let bench = try Bench(maximumSpent: 1)
+        var device = try bench.registeredDevice()
+        #expect(bench.gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil)
+        let later = start + 30_000
+        let fields = try bench.assertion(by: &device, at: later)
+        let refusal = try #require(bench.gate.evaluate(bench.request(fields, at: later)).refusal)
+        #expect(refusal.answer == .challengesExhausted)
+        #expect(refusal.status == 503)
+        let wait = try #require(refusal.retryAfter)
+        #expect(bench.gate.evaluate(bench.request(fields, at: later + wait * 1_000)).admitted != nil)
+    }
+}

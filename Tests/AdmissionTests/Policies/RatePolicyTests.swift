@@ -1,0 +1,120 @@
+import Admission
+import DeviceSimulation
+import Testing
+
+/// Failed upgrades by address: hard on guessing, kind to those who share the address.
+struct RatePolicyTests {
+    private let bench: Bench
+    private let gate: Gate
+
+    init() throws {
+        bench = try Bench()
+        gate = bench.gate
+    }
+
+    private func failTenTimes(at moment: Moment = start) {
+        for _ in 0..<10 { #expect(gate.evaluate(bench.request(at: moment)).refusal?.answer == .appAuthRequired) }
+    }
+
+    @Test func `ten failures a minute are answered as such, the eleventh with 429`() throws {
+        failTenTimes()
+        let refusal = try #require(gate.evaluate(bench.request(at: start + 15_000)).refusal)
+        #expect(refusal.answer == .rateLimited)
+        #expect(refusal.retryAfter == 45)
+        #expect(refusal.freshChallenge == nil)
+        #expect(gate.evaluate(bench.request(at: start + 60_000)).refusal?.answer == .appAuthRequired)
+    }
+
+    @Test func `behind the same address a good credential still passes`() throws {
+        failTenTimes()
+        var device = try bench.registeredDevice()
+        for _ in 0..<5 { #expect(gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil) }
+    }
+
+    @Test func `a limited address' wrong credentials are answered with 429, and cost the challenge`() throws {
+        failTenTimes()
+        var stranger = SimulatedDevice(app: Bench.app)
+        let refusal = gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal
+        #expect(refusal?.answer == .rateLimited)
+        #expect(refusal?.retryAfter == 60)
+        #expect(refusal?.freshChallenge == nil)
+        #expect(refusal?.detail.contains("unknown_key") == true)
+        #expect(bench.challenges.spentCount == 1)
+    }
+
+    @Test func `wrong credentials count, and after ten of them no credentials are refused unseen`() throws {
+        var stranger = SimulatedDevice(app: Bench.app)
+        for _ in 0..<10 {
+            let refusal = gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal
+            #expect(refusal?.answer == .unknownKey)
+        }
+        #expect(gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal?.answer == .rateLimited)
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
+    }
+
+    @Test func `twenty credentials a second are checked, good or not, and the next isn't looked at`() throws {
+        var device = try bench.registeredDevice()
+        var stranger = SimulatedDevice(app: Bench.app)
+        for _ in 0..<10 {
+            #expect(gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil)
+            #expect(gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal?.answer == .unknownKey)
+        }
+        let fields = try bench.assertion(by: &device)
+        let refusal = gate.evaluate(bench.request(fields)).refusal
+        #expect(refusal?.answer == .rateLimited)
+        #expect(refusal?.retryAfter == 1)
+        #expect(gate.evaluate(bench.request(fields, at: start + 1_000)).admitted != nil)
+    }
+
+    @Test func `certificates are credentials where a client CA is configured, and not where none is`() throws {
+        var bench = bench
+        bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1, verificationsPerSecond: 2)
+        let ignoring = bench.gate
+        let request = bench.request().with { $0.certificate = .good }
+        #expect(ignoring.evaluate(request).refusal?.answer == .appAuthRequired)
+        #expect(ignoring.evaluate(request).refusal?.answer == .rateLimited)
+        bench.settings.checksCertificates = true
+        let checking = bench.gate
+        for _ in 0..<2 { #expect(checking.evaluate(request).admitted != nil) }
+        #expect(checking.evaluate(request).refusal?.answer == .rateLimited)
+        let later = bench.request(at: start + 1_000).with { $0.certificate = .good }
+        #expect(checking.evaluate(later).admitted != nil)
+    }
+
+    @Test func `other addresses, and other /64s, have limits of their own`() throws {
+        func answer(_ text: String) -> RefusalAnswer? {
+            gate.evaluate(bench.request().with { $0.address = address(text) }).refusal?.answer
+        }
+        for host in 1...10 { #expect(answer("2001:db8::\(host)") == .appAuthRequired) }
+        #expect(answer("2001:db8::ffff") == .rateLimited)
+        #expect(answer("2001:db8:0:1::1") == .appAuthRequired)
+        #expect(answer("192.0.2.1") == .appAuthRequired)
+    }
+
+    @Test func `mistakes in the handshake and foreign origins aren't failed upgrades`() throws {
+        for _ in 0..<20 {
+            _ = gate.evaluate(bench.request().with { $0.handshake.version = "8" })
+            _ = gate.evaluate(bench.request().with { $0.origin = "null" })
+        }
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired)
+    }
+
+    @Test func `being limited isn't a failure again: the minute ends when it began to`() throws {
+        failTenTimes()
+        for second in 1..<60 { _ = gate.evaluate(bench.request(at: start + second * 1_000)) }
+        failTenTimes(at: start + 60_000)
+    }
+
+    @Test func `when the limiter's table is full newcomers share one count`() throws {
+        var bench = bench
+        bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 2, maximumEntries: 1)
+        let gate = bench.gate
+        func answer(_ host: Int) -> RefusalAnswer? {
+            gate.evaluate(bench.request().with { $0.address = address("192.0.2.\(host)") }).refusal?.answer
+        }
+        #expect((1...3).map(answer) == [.appAuthRequired, .appAuthRequired, .appAuthRequired])
+        #expect(answer(4) == .rateLimited)
+        #expect(answer(1) == .appAuthRequired)
+        #expect(answer(1) == .rateLimited)
+    }
+}

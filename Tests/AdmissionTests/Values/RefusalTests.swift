@@ -1,0 +1,58 @@
+import Admission
+import Testing
+
+struct RefusalTests {
+    @Test func `codes are stable slugs`() {
+        #expect(
+            Set(RefusalCode.allCases.map(\.rawValue)) == [
+                "malformed_handshake", "unsupported_version", "unknown_subprotocol", "draining", "origin_refused",
+                "at_capacity", "rate_limited", "challenges_exhausted", "store_unavailable", "app_auth_required",
+                "invalid_nonce", "unknown_key", "key_revoked", "assertion_rejected", "invalid_client_certificate",
+                "missing_field", "malformed_request", "attestation_rejected", "attestation_unavailable",
+                "app_attest_not_configured", "body_too_large", "length_required", "not_found",
+            ])
+    }
+
+    @Test func `every code has an answer, and texts that clients know are as they were`() {
+        #expect(Set(RefusalAnswer.all.map(\.code)) == Set(RefusalCode.allCases))
+        #expect(Set(RefusalAnswer.all).count == RefusalAnswer.all.count)
+        let known: [(RefusalAnswer, Int, String)] = [
+            (.invalidNonce, 401, "Invalid nonce"),
+            (.unknownKey, 401, "Unknown key: requires re-attestation"),
+            (.assertionRejected, 401, "Assertion verification failed"),
+            (.appAuthRequired, 401, "App authentication required"),
+            (.invalidClientCertificate, 401, "Invalid client certificate"),
+            (.rateLimited, 429, "Too many requests"),
+            (.missingField, 400, "Missing keyId, attestation, or nonce"),
+            (.invalidRegistrationNonce, 400, "Invalid or expired nonce"),
+            (.attestationRejected, 400, "Invalid attestation registration request"),
+            (.attestedAppMismatch, 400, "rpIdHash does not match bundleId"),
+            (.attestationUnavailable, 503, "Attestation verification is unavailable"),
+            (.appAttestNotConfigured, 404, "Server not configured for App Attest"),
+            (.bodyTooLarge, 413, "Request body too large"),
+        ]
+        for (answer, status, message) in known {
+            #expect(answer.status == status)
+            #expect(answer.message == message)
+        }
+    }
+
+    @Test func `only what may be guessing counts as a failed upgrade`() {
+        let counting = RefusalCode.allCases.filter(\.countsAsFailedUpgrade)
+        #expect(
+            Set(counting) == [
+                .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected,
+                .invalidClientCertificate,
+            ])
+    }
+
+    @Test func `a refusal names the header fields it brings along`() {
+        let later = Refusal(.rateLimited, detail: "", retryAfter: 7)
+        #expect(later.headerFields.map(\.name) == ["Retry-After"])
+        #expect(later.headerFields.map(\.value) == ["7"])
+        let version = Refusal(.unsupportedVersion, detail: "")
+        #expect(version.headerFields.contains { $0 == ("Sec-WebSocket-Version", "13") })
+        #expect(Refusal(.appAuthRequired, detail: "").carriesChallenge)
+        #expect(!Refusal(.keyRevoked, detail: "").carriesChallenge)
+    }
+}

@@ -1,0 +1,86 @@
+import AppAttest
+import Testing
+
+/// Every single bit that is flipped makes a real object worthless.
+///
+/// Covered is the whole object but the content of the receipt: both certificates (what is signed, and the signature and
+/// its algorithm, which must have their one valid encoding), the authenticator data (by the nonce), and all of the CBOR
+/// around them, the receipt's key and length included. The receipt's content is covered by Apple's own signature inside
+/// it, which nobody here checks: publishers have removed it, and one damaged it.
+@Suite("Flipped bits", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
+struct BitFlipTests {
+    /// Bits that are tried in a vector that isn't tried completely.
+    static let sampleSize = 500
+    /// Tried completely, attestations and assertions.
+    static let exhaustive: [String] = [
+        "att-2025-11-19-succinctlabs-5e37afe7",  // iOS 26.1, attestation and assertion
+        "att-2026-04-20-apple-guide-ios27",  // iOS 27.0, attestation
+        "att-2026-07-17-hellas-macos27 #1",  // macOS 27.0, assertion with an appended map
+        "att-2025-11-19-succinctlabs-5e37afe7 #1",
+    ]
+
+    /// The bits of an object whose flipping must be noticed.
+    static func coveredBits(of vector: AttestationVector) throws -> [Int] {
+        let receipt = try AttestationObject(vector.attestation).receipt
+        let uncovered = receipt.isEmpty ? 0..<0 : try #require(vector.attestation.firstRange(of: receipt))
+        return (0..<vector.attestation.count * 8).filter { !uncovered.contains($0 / 8) }
+    }
+
+    static func sample(_ bits: [Int], of id: String) -> [Int] {
+        if exhaustive.contains(id) { return bits }
+        // A seed of the vector's own that is the same in every run, which `hashValue` is not.
+        var generator = SplitMix64(seed: id.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
+        return Array(bits.shuffled(using: &generator).prefix(sampleSize))
+    }
+
+    @Test("no flipped bit of an attestation is accepted", arguments: Vectors.attestations)
+    func attestations(vector: AttestationVector) async throws {
+        let bits = Self.sample(try Self.coveredBits(of: vector), of: vector.id)
+        let accepted = await inParallel(bits) { bit -> Int? in
+            var flipped = vector
+            flipped.attestation = vector.attestation.flipping(bit: bit)
+            return (try? await flipped.verify()) == nil ? nil : bit
+        }
+        #expect(accepted == [])
+        #expect(bits.count >= Self.sampleSize)
+    }
+
+    @Test("no flipped bit of an assertion is accepted", arguments: Vectors.assertions)
+    func assertions(vector: AssertionVector) async {
+        let bits = Self.sample(Array(0..<vector.assertion.count * 8), of: vector.id)
+        let accepted = await inParallel(bits) { bit -> Int? in
+            var flipped = vector
+            flipped.assertion = vector.assertion.flipping(bit: bit)
+            return (try? flipped.verify()) == nil ? nil : bit
+        }
+        #expect(accepted == [])
+        #expect(bits.count >= Self.sampleSize)
+    }
+
+    @Test("the exhaustive vectors exist, and all their covered bits are tried")
+    func exhaustiveVectorsExist() throws {
+        let ids = Vectors.attestations.map(\.id) + Vectors.assertions.map(\.id)
+        #expect(Set(Self.exhaustive).subtracting(ids) == [])
+        for vector in Vectors.attestations where Self.exhaustive.contains(vector.id) {
+            let object = try AttestationObject(vector.attestation)
+            let covered = try Self.coveredBits(of: vector)
+            #expect(Self.sample(covered, of: vector.id) == covered)
+            #expect(covered.count == (vector.attestation.count - object.receipt.count) * 8)
+            // The certificates and the authenticator data are in it from their first bit to their last.
+            for part in [object.leaf, object.intermediate, object.authenticatorData] {
+                let range = try #require(vector.attestation.firstRange(of: part))
+                #expect(Set(range.lowerBound * 8..<range.upperBound * 8).isSubset(of: covered))
+            }
+        }
+    }
+
+    @Test("a flipped bit of the receipt's content is noticed by nobody, which is why it isn't covered")
+    func receiptsAreNotCovered() async throws {
+        let vector = try #require(Vectors.attestations.first)
+        let receipt = try AttestationObject(vector.attestation).receipt
+        let range = try #require(vector.attestation.firstRange(of: receipt))
+        var flipped = vector
+        flipped.attestation = vector.attestation.flipping(bit: range.lowerBound * 8 + 4001)
+        #expect(try await flipped.verify().receipt == receipt.flipping(bit: 4001))
+    }
+}

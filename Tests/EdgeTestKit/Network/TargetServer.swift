@@ -1,0 +1,163 @@
+import NIOCore
+import NIOPosix
+
+/// A TCP server in the target's place. A test accepts each connection and scripts it by hand, or lets it echo.
+package final class TargetServer: Sendable {
+    package enum Manner: Sendable {
+        /// Sends back what it receives, and ends when the gateway does.
+        case echo
+        /// Only records what it receives; the test does the rest.
+        case scripted
+        /// Doesn't read a byte until the test lets it.
+        case deaf
+    }
+
+    package let port: Int
+    private let accepted: Awaited<[TargetConnection]>
+    private let listener: any Channel
+
+    private init(listener: any Channel, port: Int, accepted: Awaited<[TargetConnection]>) {
+        self.listener = listener
+        self.port = port
+        self.accepted = accepted
+    }
+
+    deinit {
+        listener.close(promise: nil)
+        for connection in accepted.current { connection.abandon() }
+    }
+
+    package static func start(_ manner: Manner = .scripted, host: String = "127.0.0.1") async throws -> TargetServer {
+        let accepted = Awaited<[TargetConnection]>([])
+        var bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 4096)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let stream = Awaited(ByteStream())
+                    switch manner {
+                    case .echo: try channel.pipeline.syncOperations.addHandler(Echo())
+                    case .scripted, .deaf: try channel.pipeline.syncOperations.addHandler(StreamCollector(stream))
+                    }
+                    accepted.update { $0.append(TargetConnection(channel: channel, stream: stream)) }
+                }
+            }
+        if case .deaf = manner {
+            bootstrap = bootstrap.childChannelOption(.autoRead, value: false)
+                .childChannelOption(.socketOption(.so_rcvbuf), value: 16_384)
+        }
+        let listener = try await bootstrap.bind(host: host, port: 0).get()
+        guard let port = listener.localAddress?.port else { throw EdgeTestError("the target has no port") }
+        return TargetServer(listener: listener, port: port, accepted: accepted)
+    }
+
+    /// The connection that the gateway made as number `index`, counting from 0.
+    package func connection(_ index: Int = 0, within limit: Duration = .seconds(20)) async throws -> TargetConnection {
+        try await accepted.wait(for: "connection \(index) at the target", within: limit) {
+            $0.count > index ? $0[index] : nil
+        }
+    }
+
+    /// How many connections the gateway has made so far.
+    package var connectionCount: Int { accepted.current.count }
+
+    /// Stops listening; open connections stay.
+    package func stopListening() async {
+        try? await listener.close()
+    }
+}
+
+/// One connection of the gateway at the target.
+package final class TargetConnection: Sendable, CustomStringConvertible {
+    private let channel: any Channel
+    package let stream: Awaited<ByteStream>
+
+    init(channel: any Channel, stream: Awaited<ByteStream>) {
+        self.channel = channel
+        self.stream = stream
+    }
+
+    package var description: String { "target connection: \(stream.current)" }
+
+    package func receive(_ count: Int, within limit: Duration = .seconds(20)) async throws -> [UInt8] {
+        try await stream.wait(for: "\(count) bytes at the target", within: limit) { stream in
+            if let bytes = stream.take(count) { return bytes }
+            if stream.isAtEnd { throw EdgeTestError("the gateway ended before \(count) bytes: \(stream)") }
+            return nil
+        }
+    }
+
+    package func receiveText(_ count: Int) async throws -> String {
+        String(decoding: try await receive(count), as: UTF8.self)
+    }
+
+    /// Everything until the gateway's FIN (or the end of the connection).
+    package func receiveToEnd(within limit: Duration = .seconds(20)) async throws -> [UInt8] {
+        try await stream.wait(for: "the gateway's FIN at the target", within: limit) {
+            $0.isAtEnd ? $0.takeAll() : nil
+        }
+    }
+
+    package func send(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
+    }
+
+    package func send(_ text: String) async throws {
+        try await send(Array(text.utf8))
+    }
+
+    /// Queues bytes without waiting until the gateway takes them.
+    package func post(_ bytes: [UInt8]) {
+        channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+    }
+
+    /// Sends a FIN and keeps reading.
+    package func finish() async throws {
+        // An empty write ends after all that were posted before it.
+        try await channel.writeAndFlush(ByteBuffer())
+        try await channel.close(mode: .output)
+    }
+
+    package func close() async {
+        try? await channel.close()
+    }
+
+    package func reset() async {
+        await channel.closeWithReset()
+    }
+
+    package func setReading(_ isReading: Bool) async throws {
+        try await channel.setOption(.autoRead, value: isReading).get()
+        if isReading { channel.read() }
+    }
+
+    func abandon() {
+        channel.close(promise: nil)
+    }
+}
+
+/// Sends back what comes in, and a FIN for a FIN. Confined to its event loop.
+private final class Echo: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.write(data, promise: nil)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .some(.inputClosed) = event as? ChannelEvent else { return }
+        // The empty write ends after the echoes that are still queued.
+        let channel = context.channel
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+/// Where the built programs are.
+///
+/// They stand beside the test bundle; `PORTCULLIS_BIN` names another `portcullis`, for instance one built with a sanitizer.
+package enum Binaries {
+    package static func portcullis() throws -> String {
+        if let chosen = ProcessInfo.processInfo.environment["PORTCULLIS_BIN"], !chosen.isEmpty { return chosen }
+        return try find("portcullis")
+    }
+
+    package static func find(_ name: String) throws -> String {
+        let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let candidates = [
+            URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path,
+            package.appendingPathComponent(".build/debug/\(name)").path,
+        ]
+        guard let path = candidates.first(where: FileManager.default.isExecutableFile(atPath:)) else {
+            throw EdgeTestError("no \(name) among \(candidates)")
+        }
+        return path
+    }
+}

@@ -1,0 +1,134 @@
+/// Certificates of every kind that the edge tests need, made once a test run by the openssl program.
+///
+/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged: the result
+/// is an X.509 v1 certificate without extensions, and has to be accepted. Every other file is a way to be wrong.
+package struct DevCertificates: Sendable {
+    private let directory: TemporaryDirectory
+
+    /// The files exist for as long as the process: all tests share them.
+    package static func shared() async throws -> DevCertificates { try await making.value }
+
+    private static let making = Task { try await DevCertificates() }
+
+    private init() async throws {
+        directory = try TemporaryDirectory()
+        for script in [Self.server, Self.guide, Self.wrongClients, Self.revocation] {
+            try await ChildProcess.check("bash", ["-euc", script], directory: directory.path)
+        }
+    }
+
+    /// A certificate and its key, both as PEM files.
+    package struct Identity: Sendable, Hashable {
+        package let certificate: String
+        package let key: String
+    }
+
+    /// The gateway's own certificate (localhost, 127.0.0.1, ::1) and the CA that signed it.
+    package var server: Identity { identity("server") }
+    package var serverCA: String { directory.file("server-ca.crt") }
+
+    /// The guide's client CA and client.
+    package var clientCA: String { directory.file("config/client-ca/ca.pem") }
+    package var client: Identity { identity("config/client-ca/client") }
+    /// A second client of the same CA, never revoked.
+    package var secondClient: Identity { identity("second") }
+
+    /// Signed by the guide's CA, valid for one day of 2020.
+    package var expiredClient: Identity { identity("expired") }
+    /// Signed by another CA whose subject is the same.
+    package var foreignClient: Identity { identity("foreign") }
+    package var selfSignedClient: Identity { identity("self-signed") }
+    /// Signed by the CA of the server's certificate, which is no client CA.
+    package var clientOfServerCA: Identity { identity("server-ca-client") }
+
+    /// A list that revokes `client`, one that revokes nobody, and one that revokes nobody and expired in 2020.
+    package var revokingCRL: String { directory.file("revoking.crl") }
+    package var emptyCRL: String { directory.file("empty.crl") }
+    package var expiredCRL: String { directory.file("expired.crl") }
+
+    private func identity(_ name: String) -> Identity {
+        Identity(certificate: directory.file(name + ".crt"), key: directory.file(name + ".key"))
+    }
+}
+
+extension DevCertificates {
+    /// Word for word the guide's commands.
+    private static let guide = """
+        mkdir -p config/client-ca
+
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+          -keyout config/client-ca/ca.key \
+          -x509 -days 3650 \
+          -subj "/CN=MudApp Debug CA/O=YourOrg" \
+          -out config/client-ca/ca.pem
+
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+          -keyout config/client-ca/client.key \
+          -subj "/CN=MudApp Debug Client" \
+          -out config/client-ca/client.csr
+
+        openssl x509 -req -days 3650 \
+          -in config/client-ca/client.csr \
+          -CA config/client-ca/ca.pem \
+          -CAkey config/client-ca/ca.key \
+          -CAcreateserial \
+          -out config/client-ca/client.crt
+
+        openssl pkcs12 -export -passout pass: \
+          -inkey config/client-ca/client.key \
+          -in config/client-ca/client.crt \
+          -out config/client-ca/client.p12
+        """
+
+    private static let newKey = "openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+
+    private static let server = """
+        \(newKey) -x509 -days 30 -subj "/CN=Portcullis Test CA" -keyout server-ca.key -out server-ca.crt
+        \(newKey) -subj "/CN=localhost" -keyout server.key -out server.csr
+        printf 'subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1\\nextendedKeyUsage=serverAuth\\n' > server.ext
+        openssl x509 -req -days 30 -in server.csr -CA server-ca.crt -CAkey server-ca.key -CAcreateserial \
+          -extfile server.ext -out server.crt
+        """
+
+    private static let wrongClients = """
+        ca=config/client-ca
+        sign() { openssl x509 -req -days 30 -in $1.csr -CA $2 -CAkey $3 -set_serial $4 -out $1.crt; }
+        \(newKey) -subj "/CN=Second Client" -keyout second.key -out second.csr
+        sign second $ca/ca.pem $ca/ca.key 2
+        \(newKey) -x509 -days 30 -subj "/CN=MudApp Debug CA/O=YourOrg" -keyout foreign-ca.key -out foreign-ca.crt
+        \(newKey) -subj "/CN=MudApp Debug Client" -keyout foreign.key -out foreign.csr
+        sign foreign foreign-ca.crt foreign-ca.key 3
+        \(newKey) -x509 -days 30 -subj "/CN=MudApp Debug Client" -keyout self-signed.key -out self-signed.crt
+        \(newKey) -subj "/CN=Client of the server CA" -keyout server-ca-client.key -out server-ca-client.csr
+        sign server-ca-client server-ca.crt server-ca.key 4
+        """
+
+    private static let revocation = """
+        cat > ca.cnf <<END
+        [ca]
+        default_ca = dev
+        [dev]
+        database = index.txt
+        crlnumber = crlnumber
+        serial = serial
+        new_certs_dir = .
+        certificate = config/client-ca/ca.pem
+        private_key = config/client-ca/ca.key
+        default_md = sha256
+        default_crl_days = 30
+        default_days = 30
+        policy = anything
+        [anything]
+        commonName = supplied
+        END
+        : > index.txt; echo 1000 > serial; echo 01 > crlnumber
+        \(newKey) -subj "/CN=Expired Client" -keyout expired.key -out expired.csr
+        openssl ca -batch -config ca.cnf -in expired.csr -startdate 20200101000000Z -enddate 20200102000000Z \
+          -notext -out expired.crt
+        openssl ca -config ca.cnf -gencrl -out empty.crl
+        openssl ca -config ca.cnf -gencrl -crl_lastupdate 20200101000000Z -crl_nextupdate 20200201000000Z \
+          -out expired.crl
+        openssl ca -config ca.cnf -revoke config/client-ca/client.crt
+        openssl ca -config ca.cnf -gencrl -out revoking.crl
+        """
+}

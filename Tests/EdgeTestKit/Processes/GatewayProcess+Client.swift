@@ -1,0 +1,64 @@
+extension GatewayProcess {
+    /// The way to connect when a test has no wish of its own: verified TLS would need the CA, so it is accepted unseen.
+    private var usualTLS: TLSChoice? { isTLS ? TLSChoice() : nil }
+
+    package func connect(_ tls: TLSChoice? = nil, receiveBuffer: Int? = nil) async throws -> RawConnection {
+        try await RawConnection.open(port: port, tls: tls ?? usualTLS, receiveBuffer: receiveBuffer)
+    }
+
+    /// Sends any text on a new connection and awaits one answer.
+    package func request(_ text: String, tls: TLSChoice? = nil) async throws -> HTTPAnswer {
+        let connection = try await connect(tls)
+        try await connection.send(text)
+        return try await connection.answer()
+    }
+
+    package func get(_ path: String) async throws -> HTTPAnswer {
+        try await request("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    }
+
+    package func post(_ path: String, _ body: String, contentType: String = "application/json") async throws
+        -> HTTPAnswer
+    {
+        try await request(Self.post(path, body, contentType: contentType))
+    }
+
+    package static func post(_ path: String, _ body: String, contentType: String = "application/json") -> String {
+        "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: \(contentType)\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n" + body
+    }
+
+    /// A fresh challenge, in hexadecimal.
+    package func challenge() async throws -> String {
+        let answer = try await get("/attest/challenge")
+        guard answer.status == 200, let nonce = answer.strings?["nonce"] else {
+            throw EdgeTestError("no challenge: \(answer)")
+        }
+        return nonce
+    }
+
+    /// Offers an upgrade on a new connection.
+    package func attempt(
+        _ handshake: Handshake = Handshake(), tls: TLSChoice? = nil, receiveBuffer: Int? = nil
+    ) async throws -> TestWebSocket.Outcome {
+        try await TestWebSocket.attempt(handshake, on: connect(tls, receiveBuffer: receiveBuffer))
+    }
+
+    /// Opens a WebSocket, which has to be admitted.
+    package func open(
+        _ handshake: Handshake = Handshake(), tls: TLSChoice? = nil, receiveBuffer: Int? = nil
+    ) async throws -> TestWebSocket {
+        switch try await attempt(handshake, tls: tls, receiveBuffer: receiveBuffer) {
+        case .open(let socket): return socket
+        case .refused(let answer, _): throw EdgeTestError("the upgrade was refused: \(answer)")
+        }
+    }
+
+    /// Offers an upgrade that has to be refused, and returns the refusal; behind it the connection has to end.
+    package func refusal(_ handshake: Handshake, tls: TLSChoice? = nil) async throws -> HTTPAnswer {
+        switch try await attempt(handshake, tls: tls) {
+        case .open: throw EdgeTestError("the upgrade was admitted")
+        case .refused(let answer, _): return answer
+        }
+    }
+}

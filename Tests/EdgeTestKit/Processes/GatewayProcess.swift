@@ -1,0 +1,120 @@
+import Foundation
+
+/// The real `portcullis serve`, started with given settings and ready to be talked to.
+package final class GatewayProcess: Sendable {
+    package let port: Int
+    package let isTLS: Bool
+    package let settings: GatewaySettings
+    package let child: ChildProcess
+    /// Holds the key store, so that a second start can find it again.
+    package let directory: TemporaryDirectory
+
+    private init(
+        port: Int, isTLS: Bool, settings: GatewaySettings, child: ChildProcess, directory: TemporaryDirectory
+    ) {
+        self.port = port
+        self.isTLS = isTLS
+        self.settings = settings
+        self.child = child
+        self.directory = directory
+    }
+
+    deinit {
+        child.signal(SIGKILL)
+    }
+
+    package var processID: Int32 { child.processID }
+    package var output: ChildOutput { child.output.current }
+    package var storePath: String { settings["ATTESTED_KEYS_PATH"] ?? Self.storePath(in: directory) }
+
+    private static func storePath(in directory: TemporaryDirectory) -> String { directory.file("keys.sqlite") }
+
+    /// Starts the gateway and waits for the line that says it listens.
+    ///
+    /// - Parameter directory: that of an earlier gateway, whose key store is to be used again.
+    /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
+    package static func start(
+        _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, within limit: Duration = .seconds(60)
+    ) async throws -> GatewayProcess {
+        let directory = try directory ?? TemporaryDirectory()
+        var settings = settings
+        if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
+        let child = try launch(["serve"], settings, in: directory)
+        do {
+            let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
+                if let found = readyLine(output.outputLines) { return found }
+                if output.ending != nil { throw EdgeTestError("the gateway did not start: \(output)") }
+                return nil
+            }
+            return GatewayProcess(
+                port: port, isTLS: scheme == "https", settings: settings, child: child, directory: directory)
+        } catch {
+            child.signal(SIGKILL)
+            throw error
+        }
+    }
+
+    /// Runs another command of the program (`check-config`, `keys …`) to its end.
+    package static func run(
+        _ arguments: [String], _ settings: GatewaySettings? = nil
+    ) async throws -> ChildOutput {
+        let directory = try TemporaryDirectory()
+        let child = try launch(arguments, settings, in: directory)
+        try child.closeInput()
+        return try await child.ended()
+    }
+
+    /// The settings go into a file, as an operator has them, and the environment stays plain.
+    private static func launch(
+        _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory
+    ) throws -> ChildProcess {
+        var arguments = arguments
+        if let settings {
+            let lines = settings.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }
+            arguments += ["--env-file", try directory.write(lines.joined(), to: "portcullis.env")]
+        }
+        var environment = ChildProcess.plainEnvironment
+        for (name, value) in ProcessInfo.processInfo.environment where name.hasSuffix("SAN_OPTIONS") {
+            environment[name] = value
+        }
+        return try ChildProcess(Binaries.portcullis(), arguments, environment: environment, directory: directory.path)
+    }
+
+    /// `portcullis: listening on https://127.0.0.1:PORT`
+    static func readyLine(_ lines: [String]) -> (scheme: String, port: Int)? {
+        let prefix = "portcullis: listening on "
+        guard let line = lines.first(where: { $0.hasPrefix(prefix) }),
+            let scheme = line.dropFirst(prefix.count).split(separator: ":").first,
+            let port = line.split(separator: ":").last.flatMap({ Int($0) })
+        else { return nil }
+        return (String(scheme), port)
+    }
+}
+
+extension GatewayProcess {
+    /// Ends the process without any warning.
+    package func killNow() async throws {
+        child.signal(SIGKILL)
+        try await child.ended()
+    }
+
+    /// Asks it to drain.
+    package func terminate() {
+        child.signal(SIGTERM)
+    }
+
+    /// Asks it to drain, and waits until it has ended.
+    @discardableResult
+    package func stop(within limit: Duration = .seconds(30)) async throws -> ChildOutput {
+        terminate()
+        return try await child.ended(within: limit)
+    }
+
+    /// Waits for a line of the log that contains all of `words`.
+    @discardableResult
+    package func logLine(_ words: String..., within limit: Duration = .seconds(20)) async throws -> String {
+        try await child.output.wait(for: "a log line with \(words)", within: limit) { output in
+            (output.errorLines + output.outputLines).first { line in words.allSatisfy { line.contains($0) } }
+        }
+    }
+}

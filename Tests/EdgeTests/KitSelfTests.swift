@@ -1,0 +1,77 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// The kit's client against a server on NIO's WebSocket codec, before it judges the gateway.
+    @Suite struct KitSelfTests {
+        @Test func theClientAndAnotherImplementationUnderstandEachOther() async throws {
+            let server = try await EchoWebSocketServer.start()
+            let socket = try await open(server)
+            for length in [0, 1, 125, 126, 65_535, 65_536, 200_000] {
+                let payload = [UInt8](repeating: UInt8(length & 0xFF), count: length)
+                try await socket.send(binary: payload)
+                let frame = try await socket.nextFrame()
+                #expect(frame == .binary(payload))
+            }
+        }
+
+        @Test func theClientFragmentsAndClosesAsAnotherImplementationExpects() async throws {
+            let server = try await EchoWebSocketServer.start()
+            let socket = try await open(server)
+            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.binary, [1, 2], isFinal: false))
+            try await socket.send(.ping([9]))
+            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.continuation, [3]))
+            #expect(try await socket.nextFrame().isFinal == false)
+            #expect(try await socket.nextFrame().opcode == WebSocketFrame.Opcode.pong)
+            #expect(try await socket.nextFrame().payload == [3])
+            let close = try await socket.close(4000)
+            #expect(close.code == 4000)
+        }
+
+        @Test func aWaitForWhatNeverComesFailsAtItsDeadline() async throws {
+            let nothing = Awaited(0)
+            await #expect(throws: EdgeTestError.self) {
+                try await nothing.wait(for: "the impossible", within: .milliseconds(10)) { $0 > 0 ? $0 : nil }
+            }
+        }
+
+        @Test func theTargetFlushesItsEchoBeforeItEnds() async throws {
+            let target = try await TargetServer.start(.echo)
+            let connection = try await RawConnection.open(port: target.port)
+            let payload = [UInt8](repeating: 7, count: 1 << 20)
+            connection.post(payload)
+            try await connection.finishSending()
+            #expect(try await connection.receiveToEnd() == payload)
+        }
+
+        @Test func everyKindOfCertificateIsMade() async throws {
+            let certificates = try await DevCertificates.shared()
+            let identities = [
+                certificates.server, certificates.client, certificates.secondClient, certificates.expiredClient,
+                certificates.foreignClient, certificates.selfSignedClient, certificates.clientOfServerCA,
+            ]
+            for identity in identities {
+                #expect(FileManager.default.fileExists(atPath: identity.certificate))
+                #expect(FileManager.default.fileExists(atPath: identity.key))
+            }
+            for list in [certificates.revokingCRL, certificates.emptyCRL, certificates.expiredCRL] {
+                #expect(FileManager.default.fileExists(atPath: list))
+            }
+            let verified = try await ChildProcess.run(
+                "openssl", ["verify", "-CAfile", certificates.clientCA, certificates.client.certificate])
+            #expect(verified.ending == .exited(0))
+            let text = try await ChildProcess.check(
+                "openssl", ["x509", "-noout", "-text", "-in", certificates.client.certificate])
+            #expect(text.outputText.contains("Version: 1 (0x0)"))
+        }
+
+        private func open(_ server: EchoWebSocketServer) async throws -> TestWebSocket {
+            let connection = try await RawConnection.open(port: server.port)
+            guard case .open(let socket) = try await TestWebSocket.attempt(Handshake(), on: connection) else {
+                throw EdgeTestError("the echo server refused")
+            }
+            return socket
+        }
+    }
+}

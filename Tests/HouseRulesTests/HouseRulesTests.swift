@@ -1,0 +1,140 @@
+import Testing
+
+/// Each rule is applied to the whole project, and tried on samples that break it.
+@Suite("House rules")
+struct HouseRulesTests {
+    private func sample(_ text: String, in path: String = "Sources/Telnet/Sample.swift") -> SourceFile {
+        SourceFile(path: path, text: text)
+    }
+
+    @Test("the sources and the tests are found")
+    func filesAreFound() {
+        #expect(Repository.sources.contains { $0.path == "Sources/KeyStore/KeyID.swift" })
+        #expect(Repository.tests.contains { $0.path == "Tests/HouseRulesTests/HouseRulesTests.swift" })
+    }
+
+    @Test("targets import only what the table allows")
+    func imports() {
+        #expect(Repository.sources.flatMap(HouseRules.importsOutsideTheTable) == [])
+        for line in [
+            "import Foundation", "  package import Foundation", "@preconcurrency import Foundation",
+            "import struct Foundation.Data", "#if canImport(Foundation)\nimport Foundation\n#endif", "import RelayCore",
+            "public import Foundation.NSObject", "let x = 1; import Foundation",
+        ] {
+            #expect(HouseRules.importsOutsideTheTable(sample(line)).count == 1, "\(line)")
+        }
+        for line in [
+            "// import Foundation", "let text = \"import Foundation\"", "/* import A\n /* import B */ import C */",
+        ] {
+            #expect(HouseRules.importsOutsideTheTable(sample(line)) == [], "\(line)")
+        }
+        #expect(
+            HouseRules.importsOutsideTheTable(sample("import KeyStore", in: "Sources/KeyStoreSQLite/A.swift")) == [])
+        #expect(HouseRules.importsOutsideTheTable(sample("", in: "Sources/Nowhere/A.swift")).count == 1)
+    }
+
+    @Test("no pure target may import Foundation, a thread library or a C library")
+    func pureRows() {
+        for row in ImportTable.rows where row.isPure {
+            #expect(
+                row.others.isDisjoint(with: ["Foundation", "Dispatch", "Glibc", "GRDB", "Logging"]), "\(row.target)")
+        }
+    }
+
+    @Test("Package.swift builds exactly the pure targets with the pure settings")
+    func pureSettings() throws {
+        let declarations = try Repository.text("Package.swift").split(separator: "arget(").dropFirst()
+        func isPure(_ target: String) -> Bool {
+            declarations.contains { $0.contains("name: \"\(target)\"") && $0.contains("swiftSettings: pureSettings") }
+        }
+        for row in ImportTable.rows { #expect(isPure(row.target) == row.isPure, "\(row.target)") }
+    }
+
+    @Test("no import is exported")
+    func exports() {
+        #expect((Repository.sources + Repository.tests).flatMap(HouseRules.exportedImports) == [])
+        #expect(HouseRules.exportedImports(sample("@_exported import Telnet")).count == 1)
+    }
+
+    @Test("no module has a type with its own name")
+    func moduleNames() {
+        #expect(Repository.sources.flatMap(HouseRules.typesNamedLikeTheirModule) == [])
+        for kind in ["struct", "final class", "enum", "actor", "protocol", "typealias"] {
+            #expect(HouseRules.typesNamedLikeTheirModule(sample("package \(kind)\n  Telnet {}")).count == 1, "\(kind)")
+        }
+        #expect(HouseRules.typesNamedLikeTheirModule(sample("struct TelnetParser {} // struct Telnet")) == [])
+    }
+
+    @Test("public stands in AppAttest alone")
+    func publicWords() {
+        #expect(Repository.sources.flatMap(HouseRules.publicOutsideAppAttest) == [])
+        #expect(HouseRules.publicOutsideAppAttest(sample("public struct A {}")).count == 1)
+        #expect(HouseRules.publicOutsideAppAttest(sample("open class A {}")).count == 1)
+        #expect(HouseRules.publicOutsideAppAttest(sample("public import X")).count == 1)
+        #expect(HouseRules.publicOutsideAppAttest(sample("let file = open(path) // public")) == [])
+        #expect(HouseRules.publicOutsideAppAttest(sample("public struct A {}", in: "Sources/AppAttest/A.swift")) == [])
+    }
+
+    @Test("pure targets read no clock and no environment, do no I/O and start nothing")
+    func purity() {
+        #expect(Repository.sources.flatMap(HouseRules.impurities(of:)) == [])
+        for impurity in HouseRules.impurities {
+            let code = "func f() { " + impurity.pattern.joined(separator: " ") + " }"
+            #expect(HouseRules.impurities(of: sample(code)).count >= 1, "\(code)")
+            #expect(HouseRules.impurities(of: sample(code, in: "Sources/Reactors/A.swift")) == [])
+            #expect(HouseRules.impurities(of: sample("// \(code)")) == [])
+            #expect(HouseRules.impurities(of: sample("let s = \"\(code)\"")) == [])
+            #expect(HouseRules.impurities(of: sample("let s = \"a \\(x { \(code) }) b\"")).count >= 1, "\(code)")
+        }
+        #expect(HouseRules.impurities(of: sample("let a: ThreadCount = Date(timeIntervalSince1970: 0)")) == [])
+    }
+
+    @Test("files have at most 400 lines, or say why")
+    func fileLength() {
+        #expect((Repository.sources + Repository.tests).flatMap(HouseRules.tooLong) == [])
+        let atLimit = String(repeating: "let a = 1\n", count: HouseRules.maximumLines)
+        #expect(HouseRules.tooLong(sample(atLimit)) == [])
+        #expect(HouseRules.tooLong(sample(atLimit + "\n")).count == 1)
+        #expect(HouseRules.tooLong(sample("// Long because: a table.\n" + atLimit)) == [])
+    }
+
+    @Test("no comment marks work as undone")
+    func marks() {
+        #expect((Repository.sources + Repository.tests).flatMap(HouseRules.marks(in:)) == [])
+        for mark in HouseRules.marks {
+            for comment in ["// \(mark): later", "/* a \(mark) */", "let a = 1 // \(mark)", "/// \(mark)(me) say more"]
+            {
+                #expect(HouseRules.marks(in: sample(comment)).count == 1, "\(comment)")
+            }
+            #expect(HouseRules.marks(in: sample("let a = \"\(mark)\" // \(mark)S")) == [])
+        }
+    }
+}
+
+@Suite("The reader of Swift text")
+struct SwiftTextTests {
+    private func words(_ source: String) -> [String] { SwiftText(source).tokens.map(\.text) }
+
+    @Test("leaves out strings of every kind, and keeps what is interpolated")
+    func strings() {
+        #expect(words(#"a "b \" c" d"#) == ["a", "d"])
+        #expect(words("a \"\"\"\n b \"quoted\" c\n\"\"\" d") == ["a", "d"])
+        #expect(words(##"a #"b " \(c) \#(d)"# e"##) == ["a", "d", "e"])
+        #expect(words(#"a "b \(c["d"] ?? f("\(g)")) h" i"#) == ["a", "c", "[", "]", "?", "?", "f", "(", "g", ")", "i"])
+    }
+
+    @Test("leaves out comments, also nested ones, and knows its lines")
+    func comments() {
+        let text = SwiftText("a // b\n/* c /* d */ e\n */ f \"//\" g")
+        #expect(text.tokens == [.init(text: "a", line: 1), .init(text: "f", line: 3), .init(text: "g", line: 3)])
+        #expect(text.commentWords.map(\.text) == ["b", "c", "d", "e"])
+        #expect(text.commentWords.map(\.line) == [1, 2, 2, 2])
+    }
+
+    @Test(
+        "comes to an end in text that doesn't",
+        arguments: ["\"", "\"\"\"", "#\"", "/*", "\"\\(", "\"\\", "(", ")", "//", "#", ""])
+    func unterminated(source: String) {
+        #expect(SwiftText("a " + source).tokens.first?.text == "a")
+    }
+}

@@ -1,0 +1,94 @@
+/// Who may import whom, as docs/ARCHITECTURE.md has it. SwiftPM doesn't stop a target from importing what its dependencies
+/// depend on; this table does. To let a target import more, add it here and write the reason beside it.
+struct ImportRow {
+    let target: String
+    /// A pure target does no I/O, reads no clock and no environment, and starts no thread. Package.swift builds it with strict memory
+    /// safety as an error.
+    let isPure: Bool
+    let ours: Set<String>
+    /// Packages and modules of the toolchain.
+    let others: Set<String>
+    let reason: String
+
+    func allows(_ module: String) -> Bool { ours.contains(module) || others.contains(module) }
+}
+
+enum ImportTable {
+    static let rows = [
+        ImportRow(
+            target: "AppAttest", isPure: true, ours: [],
+            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason:
+                "A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials."),
+        ImportRow(
+            target: "Telnet", isPure: true, ours: [], others: [],
+            reason: "Bytes in, events out: the standard library is enough."),
+        ImportRow(
+            target: "RelayCore", isPure: true, ours: ["Telnet"], others: ["FoundationEssentials"],
+            reason: "Knows the language of the inside; JSON of the client dialects needs FoundationEssentials."),
+        ImportRow(
+            target: "KeyStore", isPure: true, ours: [], others: ["FoundationEssentials", "Synchronization"],
+            reason: "base64 of identifiers; the in-memory registry is called from several threads, so it has a Mutex."),
+        ImportRow(
+            target: "KeyStoreSQLite", isPure: false, ours: ["KeyStore"],
+            others: ["GRDB", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
+            reason: "The only target that knows SQLite; Glibc for file modes, Dispatch for waits with a deadline."),
+        ImportRow(
+            target: "Admission", isPure: true, ours: ["AppAttest", "KeyStore"],
+            others: ["Crypto", "X509", "FoundationEssentials", "Synchronization"],
+            reason:
+                "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
+        ),
+        ImportRow(
+            target: "Observability", isPure: false, ours: [],
+            others: [
+                "Logging", "Metrics", "CoreMetrics", "Foundation", "FoundationEssentials", "Synchronization", "Glibc",
+            ],
+            reason: "Names and exporters that every room may use, so it knows none of them; Glibc writes the audit log."
+        ),
+        ImportRow(
+            target: "Reactors", isPure: false, ours: ["CLibwebsockets", "COpenSSL", "CLibuv"],
+            others: ["Logging", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
+            reason: "The only code that touches the network's C."),
+        ImportRow(
+            target: "Relay", isPure: false,
+            ours: ["RelayCore", "Telnet", "AppAttest", "KeyStore", "Admission", "Reactors", "Observability"],
+            others: ["Logging", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
+            reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
+        ImportRow(
+            target: "GatewayServer", isPure: false,
+            ours: [
+                "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
+                "RelayCore",
+                "Telnet",
+            ],
+            others: [
+                "Logging", "Metrics", "CoreMetrics", "Configuration", "ServiceLifecycle", "UnixSignals", "Crypto",
+                "X509",
+                "SwiftASN1", "Dispatch", "Glibc", "Synchronization", "Foundation", "FoundationEssentials",
+            ],
+            reason:
+                "The composition root knows every room; it reads certificates to check a configuration before it listens."
+        ),
+        ImportRow(
+            target: "portcullis", isPure: false, ours: ["GatewayServer"],
+            others: ["ArgumentParser", "Dispatch", "Glibc", "Synchronization", "Foundation", "FoundationEssentials"],
+            reason: "Thin: it reads arguments and talks to the terminal, and all else is in GatewayServer."),
+        ImportRow(
+            target: "DeviceSimulation", isPure: true, ours: ["AppAttest"],
+            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: "The same tools as the verifier that it deceives."),
+        ImportRow(
+            target: "portcullis-sim", isPure: false,
+            ours: ["DeviceSimulation", "AppAttest", "Reactors", "RelayCore", "Telnet"],
+            others: [
+                "ArgumentParser", "Crypto", "Logging", "Dispatch", "Glibc", "Synchronization", "Foundation",
+                "FoundationEssentials",
+            ],
+            reason:
+                "A device and a MUD for trying things out: it knows the outside of the gateway and nothing of the gate."
+        ),
+    ]
+
+    static func row(of target: String) -> ImportRow? { rows.first { $0.target == target } }
+}

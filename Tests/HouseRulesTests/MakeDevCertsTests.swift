@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+/// scripts/make-dev-certs, run as a developer runs it. Skipped, saying so, where there is no openssl.
+@Suite("The script for development certificates")
+struct MakeDevCertsTests {
+    @Test("makes certificates that verify, keeps them the second time, and makes them anew when forced")
+    func makesAndKeeps() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev certs \(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        guard run("openssl", ["version"]) != nil else {
+            return print("openssl isn't here: make-dev-certs is not tried")
+        }
+
+        let first = try make(folder)
+        #expect(Set(first.keys) == Self.files)
+        for (certificate, authority) in [("server.crt", "server-ca.pem"), ("client.crt", "ca.pem")] {
+            #expect(openssl(folder, "verify", "-CAfile", authority, certificate))
+        }
+        #expect(!openssl(folder, "verify", "-CAfile", "ca.pem", "server.crt"))
+        for name in ["-checkhost localhost", "-checkip 127.0.0.1", "-checkip ::1"] {
+            let arguments = ["x509", "-in", "server.crt", "-noout"] + name.split(separator: " ").map(String.init)
+            let answer = run("openssl", arguments, in: folder)?.output ?? ""
+            #expect(answer.contains("does match"), "\(name)")
+        }
+        #expect(try make(folder) == first)
+        let forced = try make(folder, "--force")
+        #expect(Self.files.allSatisfy { forced[$0] != first[$0] })
+    }
+
+    @Test("lets nobody else read a private key, nor the folder")
+    func modes() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        guard run("openssl", ["version"]) != nil else {
+            return print("openssl isn't here: make-dev-certs is not tried")
+        }
+        _ = try make(folder)
+        for name in Self.files.union(["."]) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.appendingPathComponent(name).path)
+            let mode = try #require(attributes[.posixPermissions] as? Int)
+            #expect(mode & 0o077 == 0, "\(name)")
+        }
+    }
+
+    @Test("packs the client's certificate for the passphrase it was given, empty by default")
+    func archive() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        guard run("openssl", ["version"]) != nil else {
+            return print("openssl isn't here: make-dev-certs is not tried")
+        }
+        _ = try make(folder)
+        #expect(opens(folder, passphrase: "") && !opens(folder, passphrase: "open sesame"))
+        _ = try make(folder, "--passphrase", "open sesame")
+        #expect(opens(folder, passphrase: "open sesame") && !opens(folder, passphrase: ""))
+    }
+
+    private static let files: Set = [
+        "server-ca.pem", "server-ca.key", "server.crt", "server.key", "ca.pem", "ca.key", "client.crt", "client.key",
+        "client.p12",
+    ]
+
+    /// Runs the script; returns the files it has made, with their contents.
+    private func make(_ folder: URL, _ arguments: String...) throws -> [String: Data] {
+        let script = Repository.root.appendingPathComponent("scripts/make-dev-certs").path
+        #expect(run("bash", [script, "--out", folder.path] + arguments)?.status == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.appendingPathComponent($0))) })
+    }
+
+    private func openssl(_ folder: URL, _ arguments: String...) -> Bool {
+        run("openssl", arguments, in: folder)?.status == 0
+    }
+
+    /// Where openssl has no legacy ciphers, the archive has been made without them.
+    private func opens(_ folder: URL, passphrase: String) -> Bool {
+        openssl(folder, "pkcs12", "-legacy", "-in", "client.p12", "-noout", "-passin", "pass:\(passphrase)")
+            || openssl(folder, "pkcs12", "-in", "client.p12", "-noout", "-passin", "pass:\(passphrase)")
+    }
+}

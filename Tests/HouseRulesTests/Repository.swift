@@ -1,0 +1,64 @@
+import Foundation
+
+/// The files that the rules are about, found from where this file stood when it was compiled.
+enum Repository {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Read once: many tests look at the same files.
+    static let sources = swiftFiles(below: "Sources")
+    static let tests = swiftFiles(below: "Tests")
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    private static func swiftFiles(below folder: String) -> [SourceFile] {
+        let names = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path) ?? .init()
+        return names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().compactMap { name in
+            guard let text = try? text("\(folder)/\(name)") else { return nil }
+            return SourceFile(path: "\(folder)/\(name)", text: text)
+        }
+    }
+}
+
+/// A Swift file and the target it belongs to.
+struct SourceFile {
+    /// Relative to the root: `Sources/Telnet/TelnetParser.swift`.
+    let path: String
+    let text: String
+    let swift: SwiftText
+
+    init(path: String, text: String) {
+        self.path = path
+        self.text = text
+        swift = SwiftText(text)
+    }
+
+    /// The folder below `Sources` or `Tests`, which is the target's name.
+    var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
+
+    var isSource: Bool { path.hasPrefix("Sources/") }
+
+    func finding(line: Int, _ what: String) -> String { "\(path):\(line): \(what)" }
+}
+
+/// Runs a program found in PATH; nil when it isn't there.
+///
+/// - returns: its exit status and what it wrote to standard output.
+func run(_ program: String, _ arguments: [String], in directory: URL = Repository.root) -> (
+    status: Int32, output: String
+)? {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    process.currentDirectoryURL = directory
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return nil }
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    // env answers 127 for a program that it doesn't find.
+    return process.terminationStatus == 127 ? nil : (process.terminationStatus, String(decoding: data, as: UTF8.self))
+}

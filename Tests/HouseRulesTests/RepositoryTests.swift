@@ -1,0 +1,48 @@
+import Crypto
+import Foundation
+import Testing
+
+@Suite("The repository")
+struct RepositoryTests {
+    @Test("holds Apple's App Attest root, with the fingerprint that Apple's root has")
+    func appleRoot() throws {
+        let pem = try Repository.text("certs/AppleAppAttestationRootCA.pem")
+        let lines = pem.split(separator: "\n").map(String.init)
+        #expect(lines.first == "-----BEGIN CERTIFICATE-----" && lines.last == "-----END CERTIFICATE-----")
+        let der = try #require(Data(base64Encoded: lines.dropFirst().dropLast().joined()))
+        let fingerprint = SHA256.hash(data: der).map { String(format: "%02x", $0) }.joined()
+        #expect(fingerprint == "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932")
+    }
+
+    @Test("tracks nothing that a build or a run makes, and nothing secret")
+    func tracksNothingMade() {
+        let bad = [
+            "certs/dev/ca.pem", "a.key", "x/client.p12", "keys.sqlite", "keys.sqlite-wal", "Package.resolved",
+            "sub/Package.resolved", ".build/debug.yaml", ".build-asan/x", "config/portcullis.env", "certs/ca.srl",
+        ]
+        #expect(HouseRules.untrackable(bad) == bad)
+        #expect(
+            HouseRules.untrackable(["config/portcullis.env.example", "certs/README.md", "Sources/KeyStore/KeyID.swift"])
+                == [])
+
+        guard let files = trackedFiles() else { return print("git isn't here: tracked files are not checked") }
+        #expect(HouseRules.untrackable(files) == [])
+    }
+
+    @Test("tracks no private key")
+    func tracksNoPrivateKey() {
+        let key = "-----BEGIN EC PRIVATE " + "KEY-----\n" + String(repeating: "A", count: 64) + "\n"
+        #expect(HouseRules.holdsPrivateKey("let a = \"\"\"\n    " + key))
+        #expect(!HouseRules.holdsPrivateKey("-----BEGIN PRIVATE " + "KEY----- is how one begins\n"))
+        #expect(!HouseRules.holdsPrivateKey(key.replacing("PRIVATE", with: "PUBLIC")))
+
+        guard let files = trackedFiles() else { return print("git isn't here: tracked files are not checked") }
+        #expect(files.filter { path in (try? Repository.text(path)).map(HouseRules.holdsPrivateKey) ?? false } == [])
+    }
+
+    /// What git tracks and is still there; nil without git or outside of a work tree.
+    private func trackedFiles() -> [String]? {
+        guard let git = run("git", ["ls-files", "-z"]), git.status == 0 else { return nil }
+        return git.output.split(separator: "\0").map(String.init)
+    }
+}

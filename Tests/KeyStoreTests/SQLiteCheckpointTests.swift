@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import KeyStore
+import Testing
+
+@testable import KeyStoreSQLite
+
+@Suite("A checkpoint of the SQLite store")
+struct SQLiteCheckpointTests {
+    private func registry(_ directory: TemporaryDirectory, truncatingOver bytes: Int) throws -> SQLiteKeyRegistry {
+        var limits = SQLiteKeyRegistry.Limits.patient
+        limits.checkpointBusyMilliseconds = 5
+        limits.walTruncationBytes = bytes
+        return try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+    }
+
+    @Test("happens when it is asked for and at no other time")
+    func onlyOnRequest() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try registry(directory, truncatingOver: 1 << 30)
+        _ = try registry.enrol(.sample())
+        // SQLite's own limit would be 1000 pages.
+        for counter in UInt32(1)...1200 { _ = try registry.advanceCounter(of: .sample(1), to: counter, at: 1) }
+        let grown = registry.walBytes
+        #expect(grown > 1200 * 4096)
+
+        #expect(try registry.checkpoint() == SQLiteCheckpoint(remainingFrames: 0, walBytes: grown, truncated: false))
+        // The WAL is overwritten from its start from now on.
+        for counter in UInt32(1201)...1300 { _ = try registry.advanceCounter(of: .sample(1), to: counter, at: 1) }
+        #expect(registry.walBytes == grown)
+        #expect(try registry.key(.sample(1))?.counter == 1300)
+    }
+
+    @Test("truncates a WAL over the limit, and none at it")
+    func truncationLimit() throws {
+        let directory = try TemporaryDirectory()
+        let first = try registry(directory, truncatingOver: 1 << 30)
+        _ = try first.enrol(.sample(counter: 5))
+        let size = first.walBytes
+        #expect(size > 0)
+        #expect(try registry(directory, truncatingOver: size).checkpoint().truncated == false)
+        #expect(first.walBytes == size)
+        let above = try registry(directory, truncatingOver: size - 1).checkpoint()
+        #expect(above == SQLiteCheckpoint(remainingFrames: 0, walBytes: 0, truncated: true))
+        #expect(first.walBytes == 0)
+        #expect(try first.key(.sample(1))?.counter == 5)
+        #expect(try first.advanceCounter(of: .sample(1), to: 6, at: 1) == .advanced)
+    }
+
+    @Test("leaves what a reader still needs, and takes it the next time")
+    func readerInTheWay() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try registry(directory, truncatingOver: 0)
+        _ = try registry.enrol(.sample())
+        try DatabaseQueue(path: registry.path).inDatabase { database in
+            try database.beginTransaction(.deferred)
+            let before = try Int.fetchOne(database, sql: "SELECT counter FROM device_key")
+            _ = try registry.advanceCounter(of: .sample(1), to: 1, at: 1)
+            let outcome = try registry.checkpoint()
+            #expect(outcome.remainingFrames > 0 && !outcome.truncated)
+            #expect(try Int.fetchOne(database, sql: "SELECT counter FROM device_key") == before)
+            try database.rollback()
+        }
+        #expect(try registry.checkpoint() == SQLiteCheckpoint(remainingFrames: 0, walBytes: 0, truncated: true))
+        #expect(try registry.key(.sample(1))?.counter == 1)
+    }
+
+    @Test("does its work without truncating while somebody writes")
+    func writerInTheWay() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try registry(directory, truncatingOver: 0)
+        _ = try registry.enrol(.sample())
+        try DatabaseQueue(path: registry.path).inDatabase { database in
+            try database.beginTransaction(.immediate)
+            let outcome = try registry.checkpoint()
+            #expect(outcome.remainingFrames == 0 && !outcome.truncated)
+            try database.rollback()
+        }
+        #expect(try registry.checkpoint().truncated)
+    }
+
+    @Test("may run again and again while counters rise")
+    func besideCounters() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try registry(directory, truncatingOver: 8192)
+        for byte in UInt8(0)..<8 { _ = try registry.enrol(.sample(byte)) }
+        let outcomes = onThreads(8) { thread in
+            for counter in UInt32(1)...100 {
+                if thread == 0 { _ = try? registry.checkpoint() }
+                guard try registry.advanceCounter(of: .sample(UInt8(thread)), to: counter, at: 1) == .advanced else {
+                    return false
+                }
+            }
+            return true
+        }
+        #expect(try outcomes.allSatisfy { try $0.get() })
+        #expect(try registry.keys(after: nil, limit: 9).map(\.counter) == Array(repeating: 100, count: 8))
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import GRDB
+import KeyStore
+import Testing
+
+@testable import KeyStoreSQLite
+
+@Suite("The SQLite store, while others use it")
+struct SQLiteContentionTests {
+    /// A connection that shares nothing with the registry but the file, as another process would.
+    private func stranger(_ path: String) throws -> DatabaseQueue {
+        try DatabaseQueue(path: path)
+    }
+
+    @Test("answers busy to writers and goes on reading while somebody else holds the write lock")
+    func foreignWriteLock() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let registry = try SQLiteKeyRegistry(path: path, limits: .impatient)
+        let id = DeviceKey.sample().id
+        _ = try registry.enrol(.sample())
+        try stranger(path).inDatabase { database in
+            try database.beginTransaction(.immediate)
+            for _ in 0..<3 {
+                #expect(throws: KeyRegistryError.busy) { try registry.advanceCounter(of: id, to: 1, at: 1) }
+                #expect(throws: KeyRegistryError.busy) { try registry.enrol(.sample(2)) }
+                #expect(throws: KeyRegistryError.busy) { try registry.revoke(id, reason: "lost", at: 1) }
+            }
+            #expect(try registry.key(id) == .sample())
+            #expect(try registry.keys(after: nil, limit: 9) == [.sample()])
+            try database.rollback()
+        }
+        // Nothing of it happened, and the connections are as good as before.
+        #expect(try registry.key(id) == .sample())
+        #expect(try registry.advanceCounter(of: id, to: 1, at: 1) == .advanced)
+        #expect(try registry.enrol(.sample(2)) == .enrolled)
+    }
+
+    @Test("answers busy to all of many threads, more than it has connections, while the lock is held")
+    func foreignWriteLockAgainstManyThreads() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let registry = try SQLiteKeyRegistry(path: path, limits: .impatient)
+        _ = try registry.enrol(.sample())
+        try stranger(path).inDatabase { database in
+            try database.beginTransaction(.immediate)
+            let outcomes = onThreads(16) { try registry.advanceCounter(of: .sample(1), to: UInt32($0 + 1), at: 1) }
+            for outcome in outcomes { #expect(throws: KeyRegistryError.busy) { try outcome.get() } }
+            try database.rollback()
+        }
+    }
+
+    @Test("waits for a lock that is given back in time")
+    func lockReleasedInTime() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+        _ = try registry.enrol(.sample())
+        let other = try stranger(path)
+        let locked = DispatchSemaphore(value: 0)
+        let outcomes = onThreads(2) { thread -> CounterAdvance? in
+            if thread == 0 {
+                try other.inTransaction(.immediate) { _ in
+                    locked.signal()
+                    // Long enough for the other thread to meet the lock; if it doesn't, the test proves less and still holds.
+                    usleep(20_000)
+                    return .commit
+                }
+                return nil
+            }
+            locked.wait()
+            return try registry.advanceCounter(of: .sample(1), to: 1, at: 1)
+        }
+        #expect(try outcomes.compactMap { try $0.get() } == [.advanced])
+    }
+
+    @Test("advances counters while its own administration is occupied, and reads while its counters are")
+    func poolsAreIndependent() throws {
+        let directory = try TemporaryDirectory()
+        var limits = SQLiteKeyRegistry.Limits.impatient
+        limits.connectionsPerPool = 1
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+        _ = try registry.enrol(.sample())
+        try registry.administration.use { _ in
+            #expect(throws: KeyRegistryError.busy) { try registry.enrol(.sample(2)) }
+            #expect(try registry.advanceCounter(of: .sample(1), to: 1, at: 1) == .advanced)
+            try registry.counters.use { _ throws in
+                #expect(throws: KeyRegistryError.busy) { try registry.advanceCounter(of: .sample(1), to: 2, at: 1) }
+                #expect(try registry.key(.sample(1))?.counter == 1)
+            }
+        }
+        #expect(try registry.advanceCounter(of: .sample(1), to: 2, at: 1) == .advanced)
+    }
+
+    @Test("lets as many calls run at once as it has connections, and one more waits", arguments: [1, 2, 4])
+    func poolSize(size: Int) throws {
+        let directory = try TemporaryDirectory()
+        var limits = SQLiteKeyRegistry.Limits.impatient
+        limits.connectionsPerPool = size
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+        func occupy(_ count: Int) throws {
+            guard count > 0 else {
+                _ = try registry.key(.sample(1))
+                return
+            }
+            try registry.readers.use { _ in try occupy(count - 1) }
+        }
+        try occupy(size - 1)
+        #expect(throws: KeyRegistryError.busy) { try occupy(size) }
+        try occupy(size - 1)
+    }
+
+    @Test("lets one of two registries on one file win a race for a counter")
+    func twoRegistriesRace() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let registries = try (0..<2).map { _ in try SQLiteKeyRegistry(path: path, limits: .patient) }
+        _ = try registries[0].enrol(.sample())
+        for counter in UInt32(1)...20 {
+            let outcomes = onThreads(8) { try registries[$0 % 2].advanceCounter(of: .sample(1), to: counter, at: 1) }
+            #expect(try outcomes.count { try $0.get() == .advanced } == 1)
+        }
+    }
+
+    @Test("sees at once what another process has administered")
+    func administeredFromOutside() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let gateway = try SQLiteKeyRegistry(path: path, limits: .patient)
+        let command = try SQLiteKeyRegistry(path: path, limits: .patient, creating: false)
+        _ = try gateway.enrol(.sample())
+        #expect(try command.revoke(.sample(1), reason: "lost", at: 1))
+        #expect(try gateway.key(.sample(1))?.isRevoked == true)
+        #expect(try gateway.advanceCounter(of: .sample(1), to: 1, at: 1) == .revoked)
+        #expect(try command.restore(.sample(1)))
+        #expect(try gateway.advanceCounter(of: .sample(1), to: 1, at: 1) == .advanced)
+        #expect(try command.key(.sample(1))?.counter == 1)
+        #expect(try command.forget(.sample(1)) == .forgotten)
+        #expect(try gateway.advanceCounter(of: .sample(1), to: 2, at: 1) == .unknownKey)
+    }
+
+    @Test("waits 50 ms on a reactor unless told otherwise")
+    func defaultLimits() {
+        let limits = SQLiteKeyRegistry.Limits()
+        #expect(limits.busyMilliseconds == 50)
+        #expect(limits.checkpointBusyMilliseconds < limits.busyMilliseconds)
+    }
+}

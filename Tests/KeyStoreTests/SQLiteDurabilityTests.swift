@@ -1,0 +1,114 @@
+import Foundation
+import GRDB
+import KeyStore
+import Testing
+
+@testable import KeyStoreSQLite
+
+/// What a store still knows after its process is gone. The whole gateway is killed in EdgeTests.
+@Suite("What the SQLite store has acknowledged")
+struct SQLiteDurabilityTests {
+    @Test("is there when the store is opened again")
+    func survivesReopening() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        do {
+            let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+            _ = try registry.enrol(.sample(1))
+            _ = try registry.advanceCounter(of: .sample(1), to: 12, at: 34)
+        }
+        var expected = DeviceKey.sample(1, counter: 12)
+        expected.lastUsedAt = 34
+        #expect(try SQLiteKeyRegistry(path: path).key(.sample(1)) == expected)
+    }
+
+    @Test("is in the files at once, without the store being closed")
+    func isInTheFiles() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient)
+        _ = try registry.enrol(.sample(1))
+        _ = try registry.enrol(.sample(2))
+        _ = try registry.advanceCounter(of: .sample(1), to: 12, at: 34)
+        _ = try registry.revoke(.sample(2), reason: "lost", at: 56)
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: directory.file("keys.sqlite\(suffix)"), toPath: directory.file("copy.sqlite\(suffix)"))
+        }
+        let copy = try SQLiteKeyRegistry(path: directory.file("copy.sqlite"))
+        #expect(try copy.key(.sample(1))?.counter == 12)
+        #expect(try copy.key(.sample(2))?.isRevoked == true)
+    }
+
+    @Test("survives kill -9, and the store goes on from there")
+    func survivesKill() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+            for byte in UInt8(1)...50 {
+                _ = try registry.enrol(.sample(byte))
+                _ = try registry.advanceCounter(of: .sample(byte), to: UInt32(byte) * 10, at: 1)
+            }
+            _ = try registry.revoke(.sample(50), reason: "lost", at: 2)
+            kill(getpid(), SIGKILL)
+        }
+        let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+        let keys = try registry.keys(after: nil, limit: 100)
+        #expect(keys.map(\.counter) == (1...50).map { $0 * 10 })
+        #expect(keys.last?.isRevoked == true)
+        #expect(try registry.advanceCounter(of: .sample(1), to: 10, at: 3) == .notHigher(stored: 10))
+        #expect(try registry.advanceCounter(of: .sample(1), to: 11, at: 3) == .advanced)
+    }
+
+    @Test("was synchronized to disk if it is a registration, and is never checkpointed by a commit")
+    func connectionsAreSetUpForTheirWork() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        let full = 2
+        let normal = 1
+        for (pool, synchronous) in [
+            (registry.administration, full), (registry.counters, normal), (registry.checkpoints, normal),
+        ] {
+            #expect(try pool.use { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == synchronous)
+            #expect(try pool.use { try Int.fetchOne($0, sql: "PRAGMA wal_autocheckpoint") } == 0)
+        }
+        #expect(throws: KeyRegistryError.self) {
+            try registry.readers.use { try $0.execute(sql: "DELETE FROM receipt") }
+        }
+    }
+
+    @Test("is refused, and the store goes on reading, when the disk is full")
+    func fullDisk() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+            _ = try registry.enrol(.sample(1))
+            // No file of this process may grow beyond this size: every further write fails as on a full disk.
+            signal(SIGXFSZ, SIG_IGN)
+            limitFileSize(to: rlim_t(registry.walBytes))
+            for _ in 0..<3 {
+                #expect { try registry.enrol(.sample(2)) } throws: { error in
+                    if case KeyRegistryError.unavailable = error { true } else { false }
+                }
+                #expect { try registry.advanceCounter(of: .sample(1), to: 5, at: 1) } throws: { error in
+                    if case KeyRegistryError.unavailable = error { true } else { false }
+                }
+            }
+            #expect(try registry.key(.sample(1)) == .sample(1))
+            #expect(try registry.key(.sample(2)) == nil)
+            limitFileSize(to: nil)
+            // Space again: the same connections work again.
+            #expect(try registry.enrol(.sample(2)) == .enrolled)
+            #expect(try registry.advanceCounter(of: .sample(1), to: 5, at: 1) == .advanced)
+        }
+    }
+}
+
+/// Limits the size of files that this process may write, as if the disk were full; nil lifts the limit.
+private func limitFileSize(to bytes: rlim_t?) {
+    var limit = rlimit()
+    precondition(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+    limit.rlim_cur = bytes ?? limit.rlim_max
+    precondition(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+}

@@ -1,0 +1,167 @@
+import Foundation
+import GRDB
+import KeyStore
+import KeyStoreSQLite
+import Testing
+
+@Suite("The file of the SQLite store")
+struct SQLiteStoreFileTests {
+    /// True when opening throws `.unavailable` with a text in which `word` occurs.
+    private func isUnusable(_ path: String, creating: Bool = true, saying word: String) -> Bool {
+        do {
+            _ = try SQLiteKeyRegistry(path: path, limits: .impatient, creating: creating)
+            return false
+        } catch .unavailable(let detail) {
+            return detail.contains(word)
+        } catch {
+            return false
+        }
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private func isUnavailable(_ error: any Error) -> Bool {
+        if case KeyRegistryError.unavailable = error { true } else { false }
+    }
+
+    @Test("is readable by its owner alone, as are the files beside it")
+    func modes() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        _ = try registry.enrol(.sample())
+        for name in ["keys.sqlite", "keys.sqlite-wal", "keys.sqlite-shm"] {
+            #expect(try mode(directory.file(name)) == 0o600)
+        }
+    }
+
+    @Test("isn't used when others could have written it")
+    func foreignWriters() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        _ = try SQLiteKeyRegistry(path: path)
+        for (mode, usable) in [(0o620, false), (0o602, false), (0o644, true), (0o600, true)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            #expect(isUnusable(path, saying: "chmod 600") == !usable)
+        }
+    }
+
+    @Test("needs a directory that is there and takes files")
+    func directories() throws {
+        let directory = try TemporaryDirectory()
+        #expect(isUnusable(directory.file("missing/keys.sqlite"), saying: "missing/ can't be used"))
+        try Data().write(to: URL(fileURLWithPath: directory.file("plain")))
+        #expect(isUnusable(directory.file("plain/keys.sqlite"), saying: "plain/ can't be used"))
+        #expect(isUnusable(directory.path, saying: "is not a regular file"))
+        // Not even root can make a file there.
+        #expect(isUnusable("/proc/portcullis.sqlite", saying: "/proc/"))
+    }
+
+    @Test("is not made for a tool that only wants to look")
+    func notCreating() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        #expect(isUnusable(path, creating: false, saying: "can't be used"))
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try SQLiteKeyRegistry(path: path)
+        #expect(throws: Never.self) { try SQLiteKeyRegistry(path: path, creating: false) }
+    }
+
+    @Test("is refused, and left as it was, when it is no database")
+    func garbage() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let garbage = Data("This is a diary and no database.\n".utf8) + Data(repeating: 0x20, count: 5000)
+        try garbage.write(to: URL(fileURLWithPath: path))
+        #expect(isUnusable(path, saying: "not a database"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
+    }
+
+    @Test("is refused, and left as it was, when it is another program's database")
+    func foreignDatabase() throws {
+        let directory = try TemporaryDirectory()
+        for (name, sql) in [
+            ("tables", "CREATE TABLE t (x)"), ("id", "PRAGMA application_id = 7"),
+            ("version", "PRAGMA user_version = 1"),
+        ] {
+            let path = directory.file(name)
+            do { try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: sql) } }
+            let before = try Data(contentsOf: URL(fileURLWithPath: path))
+            #expect(isUnusable(path, saying: "another program"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        }
+    }
+
+    @Test("is refused when a newer program made its schema", arguments: [2, 1000, 0, -1])
+    func otherVersions(version: Int) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        _ = try SQLiteKeyRegistry(path: path)
+        do { try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: "PRAGMA user_version = \(version)") } }
+        #expect(isUnusable(path, saying: "version \(version)"))
+    }
+
+    @Test("is refused when its tables aren't ours")
+    func missingColumn() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        _ = try SQLiteKeyRegistry(path: path)
+        do {
+            try DatabaseQueue(path: path).inDatabase {
+                try $0.execute(sql: "ALTER TABLE device_key DROP COLUMN revoked_at")
+            }
+        }
+        #expect(isUnusable(path, saying: "revoked_at"))
+    }
+
+    @Test("answers unavailable when its pages are damaged")
+    func damagedPages() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        do {
+            let registry = try SQLiteKeyRegistry(path: path)
+            for byte in UInt8(0)..<200 { _ = try registry.enrol(.sample(byte)) }
+        }
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes.replaceSubrange(4096..., with: Data(repeating: 0xFF, count: bytes.count - 4096))
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let registry = try SQLiteKeyRegistry(path: path)
+        #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }
+        #expect { try registry.keys(after: nil, limit: 500) } throws: { isUnavailable($0) }
+        #expect { try registry.enrol(.sample(1)) } throws: { isUnavailable($0) }
+        #expect { try registry.advanceCounter(of: .sample(1), to: 1, at: 1) } throws: { isUnavailable($0) }
+        #expect { try registry.forget(.sample(1)) } throws: { isUnavailable($0) }
+    }
+
+    @Test(
+        "answers unavailable when a record has what no key can have",
+        arguments: [
+            "UPDATE device_key SET counter = 4294967296", "UPDATE device_key SET counter = -1",
+            "UPDATE device_key SET key_id = x'01'", "UPDATE device_key SET validation_category = -1",
+            "DELETE FROM receipt",
+        ])
+    func damagedRecords(sql: String) throws {
+        let directory = try TemporaryDirectory()
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        _ = try registry.enrol(.sample())
+        try DatabaseQueue(path: registry.path).inDatabase {
+            try $0.execute(sql: "PRAGMA ignore_check_constraints = ON; \(sql)")
+        }
+        #expect { try registry.keys(after: nil, limit: 5) } throws: { isUnavailable($0) }
+    }
+
+    @Test("has the name it was given, also where SQLite would see one with a meaning of its own")
+    func specialNames() async throws {
+        let directory = try TemporaryDirectory()
+        await #expect(processExitsWith: .success) { [path = directory.path as String] in
+            // In a process of its own, because the working directory belongs to all of one.
+            try #require(FileManager.default.changeCurrentDirectoryPath(path))
+            for name in [":memory:", "file:x?mode=memory", "plain"] {
+                do { _ = try SQLiteKeyRegistry(path: name).enrol(.sample()) }
+                #expect(try SQLiteKeyRegistry(path: name, creating: false).key(.sample(1)) == .sample())
+                #expect(FileManager.default.fileExists(atPath: path + "/" + name))
+            }
+        }
+    }
+}

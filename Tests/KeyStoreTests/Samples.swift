@@ -1,0 +1,98 @@
+import Foundation
+import KeyStore
+import KeyStoreSQLite
+import Synchronization
+
+/// A directory of its own that goes when the last reference to it goes.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "portcullis-keys-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// The registries that have to keep the contract.
+enum RegistryKind: CaseIterable, Sendable {
+    case memory
+    case sqlite
+
+    /// An empty registry, and whatever has to live as long as it does.
+    func make() throws -> (registry: any KeyRegistry, owner: AnyObject?) {
+        switch self {
+        case .memory: return (MemoryKeyRegistry(), nil)
+        case .sqlite:
+            let directory = try TemporaryDirectory()
+            return (try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient), directory)
+        }
+    }
+}
+
+extension SQLiteKeyRegistry.Limits {
+    /// For tests where waiting is not the point: a slow machine mustn't turn into `.busy`.
+    static var patient: Self {
+        var limits = Self()
+        limits.busyMilliseconds = 60_000
+        limits.administrationBusyMilliseconds = 60_000
+        return limits
+    }
+
+    /// For tests where somebody holds the lock all the time.
+    static var impatient: Self {
+        var limits = Self()
+        limits.busyMilliseconds = 5
+        limits.administrationBusyMilliseconds = 5
+        return limits
+    }
+}
+
+extension KeyID {
+    /// 32 times the same byte: in the order of the bytes.
+    static func sample(_ byte: UInt8) -> KeyID {
+        guard let id = KeyID(bytes: [UInt8](repeating: byte, count: KeyID.length)) else { preconditionFailure() }
+        return id
+    }
+}
+
+extension DeviceKey {
+    static func sample(_ byte: UInt8 = 1, counter: UInt32 = 0) -> DeviceKey {
+        DeviceKey(
+            id: .sample(byte), publicKeyX963: [4] + [UInt8](repeating: byte, count: 64),
+            app: "ABCDE12345.org.example.mud",
+            environment: "production", trustRoot: [UInt8](repeating: 7, count: 32), counter: counter,
+            receipt: [UInt8](repeating: 9, count: 5000), validationCategory: 4, bundleVersion: "1.2.3",
+            registeredAt: 1_790_000_000_000)
+    }
+}
+
+/// Runs `body` on `count` threads that start together, and returns what it returned, in no order.
+func onThreads<Value: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) -> [Result<
+    Value, any Error
+>] {
+    let results = Collected<Result<Value, any Error>>()
+    let starting = DispatchSemaphore(value: 0)
+    let done = DispatchGroup()
+    for index in 0..<count {
+        done.enter()
+        Thread.detachNewThread {
+            starting.wait()
+            results.append(Result { try body(index) })
+            done.leave()
+        }
+    }
+    for _ in 0..<count { starting.signal() }
+    done.wait()
+    return results.values
+}
+
+private final class Collected<Value: Sendable>: Sendable {
+    private let storage = Mutex<[Value]>([])
+    var values: [Value] { storage.withLock { $0 } }
+    func append(_ value: Value) { storage.withLock { $0.append(value) } }
+}
