@@ -30,7 +30,8 @@ extension EdgeTests {
             BadFraming("a signed length", "POST", "Content-Length: +2\r\n", body: "{}"),
             BadFraming("a word for a length", "POST", "Content-Length: two\r\n", body: "{}"),
             BadFraming("a hexadecimal length", "POST", "Content-Length: 0x2\r\n", body: "{}"),
-            BadFraming("an empty length", "POST", "Content-Length:\r\n", body: "{}"),
+            // libwebsockets tells an empty one and none apart for no header of its own.
+            BadFraming("an empty length", "POST", "Content-Length:\r\n", body: "{}", status: 411),
             BadFraming(
                 "a length beyond every integer", "POST", "Content-Length: 99999999999999999999999\r\n", body: "{}"),
             BadFraming("no length", "POST", "", body: "{}", status: 411),
