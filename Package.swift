@@ -91,7 +91,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .executableTarget(
             name: "portcullis",
-            dependencies: ["GatewayServer", "KeyStore", "KeyStoreSQLite", "Observability", logging, argumentParser], swiftSettings: houseSettings),
+            dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(

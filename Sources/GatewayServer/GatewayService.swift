@@ -17,6 +17,7 @@ struct GatewayService: Service {
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await cancelWhenGracefulShutdown { await keepStoreSmall() } }
+            group.addTask { await cancelWhenGracefulShutdown { await reopenAuditLogs() } }
             try? await gracefulShutdown()
             await Shutdown(gateway).perform()
             group.cancelAll()
@@ -32,6 +33,20 @@ struct GatewayService: Service {
                 _ = try store.checkpoint()
             } catch {
                 gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
+            }
+        }
+    }
+}
+
+extension GatewayService {
+    /// SIGHUP: the audit log goes on in a new file of the same name.
+    private func reopenAuditLogs() async {
+        for await _ in await UnixSignalsSequence(trapping: .sighup) {
+            do throws(LineOutputError) {
+                try gateway.audit.reopen()
+                gateway.logger.notice("audit log reopened")
+            } catch {
+                gateway.logger.error("audit log can't be reopened", metadata: [LogKeys.error: "\(error)"])
             }
         }
     }

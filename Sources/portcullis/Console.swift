@@ -2,8 +2,6 @@ import ArgumentParser
 import FoundationEssentials
 import GatewayServer
 import Glibc
-import Logging
-import Observability
 
 /// What the commands share: how they speak, and how they fail.
 enum Console {
@@ -33,12 +31,14 @@ enum Console {
         }
     }
 
-    static func logger(_ logs: GatewayConfiguration.Logs) -> Logger {
-        Logger(label: "portcullis") { label in
-            switch logs.format {
-            case .json: JSONLogHandler(label: label, level: logs.level)
-            case .text: TextLogHandler(label: label, level: logs.level)
-            }
+    /// ATTESTED_KEYS_PATH, or all that is wrong with the settings.
+    static func keyStorePath(_ options: SettingsOptions) throws -> String {
+        do throws(ConfigurationErrors) {
+            return try ConfigurationLoading.loadKeyStorage(
+                environment: environment, environmentFile: options.environmentFile).path
+        } catch {
+            complain("portcullis: \(error)")
+            throw ExitCode(78)
         }
     }
 

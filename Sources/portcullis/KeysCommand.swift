@@ -1,8 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
 import GatewayServer
-import KeyStore
-import KeyStoreSQLite
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,41 +14,29 @@ struct KeysCommand: ParsableCommand {
         @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
         var store: String?
 
-        func open() throws -> SQLiteKeyRegistry {
-            do throws(KeyRegistryError) {
-                return try SQLiteKeyRegistry(path: try path(), creating: false)
+        /// Runs `body` on the store; what goes wrong is said, and ends the command.
+        func administer(_ body: (KeyAdministration) throws(KeyAdministrationError) -> Void) throws {
+            let path = try store ?? Console.keyStorePath(settings)
+            do throws(KeyAdministrationError) {
+                try body(try KeyAdministration(path: path))
             } catch {
-                throw Console.failure(
-                    "the key store can't be opened: \(error)", hint: "give its path with --store, or set ATTESTED_KEYS_PATH.")
-            }
-        }
-
-        private func path() throws(KeyRegistryError) -> String {
-            if let store { return store }
-            do throws(ConfigurationErrors) {
-                return try ConfigurationLoading.loadKeyStorage(
-                    environment: Console.environment, environmentFile: settings.environmentFile).path
-            } catch {
-                throw .unavailable("\(error)")
+                throw Console.failure("\(error)", hint: error.hint)
             }
         }
     }
 
+    struct KeyArgument: ParsableArguments {
+        @Argument(help: "The key's identifier, base64 or base64url.")
+        var keyID: String
+    }
+
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all keys, one a line.")
-        private static let page = 500
 
         @OptionGroup var options: Options
 
         func run() throws {
-            let store = try options.open()
-            var last: KeyID?
-            while case let keys = try keysCommandErrors({ () throws(KeyRegistryError) in
-                try store.keys(after: last, limit: Self.page)
-            }), !keys.isEmpty {
-                for key in keys { Console.say(KeyDescription(key).line) }
-                last = keys.last?.id
-            }
+            try options.administer { (keys) throws(KeyAdministrationError) in try keys.list(Console.say) }
         }
     }
 
@@ -61,12 +47,7 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var key: KeyArgument
 
         func run() throws {
-            let store = try options.open()
-            let id = try key.id()
-            guard let found = try keysCommandErrors({ () throws(KeyRegistryError) in try store.key(id) }) else {
-                throw key.unknown
-            }
-            Console.say(KeyDescription(found).full)
+            try options.administer { (keys) throws(KeyAdministrationError) in Console.say(try keys.show(key.keyID)) }
         }
     }
 
@@ -81,14 +62,10 @@ struct KeysCommand: ParsableCommand {
         var reason = "by operator"
 
         func run() throws {
-            let store = try options.open()
-            let id = try key.id()
-            let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
-            let isKnown = try keysCommandErrors { () throws(KeyRegistryError) in
-                try store.revoke(id, reason: reason, at: now)
+            try options.administer { (keys) throws(KeyAdministrationError) in
+                try keys.revoke(key.keyID, reason: reason, at: .now)
             }
-            guard isKnown else { throw key.unknown }
-            Console.say("revoked \(id.base64)")
+            Console.say("revoked \(key.keyID)")
         }
     }
 
@@ -99,12 +76,8 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var key: KeyArgument
 
         func run() throws {
-            let store = try options.open()
-            let id = try key.id()
-            guard try keysCommandErrors({ () throws(KeyRegistryError) in try store.restore(id) }) else {
-                throw key.unknown
-            }
-            Console.say("restored \(id.base64)")
+            try options.administer { (keys) throws(KeyAdministrationError) in try keys.restore(key.keyID) }
+            Console.say("restored \(key.keyID)")
         }
     }
 
@@ -116,39 +89,8 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var key: KeyArgument
 
         func run() throws {
-            let store = try options.open()
-            let id = try key.id()
-            switch try keysCommandErrors({ () throws(KeyRegistryError) in try store.forget(id) }) {
-            case .forgotten: Console.say("forgot \(id.base64)")
-            case .unknown: throw key.unknown
-            case .refusedRevoked:
-                throw Console.failure(
-                    "the key is revoked: forgetting it would lift the revocation",
-                    hint: "restore it first, if that is meant.")
-            }
+            try options.administer { (keys) throws(KeyAdministrationError) in try keys.forget(key.keyID) }
+            Console.say("forgot \(key.keyID)")
         }
-    }
-}
-
-struct KeyArgument: ParsableArguments {
-    @Argument(help: "The key's identifier, base64 or base64url.")
-    var keyID: String
-
-    func id() throws -> KeyID {
-        guard let id = KeyID(text: keyID) else {
-            throw Console.failure("this is no key identifier: it is 32 bytes in base64, as keys list shows them.")
-        }
-        return id
-    }
-
-    var unknown: ExitCode { Console.failure("no such key", hint: "portcullis keys list shows all.") }
-}
-
-/// Runs a call to the store; what goes wrong there is said, and ends the command.
-func keysCommandErrors<Result>(_ body: () throws(KeyRegistryError) -> Result) throws -> Result {
-    do throws(KeyRegistryError) {
-        return try body()
-    } catch {
-        throw Console.failure("the key store: \(error)")
     }
 }

@@ -11,7 +11,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let loaded = try Console.load(settings)
         do throws(GatewayError) {
-            let gateway = try Gateway(loaded, logger: Console.logger(loaded.configuration.logs))
+            let gateway = try Gateway(loaded, logger: loaded.configuration.logs.makeLogger())
             Console.say("portcullis: listening on \(gateway.address)")
             await Console.exitingOnError { try await gateway.runUntilSignalled() }
             // Reactor threads are detached and may hold connections past the deadline: the process ends here.

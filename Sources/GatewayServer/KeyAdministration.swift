@@ -1,0 +1,103 @@
+package import FoundationEssentials
+import KeyStore
+import KeyStoreSQLite
+import Observability
+
+/// What an operator does with registered keys, on a store that a gateway may be using at the same time.
+package struct KeyAdministration {
+    private let store: SQLiteKeyRegistry
+    private static let page = 500
+
+    /// - Parameter path: of an existing store; it isn't made.
+    package init(path: String) throws(KeyAdministrationError) {
+        store = try administrationErrors { () throws(KeyRegistryError) in
+            try SQLiteKeyRegistry(path: path, creating: false)
+        }
+    }
+
+    /// Calls `show` with a line for each key, in the order of their identifiers.
+    package func list(_ show: (String) -> Void) throws(KeyAdministrationError) {
+        var last: KeyID?
+        while true {
+            let keys = try administrationErrors { [last] () throws(KeyRegistryError) in
+                try store.keys(after: last, limit: Self.page)
+            }
+            guard !keys.isEmpty else { return }
+            for key in keys { show(KeyDescription(key).line) }
+            last = keys.last?.id
+        }
+    }
+
+    /// - Returns: all that is known of the key, a line each.
+    package func show(_ keyID: String) throws(KeyAdministrationError) -> String {
+        let id = try parse(keyID)
+        guard let key = try administrationErrors({ () throws(KeyRegistryError) in try store.key(id) }) else {
+            throw .unknownKey
+        }
+        return KeyDescription(key).full
+    }
+
+    package func revoke(_ keyID: String, reason: String, at time: Date) throws(KeyAdministrationError) {
+        let id = try parse(keyID)
+        let milliseconds = Int64(time.timeIntervalSince1970 * 1_000)
+        let isKnown = try administrationErrors { () throws(KeyRegistryError) in
+            try store.revoke(id, reason: reason, at: milliseconds)
+        }
+        guard isKnown else { throw .unknownKey }
+    }
+
+    package func restore(_ keyID: String) throws(KeyAdministrationError) {
+        let id = try parse(keyID)
+        guard try administrationErrors({ () throws(KeyRegistryError) in try store.restore(id) }) else {
+            throw .unknownKey
+        }
+    }
+
+    package func forget(_ keyID: String) throws(KeyAdministrationError) {
+        let id = try parse(keyID)
+        switch try administrationErrors({ () throws(KeyRegistryError) in try store.forget(id) }) {
+        case .forgotten: return
+        case .unknown: throw .unknownKey
+        case .refusedRevoked: throw .revokedKey
+        }
+    }
+
+    private func parse(_ text: String) throws(KeyAdministrationError) -> KeyID {
+        guard let id = KeyID(text: text) else { throw .malformedKeyID }
+        return id
+    }
+}
+
+package enum KeyAdministrationError: Error, CustomStringConvertible {
+    case store(String)
+    case malformedKeyID
+    case unknownKey
+    case revokedKey
+
+    package var description: String {
+        switch self {
+        case .store(let reason): "the key store can't be used: \(reason)"
+        case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
+        case .unknownKey: "no such key"
+        case .revokedKey: "the key is revoked: forgetting it would lift the revocation"
+        }
+    }
+
+    package var hint: String {
+        switch self {
+        case .store: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
+        case .revokedKey: "restore it first, if that is meant."
+        }
+    }
+}
+
+private func administrationErrors<Result>(
+    _ body: () throws(KeyRegistryError) -> Result
+) throws(KeyAdministrationError) -> Result {
+    do throws(KeyRegistryError) {
+        return try body()
+    } catch {
+        throw .store("\(error)")
+    }
+}
