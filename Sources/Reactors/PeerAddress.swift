@@ -1,4 +1,5 @@
-package import Glibc
+import CLibuv
+import Glibc
 
 /// A TCP peer's address and port, as the kernel reports it. IPv4-mapped IPv6 addresses are IPv4 addresses here.
 package struct PeerAddress: Hashable, Sendable {
@@ -11,7 +12,7 @@ package struct PeerAddress: Hashable, Sendable {
     /// What limits count by: the address, or an IPv6 address's /64, which is the least that one subscriber has.
     var limitKey: ArraySlice<UInt8> { isIPv4 ? bytes[...] : bytes[..<8] }
 
-    package init?(_ storage: sockaddr_storage) {
+    init?(_ storage: sockaddr_storage) {
         var storage = storage
         switch Int32(storage.ss_family) {
         case AF_INET:
