@@ -31,17 +31,13 @@ extension DeviceCommand {
         }
 
         func run() async throws {
-            let url = try gateway.url()
-            var settings = WebSocketClientSettings(
-                host: url.host ?? "", port: UInt16(url.port ?? (url.scheme == "https" ? 443 : 80)),
-                isTLS: url.scheme == "https")
-            settings.caPath = gateway.ca
+            let reactor = Reactor(index: 0, logger: Logger(label: "device"))
+            try reactor.start()
+            let headers = try await assertionHeaders(reactor)
+            var settings = try gateway.settings()
             settings.certificatePath = certificate
             settings.privateKeyPath = key
             settings.subprotocols = ["telnet"]
-            let headers = try await assertionHeaders(url)
-            let reactor = Reactor(index: 0, logger: Logger(label: "device"))
-            try reactor.start()
             let outcome = await Play.run(
                 on: reactor, settings: settings, headers: headers, lines: send.isEmpty ? nil : send)
             guard case .refused(let failure) = outcome else { return }
@@ -51,13 +47,13 @@ extension DeviceCommand {
         }
 
         /// A fresh challenge and an assertion over it: nothing without a device.
-        private func assertionHeaders(_ url: URL) async throws -> [(name: String, value: String)] {
+        private func assertionHeaders(_ reactor: Reactor) async throws -> [(name: String, value: String)] {
             guard let path = device else { return [] }
             guard let saved = try StateFile.read(SimulatedDevice.Saved.self, path) else {
                 throw Console.failure("\(path) is not there.", hint: "make it with portcullis-sim device register.")
             }
             var device = try SimulatedDevice(restoring: saved)
-            let nonce = try await GatewayClient(base: url, caPath: gateway.ca).challenge()
+            let nonce = try await GatewayClient(on: reactor, settings: try gateway.settings()).challenge()
             let assertion = try device.assert(clientDataHash: try ClientData.hash(ofNonce: nonce))
             // Before it is used: a counter that was shown once must never be shown again.
             try StateFile.write(device.saved, path)

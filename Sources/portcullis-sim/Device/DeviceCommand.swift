@@ -3,6 +3,8 @@ import ArgumentParser
 import Crypto
 import DeviceSimulation
 import Foundation
+import Logging
+import Reactors
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,11 +19,15 @@ struct DeviceCommand: AsyncParsableCommand {
         @Option(help: "A CA to trust for the gateway's certificate (PEM).")
         var ca: String?
 
-        func url() throws -> URL {
-            guard let url = URL(string: gateway), url.host != nil, ["http", "https"].contains(url.scheme ?? "") else {
+        func settings() throws -> EdgeClientSettings {
+            guard let url = URL(string: gateway), let host = url.host, ["http", "https"].contains(url.scheme ?? "") else {
                 throw Console.failure("--gateway takes a URL like https://localhost:6200.")
             }
-            return url
+            let isTLS = url.scheme == "https"
+            var settings = EdgeClientSettings(
+                host: host, port: UInt16(clamping: url.port ?? (isTLS ? 443 : 80)), isTLS: isTLS)
+            settings.caPath = ca
+            return settings
         }
     }
 
@@ -46,12 +52,14 @@ struct DeviceCommand: AsyncParsableCommand {
         func run() async throws {
             let authority = try savedAuthority()
             let device = try keptOrNewDevice()
-            let client = GatewayClient(base: try gateway.url(), caPath: gateway.ca)
+            let reactor = Reactor(index: 0, logger: Logger(label: "device"))
+            try reactor.start()
+            let client = GatewayClient(on: reactor, settings: try gateway.settings())
             let nonce = try await client.challenge()
             let attestation = try device.attest(
                 clientDataHash: try ClientData.hash(ofNonce: nonce), by: authority, at: .now)
             try StateFile.write(device.saved, self.device)
-            try await client.register(keyID: device.keyIDText, attestation: Data(attestation), nonce: nonce)
+            try await client.register(keyID: device.keyIDText, attestation: attestation, nonce: nonce)
             Console.say("portcullis-sim: registered key \(device.keyIDText) for \(device.app)")
         }
 

@@ -1,42 +1,46 @@
+import ArgumentParser
 import Foundation
-import FoundationNetworking
+import Reactors
 
-/// The HTTP half of what an app does, as the client guide has it.
+/// The HTTP half of what an app does: a challenge, and the registration.
 struct GatewayClient {
-    private let base: URL
-    private let session: URLSession
+    private let reactor: Reactor
+    private let settings: EdgeClientSettings
 
-    /// - Parameter caPath: trusted beside the system's CAs; must be set before the process' first request.
-    init(base: URL, caPath: String?) {
-        self.base = base
-        // swift-corelibs-foundation reads the CA bundle's path from here.
-        if let caPath { setenv("URLSessionCertificateAuthorityInfoFile", caPath, 1) }
-        session = URLSession(configuration: .ephemeral)
+    init(on reactor: Reactor, settings: EdgeClientSettings) {
+        self.reactor = reactor
+        self.settings = settings
     }
 
     func challenge() async throws -> String {
-        let (data, response) = try await session.data(from: base.appendingPathComponent("/attest/challenge"))
-        try expect200(response, data)
-        let fields = try JSONDecoder().decode([String: String].self, from: data)
+        let body = try await request("/attest/challenge", body: nil)
+        let fields = try JSONDecoder().decode([String: String].self, from: body)
         guard let nonce = fields["nonce"] else { throw Console.failure("the gateway's challenge has no nonce.") }
         return nonce
     }
 
-    func register(keyID: String, attestation: Data, nonce: String) async throws {
-        var request = URLRequest(url: base.appendingPathComponent("/attest/register"))
-        request.httpMethod = "POST"
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.httpBody = try JSONEncoder().encode([
-            "keyId": keyID, "attestation": attestation.base64EncodedString(), "nonce": nonce,
-        ])
-        let (data, response) = try await session.data(for: request)
-        try expect200(response, data)
+    func register(keyID: String, attestation: [UInt8], nonce: String) async throws {
+        let fields = ["keyId": keyID, "attestation": Data(attestation).base64EncodedString(), "nonce": nonce]
+        _ = try await request("/attest/register", body: [UInt8](JSONEncoder().encode(fields)))
     }
 
-    private func expect200(_ response: URLResponse, _ data: Data) throws {
-        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-        guard status == 200 else {
-            throw Console.failure("the gateway answered \(status): \(String(decoding: data.prefix(500), as: UTF8.self))")
+    private func request(_ path: String, body: [UInt8]?) async throws -> Data {
+        let result = await withCheckedContinuation { continuation in
+            reactor.submit { [reactor, settings] in
+                do throws(ReactorError) {
+                    try EdgeClient(on: reactor, settings: settings)
+                        .request(path: path, body: body) { continuation.resume(returning: $0) }
+                } catch {
+                    continuation.resume(returning: .failure(HTTPClientFailure(reason: "\(error)")))
+                }
+            }
+        }
+        switch result {
+        case .failure(let failure): throw Console.failure("the gateway can't be reached: \(failure.reason)")
+        case .success(let answer) where answer.status == 200: return Data(answer.body)
+        case .success(let answer):
+            let text = String(decoding: answer.body.prefix(500), as: UTF8.self)
+            throw Console.failure("the gateway answered \(answer.status): \(text)")
         }
     }
 }

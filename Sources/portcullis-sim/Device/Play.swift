@@ -18,7 +18,7 @@ final class Play: WebSocketHandler, TimerTarget {
     private var lines: [String]
     private var mayGetMoreLines: Bool
     private var done: ((Outcome) -> Void)?
-    private var client: WebSocketClient?
+    private var client: EdgeClient?
     private var webSocket: WebSocketConnection?
     private lazy var quiet = ReactorTimer(on: reactor, target: self)
     private var isQuiet = false
@@ -37,7 +37,7 @@ final class Play: WebSocketHandler, TimerTarget {
 
     /// - Parameter lines: nil reads them from standard input.
     static func run(
-        on reactor: Reactor, settings: WebSocketClientSettings, headers: [(name: String, value: String)], lines: [String]?
+        on reactor: Reactor, settings: EdgeClientSettings, headers: [(name: String, value: String)], lines: [String]?
     ) async -> Outcome {
         await withCheckedContinuation { continuation in
             reactor.submit {
@@ -48,9 +48,9 @@ final class Play: WebSocketHandler, TimerTarget {
         }
     }
 
-    private func start(_ settings: WebSocketClientSettings, _ headers: [(name: String, value: String)]) {
+    private func start(_ settings: EdgeClientSettings, _ headers: [(name: String, value: String)]) {
         do throws(ReactorError) {
-            let client = try WebSocketClient(on: reactor, settings: settings)
+            let client = try EdgeClient(on: reactor, settings: settings)
             self.client = client
             client.connect(headers: headers, handler: self) { [self] in finish(.refused($0)) }
         } catch {

@@ -1,8 +1,8 @@
 import CLibwebsockets
 import Glibc
 
-/// Where a WebSocket client goes, and what it shows there.
-package struct WebSocketClientSettings: Sendable {
+/// Where a client goes, and what it shows there.
+package struct EdgeClientSettings: Sendable {
     package var host: String
     package var port: UInt16
     package var isTLS: Bool
@@ -38,14 +38,15 @@ package struct WebSocketClientFailure: Error, Sendable {
     }
 }
 
-/// Opens WebSockets from a reactor, for tools. One a target: it keeps what the connections share.
-package final class WebSocketClient {
+/// The other side of an edge: makes HTTP requests and opens WebSockets from a reactor, for tools. One a target: it keeps what the
+/// connections share.
+package final class EdgeClient {
     private let reactor: Reactor
-    private let settings: WebSocketClientSettings
+    private let settings: EdgeClientSettings
     private let vhost: OpaquePointer
 
     /// On the reactor's thread.
-    package init(on reactor: Reactor, settings: WebSocketClientSettings) throws(ReactorError) {
+    package init(on reactor: Reactor, settings: EdgeClientSettings) throws(ReactorError) {
         reactor.preconditionOnThread()
         self.reactor = reactor
         self.settings = settings
@@ -62,10 +63,54 @@ package final class WebSocketClient {
         let attempt = WebSocketAttempt(
             reactor: reactor, headers: headers, handler: handler, maximumMessageBytes: settings.maximumMessageBytes,
             failed: failed)
-        attempt.start(settings, vhost: vhost)
+        if !dial(attempt, method: nil, path: settings.path) { attempt.fail("libwebsockets refused to dial") }
     }
 
-    private static func makeVhost(on reactor: Reactor, _ settings: WebSocketClientSettings) -> OpaquePointer? {
+    /// Makes one request on a connection of its own; `done` is called once.
+    ///
+    /// - Parameter body: JSON to POST; nil for a GET.
+    package func request(
+        path: String, body: [UInt8]? = nil, done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
+    ) {
+        reactor.preconditionOnThread()
+        let request = HTTPClientRequest(reactor: reactor, body: body, done: done)
+        if !dial(request, method: request.method, path: path) {
+            done(.failure(HTTPClientFailure(reason: "libwebsockets refused to dial")))
+        }
+    }
+
+    /// - Parameter method: nil asks for a WebSocket.
+    /// - Returns: whether the owner will hear of it; if so it holds itself until WSI_DESTROY.
+    private func dial(_ owner: LWSOwner, method: String?, path: String) -> Bool {
+        let opaque = Unmanaged.passRetained(owner)  // Released by the trampoline at WSI_DESTROY.
+        let authority = "\(settings.host):\(settings.port)"
+        let offered = method == nil ? settings.subprotocols.joined(separator: ", ") : ""
+        let texts: [UnsafeMutablePointer<CChar>?] = ([settings.host, path, authority, offered, method ?? ""] as [String])
+            .map { strdup($0) }
+        defer { texts.forEach { free($0) } }
+        var info = lws_client_connect_info()
+        info.context = reactor.context
+        info.vhost = vhost
+        info.address = UnsafePointer(texts[0])
+        info.port = Int32(settings.port)
+        info.ssl_connection = settings.isTLS ? Int32(LCCSCF_USE_SSL.rawValue) : 0
+        info.path = UnsafePointer(texts[1])
+        info.host = UnsafePointer(texts[2])
+        info.protocol = offered.isEmpty ? nil : UnsafePointer(texts[3])
+        info.method = method == nil ? nil : UnsafePointer(texts[4])
+        info.alpn = method == nil ? nil : clientALPN
+        info.local_protocol_name = clientProtocolName
+        info.ietf_version_or_minus_one = -1
+        info.opaque_user_data = opaque.toOpaque()
+        reactor.hasCreatedWSI = false
+        if lws_client_connect_via_info(&info) == nil, !reactor.hasCreatedWSI {
+            opaque.release()
+            return false
+        }
+        return true
+    }
+
+    private static func makeVhost(on reactor: Reactor, _ settings: EdgeClientSettings) -> OpaquePointer? {
         let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols[0].name = UnsafePointer(strdup("client"))
@@ -103,32 +148,6 @@ private final class WebSocketAttempt: LWSOwner {
         super.init(reactor: reactor)
     }
 
-    func start(_ settings: WebSocketClientSettings, vhost: OpaquePointer) {
-        let opaque = Unmanaged.passRetained(self as LWSOwner)  // Released by the trampoline at WSI_DESTROY.
-        let authority = "\(settings.host):\(settings.port)"
-        let offered = settings.subprotocols.joined(separator: ", ")
-        let texts: [UnsafeMutablePointer<CChar>?] = ([settings.host, settings.path, authority, offered] as [String])
-            .map { strdup($0) }
-        defer { texts.forEach { free($0) } }
-        var info = lws_client_connect_info()
-        info.context = reactor.context
-        info.vhost = vhost
-        info.address = UnsafePointer(texts[0])
-        info.port = Int32(settings.port)
-        info.ssl_connection = settings.isTLS ? Int32(LCCSCF_USE_SSL.rawValue) : 0
-        info.path = UnsafePointer(texts[1])
-        info.host = UnsafePointer(texts[2])
-        info.protocol = offered.isEmpty ? nil : UnsafePointer(texts[3])
-        info.local_protocol_name = vhostProtocolName
-        info.ietf_version_or_minus_one = -1
-        info.opaque_user_data = opaque.toOpaque()
-        reactor.hasCreatedWSI = false
-        if lws_client_connect_via_info(&info) == nil, !reactor.hasCreatedWSI {
-            fail("libwebsockets refused to dial")
-            opaque.release()
-        }
-    }
-
     override func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
         switch reason {
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
@@ -147,19 +166,8 @@ private final class WebSocketAttempt: LWSOwner {
         }
     }
 
-    /// `input` is where to write: a pointer to the position, and the room behind it.
     private func appendHeaders(_ input: UnsafeRawBufferPointer) -> Int32 {
-        guard let wsi, let base = input.baseAddress else { return -1 }
-        let position = UnsafeMutableRawPointer(mutating: base)
-            .assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self)
-        guard let start = position.pointee else { return -1 }
-        let end = start.advanced(by: input.count)
-        for (name, value) in headers {
-            let result = lws_add_http_header_by_name(
-                wsi, name.lowercased() + ":", value, Int32(value.utf8.count), position, end)
-            guard result == 0 else { return -1 }
-        }
-        return 0
+        addClientHeaders(headers, input) ? 0 : -1
     }
 
     private func established() -> Int32 {
@@ -173,7 +181,7 @@ private final class WebSocketAttempt: LWSOwner {
         return 0
     }
 
-    private func fail(_ reason: String) {
+    func fail(_ reason: String) {
         guard let failed else { return }
         self.failed = nil
         handler = nil
@@ -186,7 +194,28 @@ private final class WebSocketAttempt: LWSOwner {
     }
 }
 
-/// The name of the client vhost's one protocol; a static C string.
-private var vhostProtocolName: UnsafePointer<CChar> {
-    UnsafeRawPointer(("client" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
+extension LWSOwner {
+    /// Adds headers to a request that libwebsockets is putting together.
+    ///
+    /// - Parameter place: from APPEND_HANDSHAKE_HEADER: a pointer to the position to write at, and the room behind it.
+    /// - Returns: whether they fit.
+    func addClientHeaders(_ headers: [(name: String, value: String)], _ place: UnsafeRawBufferPointer) -> Bool {
+        guard let wsi, let base = place.baseAddress else { return false }
+        let position = UnsafeMutableRawPointer(mutating: base)
+            .assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self)
+        guard let start = position.pointee else { return false }
+        let end = start.advanced(by: place.count)
+        return headers.allSatisfy { name, value in
+            lws_add_http_header_by_name(
+                wsi, name.lowercased() + ":", value, Int32(value.utf8.count), position, end) == 0
+        }
+    }
+}
+
+/// Static C strings, which libwebsockets may keep.
+private var clientProtocolName: UnsafePointer<CChar> { cString("client") }
+private var clientALPN: UnsafePointer<CChar> { cString("http/1.1") }
+
+private func cString(_ text: StaticString) -> UnsafePointer<CChar> {
+    UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }
