@@ -3,18 +3,16 @@ package import KeyStore
 
 /// What the App Attest way needs, in the gate as in registration. One of these a process: both share its challenges.
 package struct AppAttestSettings: Sendable {
-    /// `MAX_ASSERTION_BYTES`. Devices send 140 to 300.
-    package static let defaultMaximumAssertionBytes = 4_096
-
     package var challenges: Challenges
     package var registry: any KeyRegistry
     package var scope: AttestationScope
     package var assertionVerifier: AssertionVerifier
+    /// Decoded. Longer ones aren't even decoded.
     package var maximumAssertionBytes: Int
 
     package init(
         challenges: Challenges, registry: any KeyRegistry, scope: AttestationScope,
-        assertionVerifier: AssertionVerifier, maximumAssertionBytes: Int = defaultMaximumAssertionBytes
+        assertionVerifier: AssertionVerifier, maximumAssertionBytes: Int = CBORLimits.maximumAssertionBytes
     ) {
         self.challenges = challenges
         self.registry = registry

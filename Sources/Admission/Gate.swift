@@ -48,7 +48,7 @@ package struct Gate: Sendable {
             }
             return .noOpinion
         } catch {
-            return .refused(.storeUnavailable, "key store: \(error)", retryAfter: Self.storeRetryAfter)
+            return .refused(.storeUnavailable, "\(error)", retryAfter: Self.storeRetryAfter)
         }
     }
 

@@ -59,6 +59,7 @@ extension AssertionVerifier {
         do { signature = try P256.Signing.ECDSASignature(derRepresentation: bytes) } catch {
             throw .malformedSignature
         }
+        // swift-crypto's own reader refuses what is not DER; this holds with CryptoKit in its place too.
         guard signature.derRepresentation.elementsEqual(bytes) else { throw .malformedSignature }
         guard key.isValidSignature(signature, for: nonce) else { throw .signatureMismatch }
     }

@@ -46,6 +46,8 @@ public enum AttestationError: Error, Hashable, Sendable {
     case intermediateNotCertificateAuthority
     /// The leaf is a certificate authority.
     case leafIsCertificateAuthority
+    /// The intermediate's key is not on P-256 or P-384.
+    case intermediateKeyNotECDSA
     /// No chain of signatures leads from the leaf through the intermediate to the trust root.
     case untrustedChain
     /// The leaf's key is not on P-256.

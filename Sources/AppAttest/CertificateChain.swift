@@ -1,3 +1,4 @@
+import Crypto
 import FoundationEssentials
 import SwiftASN1
 @_spi(FixedExpiryValidationTime) import X509
@@ -15,6 +16,13 @@ struct CertificateChain {
         self.leaf = try Self.certificate(leaf, at: .leaf)
         self.intermediate = try Self.certificate(intermediate, at: .intermediate)
         self.root = root.certificate
+        // The leaf's signature is checked with a key that nobody vouches for yet. Apple's is on P-384; RSA would let the
+        // sender choose how long that check takes.
+        guard Self.isECDSA(self.intermediate.publicKey) else { throw .intermediateKeyNotECDSA }
+    }
+
+    private static func isECDSA(_ key: Certificate.PublicKey) -> Bool {
+        P384.Signing.PublicKey(key) != nil || P256.Signing.PublicKey(key) != nil
     }
 
     /// - Parameter time: the time at which all three certificates must be valid.

@@ -27,6 +27,7 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     /// X.509 version 1 knows no constraints: some verifiers let it do anything.
     case intermediateOfVersion1
     case intermediateMayNotSign
+    case intermediateKeyOnCurve25519
     case leafIsAnAuthority
     case unknownCriticalExtensionInLeaf
     case unknownCriticalExtensionInIntermediate
@@ -60,7 +61,7 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     case developmentAAGUID, sandboxAAGUID, unknownAAGUID
     case credentialIDOfOtherKey
     case credentialIDTooShort, credentialIDLengthBeyondEnd
-    case coseKeyOfOtherKey, coseKeyNotOnCurve, coseKeyOfOtherAlgorithm
+    case coseKeyOfOtherKey, coseKeyNotOnCurve, coseKeyOfOtherAlgorithm, coseKeyWithMoreEntries
     case authenticatorDataTruncated
     case authenticatorDataWithTrailingByte
     case extensionsNotAMap, extensionsWithDuplicateKey, extensionsFollowedByMore

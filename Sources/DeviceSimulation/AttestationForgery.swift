@@ -85,6 +85,8 @@ extension AttestationPlan {
                 $1.usage = nil
             }
         case .intermediateMayNotSign: changeIntermediate = { $1.usage = KeyUsage(digitalSignature: true) }
+        case .intermediateKeyOnCurve25519:
+            changeIntermediate = { $1.key = Certificate.PublicKey(Curve25519.Signing.PrivateKey().publicKey) }
         case .leafIsAnAuthority:
             changeLeaf = { $0.constraints = .isCertificateAuthority(maxPathLength: 0) }
         case .unknownCriticalExtensionInLeaf:
@@ -164,6 +166,9 @@ extension AttestationPlan {
         case .coseKeyOfOtherAlgorithm:
             authenticatorData.credential?.coseKey = CredentialPlan.coseKey(
                 device.publicKeyX963, algorithm: .negative(34))
+        case .coseKeyWithMoreEntries:
+            authenticatorData.credential?.coseKey[0] += 1
+            authenticatorData.credential?.coseKey += CBORItem.negative(3).encoded + CBORItem.null.encoded
         default: break
         }
     }

@@ -1,6 +1,3 @@
-import AppAttest
-import Crypto
-
 /// Authenticator data field by field, each of which a forgery may change. AppAttest's `AuthenticatorData` has the layout.
 struct AuthenticatorDataPlan {
     var rpIDHash: [UInt8]

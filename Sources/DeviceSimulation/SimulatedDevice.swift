@@ -55,7 +55,7 @@ package struct SimulatedDevice: Sendable {
     /// What `generateAssertion` gives: a CBOR assertion object with the next counter.
     /// - Parameter clientDataHash: SHA-256 of the server's challenge.
     package mutating func assert(clientDataHash: [UInt8]) throws -> [UInt8] {
-        counter += 1
+        counter &+= 1
         return try AssertionPlan(device: self, clientDataHash: clientDataHash).encoded()
     }
 }

@@ -25,7 +25,7 @@ func lwsTrampoline(
     }
     guard let opaque = lws_get_opaque_user_data(wsi) else { return lwsUnownedResult(reason) }
     let owner = Unmanaged<LWSOwner>.fromOpaque(opaque).takeUnretainedValue()
-    let result = owner.entered(wsi) { owner.callback(reason, UnsafeRawBufferPointer(start: input, count: length)) }
+    let result = owner.entered(wsi) { owner.callback(reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length)) }
     if reason == LWS_CALLBACK_WSI_DESTROY {
         owner.wsi = nil
         lws_set_opaque_user_data(wsi, nil)

@@ -76,7 +76,7 @@ package struct RequestHead: Sendable {
         return read(length) { lws_hdr_copy(wsi, $0, $1, token) }
     }
 
-    private static func copyCustom(_ wsi: OpaquePointer, _ name: String) -> String? {
+    static func copyCustom(_ wsi: OpaquePointer, _ name: String) -> String? {
         let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
         guard length >= 0 else { return nil }
         return read(length) { lws_hdr_custom_copy(wsi, $0, $1, name, Int32(name.utf8.count)) }

@@ -30,7 +30,8 @@ package struct MessagePiece {
 package final class WebSocketConnection: Flushable {
     package static let maximumFrameBytes = 16_384
 
-    package let peer: PeerAddress
+    /// Who is at the other end; nil where we are the client.
+    package let peer: PeerAddress?
     package let reactor: Reactor
     private unowned let owner: LWSOwner
     private var wsi: OpaquePointer?
@@ -48,7 +49,7 @@ package final class WebSocketConnection: Flushable {
     var isTouched = false
 
     init(
-        owner: LWSOwner, wsi: OpaquePointer, handler: any WebSocketHandler, peer: PeerAddress, maximumMessageBytes: Int
+        owner: LWSOwner, wsi: OpaquePointer, handler: any WebSocketHandler, peer: PeerAddress?, maximumMessageBytes: Int
     ) {
         self.owner = owner
         self.wsi = wsi

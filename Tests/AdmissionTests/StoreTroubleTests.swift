@@ -44,6 +44,21 @@ struct StoreTroubleTests {
         #expect(registry.operations == [.look])
     }
 
+    @Test func `a place that another takes meanwhile is gone`() throws {
+        var bench = try Bench(maximumSessions: 1)
+        var device = try bench.registeredDevice()
+        var open = bench.settings
+        open.requiresAppAuth = false
+        let (other, request, taken) = (Gate(open), bench.request(), Gathered<Admitted?>())
+        bench.settings.appAttest = bench.appAttest(
+            over: FailingRegistry(bench.registry) {
+                taken.add(other.evaluate(request).admitted)
+            })
+        let refusal = bench.gate.evaluate(bench.request(try bench.assertion(by: &device))).refusal
+        #expect(refusal?.answer == .atCapacity)
+        #expect(taken.all.count == 1 && taken.all.allSatisfy { $0 != nil })
+    }
+
     @Test func `what happens between looking and committing decides`() throws {
         let changes: [(RefusalAnswer, @Sendable (MemoryKeyRegistry, KeyID) -> Void)] = [
             (.assertionRejected, { _ = $0.advanceCounter(of: $1, to: 1, at: 0) }),

@@ -29,6 +29,7 @@ struct AttestationDefectTests {
         case .intermediateNotAnAuthority, .intermediateWithoutConstraints, .intermediateOfVersion1,
             .intermediateMayNotSign:
             .intermediateNotCertificateAuthority
+        case .intermediateKeyOnCurve25519: .intermediateKeyNotECDSA
         case .leafIsAnAuthority: .leafIsCertificateAuthority
         case .unknownCriticalExtensionInLeaf: .unknownCriticalExtension(.leaf)
         case .unknownCriticalExtensionInIntermediate: .unknownCriticalExtension(.intermediate)
@@ -57,7 +58,7 @@ struct AttestationDefectTests {
         case .credentialIDTooShort: .malformedAuthenticatorData(.credentialIDLength(31))
         case .credentialIDLengthBeyondEnd: .malformedAuthenticatorData(.credentialIDLength(65535))
         case .coseKeyOfOtherKey, .coseKeyNotOnCurve: .credentialKeyMismatch
-        case .coseKeyOfOtherAlgorithm: .malformedAuthenticatorData(.malformedCredentialKey)
+        case .coseKeyOfOtherAlgorithm, .coseKeyWithMoreEntries: .malformedAuthenticatorData(.malformedCredentialKey)
         case .authenticatorDataTruncated: .malformedAuthenticatorData(.truncated)
         case .authenticatorDataWithTrailingByte, .extensionsNotAMap, .validationCategoryOfFiveBytes,
             .validationCategoryAboveUInt32:

@@ -66,6 +66,32 @@ extension EdgeTests {
             #expect(text.outputText.contains("Version: 1 (0x0)"))
         }
 
+        /// NIO's BoringSSL shows a certificate of X.509 v1, and OpenSSL verifies it: here without the gateway between.
+        @Test(arguments: [TLSChoice.Version.tls12, .tls13])
+        func theTLSClientShowsTheGuidesCertificate(version: TLSChoice.Version) async throws {
+            let certificates = try await DevCertificates.shared()
+            let arguments = [
+                "s_server", "-accept", "127.0.0.1:0", "-cert", certificates.server.certificate, "-key",
+                certificates.server.key, "-CAfile", certificates.clientCA, "-Verify", "1", "-verify_return_error",
+                "-www",
+            ]
+            let program = try ChildProcess(ChildProcess.executable("openssl"), arguments)
+            defer { program.signal(9) }
+            let port = try await program.output.wait(for: "openssl's port") { output in
+                output.outputLines.first { $0.hasPrefix("ACCEPT") }?.split(separator: ":").last.flatMap { Int($0) }
+            }
+            let choices = [
+                certificates.client: "Verify return code: 0 (ok)", certificates.selfSignedClient: "",
+            ]
+            for (identity, expected) in choices {
+                let tls = TLSChoice(trustedCA: certificates.serverCA, identity: identity, only: version)
+                let connection = try await RawConnection.open(port: port, tls: tls)
+                connection.post(Array("GET / HTTP/1.0\r\n\r\n".utf8))
+                let page = String(decoding: try await connection.receiveToEnd(), as: UTF8.self)
+                #expect(expected.isEmpty ? page.isEmpty : page.contains(expected), "\(page)")
+            }
+        }
+
         private func open(_ server: EchoWebSocketServer) async throws -> TestWebSocket {
             let connection = try await RawConnection.open(port: server.port)
             guard case .open(let socket) = try await TestWebSocket.attempt(Handshake(), on: connection) else {

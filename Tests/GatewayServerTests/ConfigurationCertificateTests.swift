@@ -1,5 +1,7 @@
 import Foundation
+import SwiftASN1
 import Testing
+import X509
 
 @testable import GatewayServer
 
@@ -192,5 +194,22 @@ import Testing
     ])
     func whatIsNoListIsRefused(contents: String, problem: String) throws {
         #expect(bench.problems(try withList(contents)) == ["MTLS_CLIENT_CRL_PATH " + problem])
+    }
+
+    @Test func aListThatOpenSSLWroteIsReadToTheSecond() throws {
+        let document = try #require(try PEMDocument.parseMultiple(pemString: OpenSSLSamples.revocationList).first)
+        let list = try ConfigurationLoadingRevocationList(der: document.derBytes)
+        #expect(list.issuer == (try Certificate(pemEncoded: OpenSSLSamples.authority)).subject)
+        #expect(list.thisUpdate == Date(timeIntervalSince1970: 1_795_257_665))
+        #expect(list.nextUpdate == Date(timeIntervalSince1970: 1_795_257_665 + 30 * day))
+    }
+
+    @Test func everyPrefixOfAListIsRefusedAndNeverTraps() throws {
+        let document = try #require(try PEMDocument.parseMultiple(pemString: OpenSSLSamples.revocationList).first)
+        for count in 0..<document.derBytes.count {
+            #expect(throws: (any Error).self) {
+                try ConfigurationLoadingRevocationList(der: Array(document.derBytes.prefix(count)))
+            }
+        }
     }
 }

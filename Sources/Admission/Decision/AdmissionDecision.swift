@@ -9,6 +9,6 @@ package struct Admitted: Sendable {
     package let principal: Principal
     /// The one to name in the 101; `nil` if the client offered none.
     package let subprotocol: String?
-    /// Keep it for as long as the session lives: it is one of `MAX_SESSIONS`.
+    /// Keep it for as long as the session lives: it is one of `MAX_SESSIONS_GLOBAL`.
     package let slot: SessionSlot
 }

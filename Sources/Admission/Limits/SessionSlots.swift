@@ -5,8 +5,8 @@ package final class SessionSlots: Sendable {
     private let maximum: Int
     private let taken = Mutex(0)
 
-    /// - Parameter maximum: `MAX_SESSIONS`.
-    package init(maximum: Int) { self.maximum = maximum }
+    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil` is no limit beside those on connections.
+    package init(maximum: Int?) { self.maximum = maximum ?? .max }
 
     package var isFull: Bool { taken.withLock { $0 >= maximum } }
 
@@ -25,7 +25,7 @@ package final class SessionSlots: Sendable {
     fileprivate func release() { taken.withLock { $0 -= 1 } }
 }
 
-/// One session's place among `MAX_SESSIONS`. It is given back when the last reference goes, on whichever thread that happens: a
+/// One session's place among `MAX_SESSIONS_GLOBAL`. It is given back when the last reference goes, on whichever thread that happens: a
 /// session that ends halfway through its opening can't leak it.
 package final class SessionSlot: Sendable {
     private let slots: SessionSlots

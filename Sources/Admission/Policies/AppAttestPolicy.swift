@@ -43,7 +43,7 @@ struct AppAttestPolicy: AdmissionPolicy {
         _ data: String, over challenge: SpentChallenge, by key: DeviceKey, of app: AppID, at moment: Moment
     ) throws(KeyRegistryError) -> PolicyOutcome {
         guard let assertion = StrictBase64.decode(data, maximumBytes: settings.maximumAssertionBytes) else {
-            return .refused(.assertionRejected, "assertion is not base64, or over MAX_ASSERTION_BYTES")
+            return .refused(.assertionRejected, "assertion is not base64, or too long")
         }
         let verified: VerifiedAssertion
         do throws(AssertionError) {

@@ -6,6 +6,6 @@ struct CapacityPolicy: AdmissionPolicy {
     let slots: SessionSlots
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
-        slots.isFull ? .refused(.atCapacity, "at MAX_SESSIONS", retryAfter: Self.retryAfter) : .noOpinion
+        slots.isFull ? .refused(.atCapacity, "at MAX_SESSIONS_GLOBAL", retryAfter: Self.retryAfter) : .noOpinion
     }
 }

@@ -7,7 +7,9 @@ struct HandshakePolicy: AdmissionPolicy {
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         let handshake = request.handshake
         guard handshake.method == "GET" else { return .refused(.malformedHandshake, "method is not GET") }
-        guard handshake.upgrade?.lowercased() == "websocket", handshake.connectionIsUpgrade else {
+        guard let upgrade = handshake.upgrade, ASCIIText.lowercased(upgrade) == "websocket",
+            handshake.connectionIsUpgrade
+        else {
             return .refused(.malformedHandshake, "not an upgrade to websocket")
         }
         guard handshake.version == "13" else { return .refused(.unsupportedVersion, "version is not 13") }

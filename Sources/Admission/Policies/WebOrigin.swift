@@ -9,8 +9,9 @@ package struct WebOrigin: Hashable, Sendable {
     package let text: String
 
     package init?(_ origin: String) {
-        let characters = origin.lowercased().utf8
-        guard characters.count <= Self.maximumByteCount, let colon = characters.firstIndex(of: UInt8(ascii: ":")) else {
+        guard let characters = ASCIIText.lowercased(origin)?.utf8, characters.count <= Self.maximumByteCount,
+            let colon = characters.firstIndex(of: UInt8(ascii: ":"))
+        else {
             return nil
         }
         let scheme = characters[..<colon]

@@ -78,8 +78,8 @@ package struct Registrar: Sendable {
             case .revoked: return .refused(Refusal(.keyRevoked, detail: "key is revoked"))
             }
         } catch {
-            let detail = "key store: \(error)"
-            return .refused(Refusal(.attestationUnavailable, detail: detail, retryAfter: Self.storeRetryAfter))
+            let retryAfter = Self.storeRetryAfter
+            return .refused(Refusal(.attestationUnavailable, detail: "\(error)", retryAfter: retryAfter))
         }
     }
 

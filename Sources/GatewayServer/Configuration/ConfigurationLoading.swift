@@ -167,8 +167,9 @@ struct ConfigurationLoader {
         namesFailed.insert(setting.row.name)
     }
 
+    /// - Parameter text: may hold names out of certificates; it is escaped.
     mutating func warn(_ setting: Setting<some Any>, _ text: String) {
-        warnings.append(ConfigurationWarning(setting: setting.row.name, text: text))
+        warnings.append(ConfigurationWarning(setting: setting.row.name, text: EscapedText(text).description))
     }
 
     // MARK: The file

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Observability
 import SwiftASN1
 import X509
 
@@ -90,7 +91,7 @@ extension ConfigurationLoader {
             }
             guard authorities.contains(where: { $0.subject == list.issuer }) else {
                 fail(
-                    setting, "holds a list of another authority (\(list.issuer))",
+                    setting, "holds a list of another authority (\(EscapedText(list.issuer.description)))",
                     "Name lists of the authorities in MTLS_CLIENT_CA_PATH.")
                 return
             }

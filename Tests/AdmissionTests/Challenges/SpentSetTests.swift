@@ -46,11 +46,13 @@ struct SpentSetTests {
     }
 
     @Test func `a used challenge is never good again, at whatever time it is tried`() {
-        let challenges = Challenges(epoch: epoch)
-        let nonce = challenges.issue(at: start).nonce
-        _ = challenges.spend(nonce, at: start.monotonic)
-        for age in stride(from: 0, through: 130_000, by: 250) {
-            #expect(!challenges.spend(nonce, at: (start + age).monotonic).isSpent)
+        for offset in [0, 1, 500, 999] {
+            let challenges = Challenges(epoch: epoch)
+            let nonce = challenges.issue(at: start + offset).nonce
+            #expect(challenges.spend(nonce, at: (start + offset).monotonic).isSpent)
+            for age in stride(from: 0, through: 130_000, by: 250) {
+                #expect(!challenges.spend(nonce, at: (start + offset + age).monotonic).isSpent)
+            }
         }
     }
 

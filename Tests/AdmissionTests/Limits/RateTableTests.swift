@@ -79,6 +79,17 @@ struct RateTableTests {
         }
     }
 
+    @Test func `clearing up after a prefix' old window leaves its new one alone`() {
+        let table = RateTable(limit: 1, window: .seconds(60))
+        let prefixes = (0..<5).map { prefix($0) }
+        for prefix in prefixes { _ = table.count(prefix, at: start.monotonic) }
+        let later = (start + 60_000).monotonic
+        #expect(table.count(prefixes[4], at: later) == .within)
+        for _ in 0..<5 { _ = table.peek(one, at: later) }
+        #expect(table.count(prefixes[4], at: later) == .over(retryAfter: 60))
+        #expect(table.entryCount == 1)
+    }
+
     @Test func `a flood of prefixes stays within the table and leaves it when it is over`() {
         let table = RateTable(limit: 1, window: .seconds(60), maximumEntries: 1_000)
         for number in 0..<5_000 { _ = table.count(prefix(number), at: start.monotonic) }

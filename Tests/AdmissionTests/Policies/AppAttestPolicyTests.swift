@@ -150,6 +150,14 @@ struct AppAttestPolicyTests {
         #expect(self.refusal(try bench.assertion(by: &device)) == nil)
     }
 
+    @Test func `a revoked key is refused as such before its assertion is looked at`() throws {
+        var device = try bench.registeredDevice()
+        #expect(bench.registry.revoke(try #require(KeyID(bytes: device.keyID)), reason: "lost", at: 1))
+        var fields = try bench.assertion(by: &device)
+        fields.data = "AAAA"
+        #expect(refusal(fields)?.answer == .keyRevoked)
+    }
+
     @Test(arguments: AssertionDefect.allCases) func `every forged assertion is refused and moves no counter`(
         defect: AssertionDefect
     ) throws {
@@ -183,7 +191,7 @@ struct AppAttestPolicyTests {
         bench.settings.appAttest?.maximumAssertionBytes = next - 1
         let refusal = bench.gate.evaluate(bench.request(fields)).refusal
         #expect(refusal?.answer == .assertionRejected)
-        #expect(refusal?.detail.contains("MAX_ASSERTION_BYTES") == true)
+        #expect(refusal?.detail.contains("too long") == true)
     }
 
     @Test func `a required validation category is required of assertions`() throws {

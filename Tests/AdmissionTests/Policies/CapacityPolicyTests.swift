@@ -20,6 +20,16 @@ struct CapacityPolicyTests {
         withExtendedLifetime(second) {}
     }
 
+    @Test func `without a maximum there is always a place`() throws {
+        var bench = try Bench()
+        bench.settings.requiresAppAuth = false
+        bench.settings.slots = SessionSlots(maximum: nil)
+        let gate = bench.gate
+        let admitted = (0..<2_000).map { _ in gate.evaluate(bench.request()).admitted }
+        #expect(admitted.allSatisfy { $0 != nil })
+        #expect(bench.settings.slots.count == 2_000)
+    }
+
     @Test func `a refused client takes no place`() throws {
         let bench = try Bench(maximumSessions: 1)
         for _ in 0..<3 { #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired) }

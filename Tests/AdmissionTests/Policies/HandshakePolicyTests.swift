@@ -25,7 +25,7 @@ struct HandshakePolicyTests {
         #expect(answer { $0.method = method } == .malformedHandshake)
     }
 
-    @Test(arguments: [nil, "", "h2c", "websocket, h2c", "websockets", " websocket", "ｗebsocket"])
+    @Test(arguments: [nil, "", "h2c", "websocket, h2c", "websockets", " websocket", "ｗebsocket", "websoc\u{212A}et"])
     func `the upgrade must be to websocket alone`(upgrade: String?) {
         #expect(answer { $0.upgrade = upgrade } == .malformedHandshake)
         #expect(answer { $0.connectionIsUpgrade = false } == .malformedHandshake)

@@ -5,7 +5,9 @@ struct OriginPolicyTests {
     private func refuses(_ origin: String?, host: String? = "gate.example:6200", isTLS: Bool = true) throws -> Bool {
         var bench = try Bench()
         bench.settings.requiresAppAuth = false
-        bench.settings.allowedOrigins = [try #require(WebOrigin("https://Play.Example"))]
+        bench.settings.allowedOrigins = [
+            try #require(WebOrigin("https://Play.Example")), try #require(WebOrigin("https://kiosk.example")),
+        ]
         let request = bench.request().with {
             $0.origin = origin
             $0.host = host
@@ -54,7 +56,7 @@ struct OriginPolicyTests {
         "play.example", "https://", "https://play.example:", "https://play.example:0443x", "https://play.example:65536",
         "https://play.example:000443", "https://play.example https://evil.example", "https://play.example\u{0}", "*",
         "https://[2001:db8::1", "https://[]", "https://[play.example]", "https://plày.example", "1https://play.example",
-        "https://play.example?", "https://play.example#", "https://play.example.",
+        "https://play.example?", "https://play.example#", "https://play.example.", "https://\u{212A}iosk.example",
     ])
     func `every other origin is refused`(origin: String) throws {
         #expect(try refuses(origin))

@@ -20,7 +20,8 @@ func race<Result: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) -> R
     return gathered.all
 }
 
-private final class Gathered<Element: Sendable>: Sendable {
+/// What several threads, or a callback, have brought together.
+final class Gathered<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 
     func add(_ element: Element) { elements.withLock { $0.append(element) } }

@@ -14,11 +14,6 @@ package actor AppAttestManager {
         self.service = service
     }
 
-    /// Foundation on Linux takes its trusted CAs from a file that the environment names, for the whole process.
-    package static func trust(caFile: String) {
-        setenv("URLSessionCertificateAuthorityInfoFile", caFile, 1)
-    }
-
     // Call once on first launch. Idempotent — skips if already registered.
     package func registerIfNeeded(proxyBaseURL: URL) async throws {
         if loadKeyId() != nil { return }  // Already registered

@@ -19,6 +19,11 @@ package struct HTTPAnswer: Sendable {
         try? JSONDecoder().decode([String: String].self, from: Data(body))
     }
 
+    /// A string field of a JSON body that may have others.
+    package func field(_ name: String) -> String? {
+        (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])?[name] as? String
+    }
+
     /// `error`, `code` and `requestId` of a refusal's body.
     package var errorText: String? { strings?["error"] }
     package var code: String? { strings?["code"] }

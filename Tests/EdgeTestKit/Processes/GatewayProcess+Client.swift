@@ -62,3 +62,26 @@ extension GatewayProcess {
         }
     }
 }
+
+extension GatewayProcess {
+    /// Waits for a line of the audit, on standard output, that contains all of `words`.
+    @discardableResult
+    package func auditLine(_ words: String..., within limit: Duration = .seconds(20)) async throws -> String {
+        try await child.output.wait(for: "an audit line with \(words)", within: limit) { output in
+            output.outputLines.first { line in words.allSatisfy { line.contains($0) } }
+        }
+    }
+
+    /// Waits for a line of the log, on standard error, that contains all of `words`.
+    @discardableResult
+    package func errorLine(_ words: String..., within limit: Duration = .seconds(20)) async throws -> String {
+        try await child.output.wait(for: "a log line with \(words)", within: limit) { output in
+            output.errorLines.first { line in words.allSatisfy { line.contains($0) } }
+        }
+    }
+
+    /// Runs `portcullis keys` on the gateway's store.
+    package func keys(_ arguments: String...) async throws -> ChildOutput {
+        try await Self.run(["keys"] + arguments + ["--store", storePath])
+    }
+}

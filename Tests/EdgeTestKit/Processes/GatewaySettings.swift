@@ -1,3 +1,5 @@
+import AppAttest
+
 /// The environment that a gateway under test is started with.
 ///
 /// The defaults here are those of a quiet loopback gateway without TLS; each test adds what it is about.
@@ -7,8 +9,10 @@ package struct GatewaySettings: Sendable {
     /// A plain-text gateway on a free port of 127.0.0.1 that relays to `targetPort` and admits everybody.
     package init(targetPort: Int) {
         values = [
-            "WS_PORT": "0", "WS_HOST": "127.0.0.1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(targetPort)",
+            "WS_PORT": "0", "BIND_HOST": "127.0.0.1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(targetPort)",
             "INBOUND_TLS_MODE": "off", "REQUIRE_APP_AUTH": "false", "REACTOR_THREADS": "2",
+            // Nobody else has to notice the end.
+            "SHUTDOWN_GRACE_MS": "0",
         ]
     }
 

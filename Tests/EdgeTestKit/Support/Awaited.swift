@@ -44,6 +44,7 @@ package final class Awaited<State: Sendable>: Sendable {
     ///   - what: completes the sentence "waited in vain for …".
     ///   - limit: generous: it is there to end a broken test, not to measure a sound one.
     ///   - probe: may consume what it finds. Runs under the lock.
+    @discardableResult
     package func wait<Result: Sendable>(
         for what: String, within limit: Duration = .seconds(20),
         until probe: @Sendable (inout State) throws -> Result?

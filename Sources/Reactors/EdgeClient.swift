@@ -1,0 +1,221 @@
+import CLibwebsockets
+import Glibc
+
+/// Where a client goes, and what it shows there.
+package struct EdgeClientSettings: Sendable {
+    package var host: String
+    package var port: UInt16
+    package var isTLS: Bool
+    package var path = "/"
+    /// Offered in this order (RFC 6455 §4.1).
+    package var subprotocols: [String] = []
+    /// Trusted for the server's certificate; nil trusts the system's CAs.
+    package var caPath: String?
+    /// PEM files of a client certificate and its key.
+    package var certificatePath: String?
+    package var privateKeyPath: String?
+    package var maximumMessageBytes = 1 << 20
+
+    package init(host: String, port: UInt16, isTLS: Bool) {
+        self.host = host
+        self.port = port
+        self.isTLS = isTLS
+    }
+}
+
+package struct WebSocketClientFailure: Error, Sendable {
+    /// The status that came instead of a 101; nil where none came.
+    package let status: Int?
+    /// The challenge that a 401 of the gateway brings along.
+    package let freshChallenge: String?
+    /// libwebsockets' words.
+    package let reason: String
+
+    package init(status: Int? = nil, freshChallenge: String? = nil, reason: String) {
+        self.status = status
+        self.freshChallenge = freshChallenge
+        self.reason = reason
+    }
+}
+
+/// The other side of an edge: makes HTTP requests and opens WebSockets from a reactor, for tools. One a target: it keeps what the
+/// connections share.
+package final class EdgeClient {
+    private let reactor: Reactor
+    private let settings: EdgeClientSettings
+    private let vhost: OpaquePointer
+
+    /// On the reactor's thread.
+    package init(on reactor: Reactor, settings: EdgeClientSettings) throws(ReactorError) {
+        reactor.preconditionOnThread()
+        self.reactor = reactor
+        self.settings = settings
+        guard let vhost = Self.makeVhost(on: reactor, settings) else { throw .vhostFailed("client TLS settings") }
+        self.vhost = vhost
+    }
+
+    /// Connects; `handler` hears `opened`, or `failed` is called once.
+    package func connect(
+        headers: [(name: String, value: String)], handler: any WebSocketHandler,
+        failed: @escaping (WebSocketClientFailure) -> Void
+    ) {
+        reactor.preconditionOnThread()
+        let attempt = WebSocketAttempt(
+            reactor: reactor, headers: headers, handler: handler, maximumMessageBytes: settings.maximumMessageBytes,
+            failed: failed)
+        if !dial(attempt, method: nil, path: settings.path) { attempt.fail("libwebsockets refused to dial") }
+    }
+
+    /// Makes one request on a connection of its own; `done` is called once.
+    ///
+    /// - Parameter body: JSON to POST; nil for a GET.
+    package func request(
+        path: String, body: [UInt8]? = nil, done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
+    ) {
+        reactor.preconditionOnThread()
+        let request = HTTPClientRequest(reactor: reactor, body: body, done: done)
+        if !dial(request, method: request.method, path: path) {
+            done(.failure(HTTPClientFailure(reason: "libwebsockets refused to dial")))
+        }
+    }
+
+    /// - Parameter method: nil asks for a WebSocket.
+    /// - Returns: whether the owner will hear of it; if so it holds itself until WSI_DESTROY.
+    private func dial(_ owner: LWSOwner, method: String?, path: String) -> Bool {
+        let opaque = Unmanaged.passRetained(owner)  // Released by the trampoline at WSI_DESTROY.
+        let authority = "\(settings.host):\(settings.port)"
+        let offered = method == nil ? settings.subprotocols.joined(separator: ", ") : ""
+        let texts: [UnsafeMutablePointer<CChar>?] = ([settings.host, path, authority, offered, method ?? ""] as [String])
+            .map { strdup($0) }
+        defer { texts.forEach { free($0) } }
+        var info = lws_client_connect_info()
+        info.context = reactor.context
+        info.vhost = vhost
+        info.address = UnsafePointer(texts[0])
+        info.port = Int32(settings.port)
+        info.ssl_connection = settings.isTLS ? Int32(LCCSCF_USE_SSL.rawValue) : 0
+        info.path = UnsafePointer(texts[1])
+        info.host = UnsafePointer(texts[2])
+        info.protocol = offered.isEmpty ? nil : UnsafePointer(texts[3])
+        info.method = method == nil ? nil : UnsafePointer(texts[4])
+        info.alpn = method == nil ? nil : clientALPN
+        info.local_protocol_name = clientProtocolName
+        info.ietf_version_or_minus_one = -1
+        info.opaque_user_data = opaque.toOpaque()
+        reactor.hasCreatedWSI = false
+        if lws_client_connect_via_info(&info) == nil, !reactor.hasCreatedWSI {
+            opaque.release()
+            return false
+        }
+        return true
+    }
+
+    private static func makeVhost(on reactor: Reactor, _ settings: EdgeClientSettings) -> OpaquePointer? {
+        let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
+        protocols.initialize(repeating: lws_protocols(), count: 2)
+        protocols[0].name = UnsafePointer(strdup("client"))
+        protocols[0].callback = lwsTrampoline
+        protocols[0].rx_buffer_size = 4_096
+        var info = lws_context_creation_info()
+        info.port = CONTEXT_PORT_NO_LISTEN
+        info.protocols = UnsafePointer(protocols)
+        info.vhost_name = UnsafePointer(strdup("client"))
+        info.options = PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
+        // libwebsockets keeps these pointers; a tool makes few clients, so they live as long as the process.
+        if let path = settings.caPath { info.client_ssl_ca_filepath = UnsafePointer(strdup(path)) }
+        if let path = settings.certificatePath { info.client_ssl_cert_filepath = UnsafePointer(strdup(path)) }
+        if let path = settings.privateKeyPath { info.client_ssl_private_key_filepath = UnsafePointer(strdup(path)) }
+        return lws_create_vhost(reactor.context, &info)
+    }
+}
+
+/// One connection of a client, from the dial to its end. Reactor thread only.
+private final class WebSocketAttempt: LWSOwner {
+    private let headers: [(name: String, value: String)]
+    private let maximumMessageBytes: Int
+    private var handler: (any WebSocketHandler)?
+    private var failed: ((WebSocketClientFailure) -> Void)?
+    private var webSocket: WebSocketConnection?
+
+    init(
+        reactor: Reactor, headers: [(name: String, value: String)], handler: any WebSocketHandler,
+        maximumMessageBytes: Int, failed: @escaping (WebSocketClientFailure) -> Void
+    ) {
+        self.headers = headers
+        self.handler = handler
+        self.maximumMessageBytes = maximumMessageBytes
+        self.failed = failed
+        super.init(reactor: reactor)
+    }
+
+    override func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
+        switch reason {
+        case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
+        case LWS_CALLBACK_CLIENT_ESTABLISHED: return established()
+        case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+            fail(String(decoding: input, as: UTF8.self))
+            return 0
+        case LWS_CALLBACK_CLIENT_CLOSED, LWS_CALLBACK_CLOSED:
+            webSocket?.ended()
+            return 0
+        case LWS_CALLBACK_WSI_DESTROY:
+            webSocket?.ended()
+            fail("the connection ended")
+            return 0
+        default: return webSocket?.callback(reason, input) ?? 0
+        }
+    }
+
+    private func appendHeaders(_ input: UnsafeRawBufferPointer) -> Int32 {
+        addClientHeaders(headers, input) ? 0 : -1
+    }
+
+    private func established() -> Int32 {
+        guard let wsi, let handler else { return -1 }
+        failed = nil
+        let webSocket = WebSocketConnection(
+            owner: self, wsi: wsi, handler: handler, peer: nil, maximumMessageBytes: maximumMessageBytes)
+        self.webSocket = webSocket
+        self.handler = nil
+        webSocket.opened()
+        return 0
+    }
+
+    func fail(_ reason: String) {
+        guard let failed else { return }
+        self.failed = nil
+        handler = nil
+        let status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
+        let challenge = wsi.flatMap { RequestHead.copyCustom($0, "x-app-assert-challenge:") }
+        failed(
+            WebSocketClientFailure(
+                status: status > 0 ? status : nil, freshChallenge: challenge?.isEmpty == false ? challenge : nil,
+                reason: reason))
+    }
+}
+
+extension LWSOwner {
+    /// Adds headers to a request that libwebsockets is putting together.
+    ///
+    /// - Parameter place: from APPEND_HANDSHAKE_HEADER: a pointer to the position to write at, and the room behind it.
+    /// - Returns: whether they fit.
+    func addClientHeaders(_ headers: [(name: String, value: String)], _ place: UnsafeRawBufferPointer) -> Bool {
+        guard let wsi, let base = place.baseAddress else { return false }
+        let position = UnsafeMutableRawPointer(mutating: base)
+            .assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self)
+        guard let start = position.pointee else { return false }
+        let end = start.advanced(by: place.count)
+        return headers.allSatisfy { name, value in
+            lws_add_http_header_by_name(
+                wsi, name.lowercased() + ":", value, Int32(value.utf8.count), position, end) == 0
+        }
+    }
+}
+
+/// Static C strings, which libwebsockets may keep.
+private var clientProtocolName: UnsafePointer<CChar> { cString("client") }
+private var clientALPN: UnsafePointer<CChar> { cString("http/1.1") }
+
+private func cString(_ text: StaticString) -> UnsafePointer<CChar> {
+    UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+}

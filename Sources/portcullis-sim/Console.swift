@@ -1,0 +1,49 @@
+import ArgumentParser
+import Glibc
+import Reactors
+import Synchronization
+
+/// How the tool speaks.
+enum Console {
+    static func say(_ text: String) {
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    static func show(_ text: String) {
+        write(text, to: STDOUT_FILENO)
+    }
+
+    static func failure(_ reason: String, hint: String? = nil) -> ExitCode {
+        write("portcullis-sim: error: \(reason)\n", to: STDERR_FILENO)
+        if let hint { write("portcullis-sim: hint: \(hint)\n", to: STDERR_FILENO) }
+        return .failure
+    }
+
+    /// Never returns: SIGTERM and SIGINT end the process.
+    static func untilKilled() async {
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            bytes.removeFirst(count)
+        }
+    }
+}
+
+/// Carries a socket, which can't be copied, into a closure that may run once.
+final class ListeningBox: Sendable {
+    private let socket: Mutex<ListeningSocket?>
+
+    init(_ socket: consuming ListeningSocket) {
+        self.socket = Mutex(consume socket)
+    }
+
+    func take() -> ListeningSocket? {
+        socket.withLock { $0.take() }
+    }
+}

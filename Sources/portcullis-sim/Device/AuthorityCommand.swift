@@ -1,0 +1,43 @@
+import ArgumentParser
+import DeviceSimulation
+import Foundation
+
+struct AuthorityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "authority",
+        abstract: "Make a root in Apple's place, for demonstrations. Whoever has its file can register with a gateway that trusts it.")
+
+    @Option(help: "Where the authority is kept, private keys included; an existing one is kept.")
+    var authority: String
+
+    @Option(help: "Where to write its root certificate (PEM), for APPATTEST_ROOT_CA_PATH.")
+    var root: String
+
+    func run() throws {
+        let made: SimulatedAuthority
+        if let kept = try StateFile.read(SimulatedAuthority.Saved.self, authority) {
+            made = try SimulatedAuthority(restoring: kept)
+        } else {
+            made = try SimulatedAuthority(at: .now)
+            try StateFile.write(made.saved, authority)
+        }
+        try Data(made.rootPEM.utf8).write(to: URL(fileURLWithPath: root))
+        Console.say("portcullis-sim: the root of \(authority) stands in \(root)")
+    }
+}
+
+/// Small JSON files that hold private keys: readable by their owner alone from the first byte, and replaced whole.
+enum StateFile {
+    static func read<State: Decodable>(_ type: State.Type, _ path: String) throws -> State? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try JSONDecoder().decode(type, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    static func write(_ state: some Encodable, _ path: String) throws {
+        let staging = path + ".new"
+        let data = try JSONEncoder().encode(state)
+        guard FileManager.default.createFile(atPath: staging, contents: data, attributes: [.posixPermissions: 0o600]),
+            rename(staging, path) == 0
+        else { throw Console.failure("\(path) can't be written.") }
+    }
+}

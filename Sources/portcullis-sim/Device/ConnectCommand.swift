@@ -1,0 +1,67 @@
+import ArgumentParser
+import DeviceSimulation
+import Foundation
+import Logging
+import Reactors
+
+extension DeviceCommand {
+    struct Connect: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Open a WebSocket through the gate and play; the transcript goes to standard output.",
+            discussion: "Lines come from --send, or else from standard input. Each is sent when the MUD has fallen quiet.")
+
+        @OptionGroup var gateway: GatewayOptions
+
+        @Option(help: "A registered device's file: connect by App Attest.")
+        var device: String?
+
+        @Option(help: "A client certificate (PEM): connect as a debug client.")
+        var certificate: String?
+
+        @Option(help: "The certificate's private key (PEM).")
+        var key: String?
+
+        @Option(help: "A line to send; may be given several times.")
+        var send: [String] = []
+
+        func validate() throws {
+            guard (certificate == nil) == (key == nil) else {
+                throw ValidationError("--certificate and --key go together.")
+            }
+        }
+
+        func run() async throws {
+            let reactor = Reactor(index: 0, logger: Logger(label: "device"))
+            try reactor.start()
+            let headers = try await assertionHeaders(reactor)
+            var settings = try gateway.settings()
+            settings.certificatePath = certificate
+            settings.privateKeyPath = key
+            settings.subprotocols = ["telnet"]
+            let outcome = await Play.run(
+                on: reactor, settings: settings, headers: headers, lines: send.isEmpty ? nil : send)
+            guard case .refused(let failure) = outcome else { return }
+            throw Console.failure(
+                "the gateway let nobody in: \(failure.status.map { "status \($0)" } ?? failure.reason)",
+                hint: failure.status == 401 ? "register the device first, or give a certificate." : nil)
+        }
+
+        /// A fresh challenge and an assertion over it: nothing without a device.
+        private func assertionHeaders(_ reactor: Reactor) async throws -> [(name: String, value: String)] {
+            guard let path = device else { return [] }
+            guard let saved = try StateFile.read(SimulatedDevice.Saved.self, path) else {
+                throw Console.failure("\(path) is not there.", hint: "make it with portcullis-sim device register.")
+            }
+            var device = try SimulatedDevice(restoring: saved)
+            let nonce = try await GatewayClient(on: reactor, settings: try gateway.settings()).challenge()
+            let assertion = try device.assert(clientDataHash: try ClientData.hash(ofNonce: nonce))
+            // Before it is used: a counter that was shown once must never be shown again.
+            try StateFile.write(device.saved, path)
+            return [
+                ("X-App-Assert-KeyId", device.keyIDText),
+                ("X-App-Assert-Data", Data(assertion).base64EncodedString()),
+                ("X-App-Assert-Nonce", nonce),
+            ]
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+import Reactors
+
+/// The HTTP half of what an app does: a challenge, and the registration.
+struct GatewayClient {
+    private let reactor: Reactor
+    private let settings: EdgeClientSettings
+
+    init(on reactor: Reactor, settings: EdgeClientSettings) {
+        self.reactor = reactor
+        self.settings = settings
+    }
+
+    func challenge() async throws -> String {
+        let body = try await request("/attest/challenge", body: nil)
+        let fields = try JSONDecoder().decode([String: String].self, from: body)
+        guard let nonce = fields["nonce"] else { throw Console.failure("the gateway's challenge has no nonce.") }
+        return nonce
+    }
+
+    func register(keyID: String, attestation: [UInt8], nonce: String) async throws {
+        let fields = ["keyId": keyID, "attestation": Data(attestation).base64EncodedString(), "nonce": nonce]
+        _ = try await request("/attest/register", body: [UInt8](JSONEncoder().encode(fields)))
+    }
+
+    private func request(_ path: String, body: [UInt8]?) async throws -> Data {
+        let result = await withCheckedContinuation { continuation in
+            reactor.submit { [reactor, settings] in
+                do throws(ReactorError) {
+                    try EdgeClient(on: reactor, settings: settings)
+                        .request(path: path, body: body) { continuation.resume(returning: $0) }
+                } catch {
+                    continuation.resume(returning: .failure(HTTPClientFailure(reason: "\(error)")))
+                }
+            }
+        }
+        switch result {
+        case .failure(let failure): throw Console.failure("the gateway can't be reached: \(failure.reason)")
+        case .success(let answer) where answer.status == 200: return Data(answer.body)
+        case .success(let answer):
+            let text = String(decoding: answer.body.prefix(500), as: UTF8.self)
+            throw Console.failure("the gateway answered \(answer.status): \(text)")
+        }
+    }
+}

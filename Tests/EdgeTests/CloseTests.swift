@@ -1,0 +1,148 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// How sessions end, and that nothing queued is lost at the end.
+    @Suite struct CloseTests {
+        @Test func theClientsCloseIsAnsweredAndTheTargetGetsAFIN() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            let close = try await socket.close(1000)
+            #expect(close.code == 1000)
+            #expect(try await target.receiveToEnd() == [])
+        }
+
+        @Test(arguments: [1000, 1001, 1003, 1007, 1008, 1011, 3000, 4999] as [UInt16])
+        func everyCodeThatAClientMaySendIsAnswered(code: UInt16) async throws {
+            let edge = try await Edge.start()
+            let socket = try await edge.gateway.open()
+            #expect(try await socket.close(code).code == Int(code))
+        }
+
+        @Test func anEmptyCloseIsAnsweredToo() async throws {
+            let edge = try await Edge.start()
+            let socket = try await edge.gateway.open()
+            try await socket.send(.close(nil))
+            let close = try await socket.receiveToClose().close
+            #expect(close.code == nil || close.code == 1000)
+            _ = try await socket.connection.receiveToEnd()
+        }
+
+        @Test func whatTheClientSentBeforeItsCloseIsWrittenBeforeTheFIN() async throws {
+            let edge = try await Edge.start(.deaf)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            var generator = SeededGenerator(seed: 3)
+            let payload = generator.bytes(50_000)
+            socket.connection.post(WebSocketFrame.binary(payload).encoded() + WebSocketFrame.close(1000).encoded())
+            try await target.setReading(true)
+            #expect(try await target.receiveToEnd() == payload)
+        }
+
+        @Test func nothingBehindTheClientsCloseIsDelivered() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            socket.connection.post(
+                WebSocketFrame.text("before").encoded() + WebSocketFrame.close(1000).encoded()
+                    + WebSocketFrame.text("after").encoded())
+            #expect(try await target.receiveToEnd() == Array("before".utf8))
+        }
+
+        @Test func aClientThatVanishesEndsTheTargetsConnection() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            try await socket.send(text: "x")
+            _ = try await target.receive(1)
+            await socket.connection.reset()
+            #expect(try await target.receiveToEnd() == [])
+            try await edge.expectHealthy()
+        }
+
+        @Test func theTargetsLastBytesReachTheClientBefore1000() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            var generator = SeededGenerator(seed: 4)
+            let farewell = generator.bytes(300_000)
+            target.post(farewell)
+            try await target.finish()
+            let (payload, close) = try await socket.receiveToClose()
+            #expect(payload == farewell)
+            #expect(close.code == 1000)
+        }
+
+        @Test func aSlowClientStillGetsTheTargetsLastBytes() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open(receiveBuffer: 8192)
+            let target = try await edge.target.connection()
+            try await socket.connection.setReading(false)
+            let farewell = [UInt8](repeating: 9, count: 400_000)
+            target.post(farewell)
+            try await target.finish()
+            try await socket.connection.setReading(true)
+            let (payload, close) = try await socket.receiveToClose()
+            #expect(payload == farewell)
+            #expect(close.code == 1000)
+        }
+
+        /// The target has ended its direction only: what is queued towards it is still written.
+        @Test func bytesQueuedTowardATargetThatHasEndedAreStillWritten() async throws {
+            let edge = try await Edge.start(.deaf)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            let payload = [UInt8](repeating: 5, count: 40_000)
+            socket.connection.post(WebSocketFrame.binary(payload).encoded())
+            // A pong proves that the gateway has taken the message that was sent before the ping.
+            try await socket.send(.ping([1]))
+            #expect(try await socket.nextFrame().opcode == WebSocketFrame.Opcode.pong)
+            try await target.finish()
+            try await target.setReading(true)
+            #expect(try await target.receiveToEnd() == payload)
+            #expect(try await socket.closedByServer().code == 1000)
+        }
+
+        @Test func aTargetThatResetsEndsTheSession() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            try await target.send("x")
+            #expect(try await socket.receiveText(1) == "x")
+            await target.reset()
+            let close = try await socket.closedByServer()
+            #expect(close.code != nil)
+            try await edge.expectHealthy()
+        }
+
+        @Test func aTargetThatIsNotThereIs1014() async throws {
+            let edge = try await Edge.start()
+            await edge.target.stopListening()
+            let socket = try await edge.gateway.open()
+            let close = try await socket.closedByServer()
+            #expect(close.code == 1014)
+            #expect(!close.reason.isEmpty && close.reason.utf8.count <= 123)
+        }
+
+        /// 192.0.2.1 is for documentation (RFC 5737): nobody answers, and the dial ends at its limit.
+        @Test func aTargetThatDoesntAnswerIs1014AfterTheDialsLimit() async throws {
+            let edge = try await Edge.start {
+                $0.setting("TN_HOST", "192.0.2.1").setting("MUD_DIAL_TIMEOUT_MS", 300)
+            }
+            #expect(try await edge.gateway.open().closedByServer().code == 1014)
+        }
+
+        @Test func aClientThatLeavesDuringTheDialLeavesNothingBehind() async throws {
+            let edge = try await Edge.start {
+                $0.setting("TN_HOST", "192.0.2.1").setting("MUD_DIAL_TIMEOUT_MS", 60_000)
+            }
+            let before = try ProcessMemory.openFiles(of: edge.gateway.processID)
+            for _ in 0..<20 { await (try await edge.gateway.open()).connection.reset() }
+            let polite = try await edge.gateway.open()
+            _ = try await polite.close()
+            try await edge.expectHealthy()
+            #expect(try ProcessMemory.openFiles(of: edge.gateway.processID) <= before + 3)
+        }
+    }
+}

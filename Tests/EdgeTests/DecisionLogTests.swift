@@ -1,0 +1,61 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// Every decision is one line of the log and one of the audit, free of secrets.
+    @Suite struct DecisionLogTests {
+        @Test func anAdmissionIsLoggedAndAuditedWithItsRequestID() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple) }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let handshake = try await device.handshake(at: edge.gateway)
+            try await Edge.expectEcho(edge.gateway.open(handshake))
+            let line = try await edge.gateway.auditLine(device.keyID, "admitted")
+            #expect(line.contains("127.0.0.1") && line.contains("app_attest"), "\(line)")
+        }
+
+        @Test func aRefusalsRequestIDIsInLogAndAudit() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple) }
+            let answer = try await edge.gateway.refusal(Handshake())
+            let requestID = try #require(answer.requestID)
+            let audit = try await edge.gateway.auditLine(requestID)
+            #expect(audit.contains("app_auth_required") && audit.contains("127.0.0.1"), "\(audit)")
+            try await edge.gateway.errorLine(requestID)
+        }
+
+        /// Neither challenge nor assertion nor attestation may be found in anything that the gateway writes.
+        @Test func nothingSecretIsWritten() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple).setting("LOG_LEVEL", "debug") }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let nonce = try await edge.gateway.challenge()
+            let headers = try device.assertionHeaders(nonce: nonce)
+            try await Edge.expectEcho(edge.gateway.open(Handshake().adding(headers)), "a secret password")
+            let wrong = try device.assertionHeaders(nonce: nonce)
+            let refused = try await edge.gateway.refusal(Handshake().adding(wrong))
+            let requestID = try #require(refused.requestID)
+            try await edge.gateway.auditLine(requestID)
+            let output = try await edge.gateway.stop()
+            for secret in [
+                nonce, headers["X-App-Assert-Data"] ?? "", wrong["X-App-Assert-Data"] ?? "", "a secret password",
+            ] {
+                try #require(!secret.isEmpty)
+                #expect(!output.errorText.contains(secret) && !output.outputText.contains(secret))
+            }
+        }
+
+        /// What a stranger sends can't forge a line of the log.
+        @Test func aClientsWordsCantForgeALine() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple).setting("LOG_LEVEL", "debug") }
+            let forged = "\u{1B}[31mportcullis: listening on https://6.6.6.6:666"
+            let handshake = Handshake().setting("Origin", forged).setting("Sec-WebSocket-Protocol", "x\u{1B}[2J")
+                .adding("X-App-Assert-KeyId", forged).adding("User-Agent", forged)
+            _ = try await edge.gateway.refusal(handshake)
+            let output = try await edge.gateway.stop()
+            #expect(!output.errorText.contains("\u{1B}") && !output.outputText.contains("\u{1B}"))
+            #expect(!output.outputLines.contains { $0.hasPrefix("portcullis: listening on https://6.6.6.6") })
+        }
+    }
+}

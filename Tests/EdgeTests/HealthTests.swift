@@ -1,0 +1,82 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// Start, health, listening addresses and `check-config`.
+    @Suite struct HealthTests {
+        @Test func healthTellsStatusAndVersion() async throws {
+            let edge = try await Edge.start()
+            let answer = try await edge.gateway.get("/health")
+            #expect(answer.status == 200)
+            #expect(answer.field("status") == "healthy")
+            #expect(answer.field("version")?.isEmpty == false)
+        }
+
+        @Test func healthAndLogWarnOfATrustRootThatIsntApples() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple) }
+            let answer = try await edge.gateway.get("/health")
+            #expect(answer.status == 200)
+            #expect(answer.text.lowercased().contains("root"), "\(answer)")
+            try await edge.gateway.logLine("APPATTEST_ROOT_CA_PATH")
+        }
+
+        /// With IPv6 compiled in, libwebsockets takes "127.0.0.1" for every interface. Our own sockets must not.
+        @Test func itListensWhereItIsToldAndNowhereElse() async throws {
+            let edge = try await Edge.start()
+            let hexPort = String(edge.gateway.port, radix: 16, uppercase: true)
+            let suffix = ":" + String(repeating: "0", count: 4 - hexPort.count) + hexPort
+            var listeners: [String] = []
+            for table in ["tcp", "tcp6"] {
+                let text = try String(contentsOfFile: "/proc/\(edge.gateway.processID)/net/\(table)", encoding: .utf8)
+                for line in text.split(separator: "\n") {
+                    let fields = line.split(separator: " ")
+                    if fields.count > 3, fields[1].hasSuffix(suffix), fields[3] == "0A" {
+                        listeners.append("\(fields[1])")
+                    }
+                }
+            }
+            #expect(!listeners.isEmpty)
+            #expect(listeners.allSatisfy { $0 == "0100007F" + suffix }, "\(listeners)")
+        }
+
+        @Test func itListensOnIPv6WhenToldSo() async throws {
+            let edge = try await Edge.start { $0.setting("BIND_HOST", "::1") }
+            let connection = try await RawConnection.open(port: edge.gateway.port, host: "::1")
+            try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await connection.answer().status == 200)
+        }
+
+        @Test func plainTextOnAnAddressThatOthersReachIsRefused() async throws {
+            let settings = GatewaySettings(targetPort: 1).setting("BIND_HOST", "0.0.0.0")
+            let result = try await GatewayProcess.run(["check-config"], settings)
+            #expect(result.ending != .exited(0))
+            #expect((result.errorText + result.outputText).contains("ALLOW_INSECURE_INBOUND_NO_TLS"), "\(result)")
+        }
+
+        @Test func aSoundConfigurationChecksOutWithoutListening() async throws {
+            let certificates = try await DevCertificates.shared()
+            let settings = GatewaySettings(targetPort: 1).tls(certificates).clientCA(certificates)
+            let result = try await GatewayProcess.run(["check-config"], settings)
+            #expect(result.ending == .exited(0), "\(result)")
+        }
+
+        @Test func anUnwritableStoreIsNoStart() async throws {
+            let directory = try TemporaryDirectory()
+            let blocked = try directory.write("not a folder", to: "blocked")
+            let apple = try SimulatedApple()
+            let settings = GatewaySettings(targetPort: 1).appAttest(apple)
+                .setting("ATTESTED_KEYS_PATH", blocked + "/keys.sqlite")
+            await #expect(throws: EdgeTestError.self) { try await GatewayProcess.start(settings) }
+        }
+
+        @Test func aCustomRootNeedsItsPermission() async throws {
+            let apple = try SimulatedApple()
+            let settings = GatewaySettings(targetPort: 1).appAttest(apple).removing("APPATTEST_ALLOW_CUSTOM_ROOT")
+            let result = try await GatewayProcess.run(["check-config"], settings)
+            #expect(result.ending != .exited(0))
+            #expect((result.errorText + result.outputText).contains("APPATTEST_ALLOW_CUSTOM_ROOT"), "\(result)")
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// Every limit that a stranger can run into: at it all is well, one above it isn't.
+    @Suite struct LimitTests {
+        @Test func theConnectionAboveTheAddressesLimitIsClosedUnanswered() async throws {
+            let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS_PER_ADDRESS", 5) }
+            try await expectLimit(of: 5, at: edge)
+        }
+
+        @Test func theConnectionAboveTheTotalLimitIsClosedUnanswered() async throws {
+            let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS", 5) }
+            try await expectLimit(of: 5, at: edge)
+        }
+
+        @Test func aSessionGivesItsConnectionBack() async throws {
+            let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS_PER_ADDRESS", 3) }
+            for _ in 0..<10 {
+                let socket = try await edge.gateway.open()
+                try await Edge.expectEcho(socket)
+                try await socket.close()
+            }
+        }
+
+        @Test func theUpgradeAboveTheSessionLimitIsAskedToComeLater() async throws {
+            let edge = try await Edge.start { $0.setting("MAX_SESSIONS_GLOBAL", 2) }
+            let first = try await edge.gateway.open()
+            let second = try await edge.gateway.open()
+            let refused = try await edge.gateway.refusal(Handshake())
+            expectRefusal(refused, 503, "at_capacity")
+            #expect(refused["retry-after"] != nil)
+            try await Edge.expectEcho(second)
+            try await first.close()
+            try await Edge.expectEcho(admittedSoon(at: edge.gateway))
+        }
+
+        @Test func aTLSHandshakeThatNeverEndsIsCutOff() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 300) }
+            let silent = try await RawConnection.open(port: edge.gateway.port)
+            _ = try await silent.receiveToEnd()
+            let begun = try await RawConnection.open(port: edge.gateway.port)
+            try await begun.send([0x16, 0x03, 0x01, 0x02])
+            _ = try await begun.receiveToEnd()
+            try await edge.expectHealthy()
+        }
+
+        @Test func aHeaderThatNeverEndsIsCutOff() async throws {
+            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 300) }
+            for beginning in ["", "G", "GET /health HTTP/1.1\r\nHost: loc"] {
+                let connection = try await edge.gateway.connect()
+                if !beginning.isEmpty { try await connection.send(beginning) }
+                let bytes = try await connection.receiveToEnd()
+                #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
+            }
+            try await edge.expectHealthy()
+        }
+
+        /// A byte now and then doesn't buy more time: the limit is on the whole header.
+        @Test func aHeaderThatTricklesIsCutOffToo() async throws {
+            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 500) }
+            let connection = try await edge.gateway.connect()
+            try await connection.send("GET /health HTTP/1.1\r\n")
+            let trickle = Task {
+                while !Task.isCancelled {
+                    connection.post(Array("x: y\r\n".utf8))
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            defer { trickle.cancel() }
+            let bytes = try await connection.receiveToEnd()
+            #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
+        }
+
+        @Test func aBodyThatNeverEndsIsCutOff() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple).setting("HTTP_BODY_TIMEOUT_MS", 300) }
+            let connection = try await edge.gateway.connect()
+            try await connection.send(
+                "POST /attest/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"keyId\":")
+            let bytes = try await connection.receiveToEnd()
+            #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
+            try await edge.expectHealthy()
+        }
+
+        /// A session has left the HTTP time limits behind.
+        @Test func theTimeLimitsOfHTTPDontEndASession() async throws {
+            let edge = try await Edge.start {
+                $0.setting("HTTP_HEADER_TIMEOUT_MS", 200).setting("HTTP_BODY_TIMEOUT_MS", 200)
+                    .setting("HTTP_KEEPALIVE_SECONDS", 1).setting("PING_INTERVAL_SECONDS", 2)
+            }
+            let socket = try await edge.gateway.open()
+            #expect(try await socket.nextFrame().opcode == WebSocketFrame.Opcode.ping)
+            try await Edge.expectEcho(socket)
+        }
+
+        @Test func aHeaderOfAlmost16KiBIsReadAndALargerOneEndsTheConnection() async throws {
+            let edge = try await Edge.start()
+            let fitting = String(repeating: "a", count: 15_000)
+            let answer = try await edge.gateway.request(
+                "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Padding: \(fitting)\r\n\r\n")
+            #expect(answer.status == 200)
+            let connection = try await edge.gateway.connect()
+            connection.post(
+                Array("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Padding: \(fitting)\(fitting)\r\n\r\n".utf8))
+            let bytes = try await connection.receiveToEnd()
+            #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
+            try await edge.expectHealthy()
+        }
+
+        @Test func aFewThousandHeadersEndTheConnection() async throws {
+            let edge = try await Edge.start()
+            let connection = try await edge.gateway.connect()
+            let many = (0..<20_000).map { "h\($0): v\r\n" }.joined()
+            connection.post(Array("GET /health HTTP/1.1\r\nHost: localhost\r\n\(many)\r\n".utf8))
+            let bytes = try await connection.receiveToEnd()
+            #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
+            try await edge.expectHealthy()
+        }
+
+        private func expectLimit(of limit: Int, at edge: Edge) async throws {
+            var held: [RawConnection] = []
+            for _ in 0..<limit {
+                let connection = try await edge.gateway.connect()
+                try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                #expect(try await connection.answer().status == 200)
+                held.append(connection)
+            }
+            let above = try await edge.gateway.connect()
+            #expect(try await above.receiveToEnd() == [])
+            await held.removeLast().close()
+            #expect(try await healthSoon(at: edge.gateway) == 200)
+        }
+
+        /// The gateway notices an end in its own time: asks again until it has.
+        private func healthSoon(at gateway: GatewayProcess) async throws -> Int {
+            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+            while true {
+                do {
+                    return try await gateway.get("/health").status
+                } catch {
+                    guard ContinuousClock.now < deadline else { throw error }
+                }
+            }
+        }
+
+        private func admittedSoon(at gateway: GatewayProcess) async throws -> TestWebSocket {
+            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+            while true {
+                switch try await gateway.attempt() {
+                case .open(let socket): return socket
+                case .refused(let answer, _):
+                    guard ContinuousClock.now < deadline else { throw EdgeTestError("still refused: \(answer)") }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// Many sessions at once on one reactor, half of which end badly.
+    @Suite struct LoadTests {
+        /// 2,000, or what the file limit allows: each session takes two of our files (client and target).
+        static var sessionCount: Int {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            return min(2000, (Int(clamping: limit.rlim_cur) - 300) / 3)
+        }
+
+        @Test(.timeLimit(.minutes(5)))
+        func twoThousandSessionsEchoWithoutLossWhileHalfOfThemAreKilled() async throws {
+            let edge = try await Edge.start {
+                $0.setting("REACTOR_THREADS", 1).setting("MAX_CONNECTIONS_PER_ADDRESS", 10_000)
+                    .setting("LOG_LEVEL", "warning")
+            }
+            // A first small wave makes what is made once.
+            try await wave(at: edge, count: 100, seed: 1)
+            try await settle(edge)
+            let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
+            let files = try ProcessMemory.openFiles(of: edge.gateway.processID)
+            for seed in 2...3 as ClosedRange<UInt64> { try await wave(at: edge, count: Self.sessionCount, seed: seed) }
+            try await settle(edge)
+            #expect(try ProcessMemory.openFiles(of: edge.gateway.processID) <= files + 2)
+            let peak = try ProcessMemory.peakKiB(of: edge.gateway.processID)
+            let after = try ProcessMemory.residentKiB(of: edge.gateway.processID)
+            let report = "\(Self.sessionCount) sessions: \(before) KiB before, \(peak) KiB at most, \(after) KiB after"
+            print(report)
+            #expect(after - before < max(16 * 1024, (peak - before) / 2), "\(report)")
+        }
+
+        /// Opens all, then lets all talk at once; every second one is killed at a random round.
+        private func wave(at edge: Edge, count: Int, seed: UInt64) async throws {
+            let sockets = try await inParallel(count) { _ in try await edge.gateway.open() }
+            let survivors = try await inParallel(count) { index in
+                try await talk(sockets[index], index: index, seed: seed)
+            }
+            #expect(survivors.filter { $0 }.count == count - count / 2)
+            _ = try await inParallel(count) { index in await sockets[index].connection.close() }
+        }
+
+        /// Twenty rounds of random messages that have to come back byte for byte; a victim resets in the middle of one.
+        ///
+        /// - Returns: whether the session lived to the end.
+        private func talk(_ socket: TestWebSocket, index: Int, seed: UInt64) async throws -> Bool {
+            var generator = SeededGenerator(seed: seed << 32 | UInt64(index))
+            let lastRound = index.isMultiple(of: 2) ? Int.max : Int.random(in: 0..<20, using: &generator)
+            for round in 0..<20 {
+                let payload = generator.bytes(Int.random(in: 1...300, using: &generator))
+                try await socket.send(binary: payload)
+                if round == lastRound {
+                    await socket.connection.reset()
+                    return false
+                }
+                guard try await socket.receive(payload.count, within: .seconds(60)) == payload else {
+                    throw EdgeTestError("session \(index) of seed \(seed) lost bytes in round \(round)")
+                }
+            }
+            return true
+        }
+
+        /// Waits until the gateway has closed everything that we have left.
+        private func settle(_ edge: Edge) async throws {
+            let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+            var last = Int.max
+            while ContinuousClock.now < deadline {
+                try await edge.expectHealthy()
+                last = try ProcessMemory.openFiles(of: edge.gateway.processID)
+                if last < 60 { return }
+            }
+            Issue.record("\(last) files are still open")
+        }
+    }
+}
+
+/// Runs `work` for 0 to `count - 1`, all at once, and returns the results in order.
+func inParallel<Result: Sendable>(
+    _ count: Int, _ work: @escaping @Sendable (Int) async throws -> Result
+) async throws -> [Result] {
+    try await withThrowingTaskGroup(of: (Int, Result).self) { group in
+        for index in 0..<count { group.addTask { (index, try await work(index)) } }
+        var results: [Int: Result] = [:]
+        for try await (index, result) in group { results[index] = result }
+        return (0..<count).compactMap { results[$0] }
+    }
+}

@@ -1,0 +1,56 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// A browser brings its client certificate along for any page; only the page's origin tells them apart.
+    @Suite struct OriginTests {
+        @Test func withoutOriginAnUpgradePasses() async throws {
+            let edge = try await Edge.start()
+            try await Edge.expectEcho(edge.gateway.open())
+        }
+
+        @Test func theGatewaysOwnOriginPasses() async throws {
+            let edge = try await Edge.start()
+            let host = "localhost:\(edge.gateway.port)"
+            let handshake = Handshake(host: host).adding("Origin", "http://\(host)")
+            try await Edge.expectEcho(edge.gateway.open(handshake))
+        }
+
+        @Test func theGatewaysOwnOriginPassesOverTLS() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates) }
+            let host = "localhost:\(edge.gateway.port)"
+            try await Edge.expectEcho(edge.gateway.open(Handshake(host: host).adding("Origin", "https://\(host)")))
+            let downgraded = Handshake(host: host).adding("Origin", "http://\(host)")
+            expectRefusal(try await edge.gateway.refusal(downgraded), 403, "origin_refused")
+        }
+
+        @Test(
+            arguments: [
+                "https://evil.example", "http://localhost", "http://localhost:1", "null", "*", "localhost",
+                "http://localhost.evil.example", "http://evil.example/http://localhost", "file://",
+            ])
+        func anotherOriginIsRefused(origin: String) async throws {
+            let edge = try await Edge.start()
+            let handshake = Handshake(host: "localhost:\(edge.gateway.port)").adding("Origin", origin)
+            expectRefusal(try await edge.gateway.refusal(handshake), 403, "origin_refused")
+            #expect(edge.target.connectionCount == 0)
+        }
+
+        @Test func aListedOriginPassesAndItsNeighboursDoNot() async throws {
+            let edge = try await Edge.start {
+                $0.setting("ALLOWED_ORIGINS", "https://play.example,https://mud.example:8443")
+            }
+            for origin in ["https://play.example", "https://mud.example:8443"] {
+                try await Edge.expectEcho(edge.gateway.open(Handshake().adding("Origin", origin)))
+            }
+            for origin in [
+                "http://play.example", "https://play.example:8443", "https://mud.example", "https://play.example.evil",
+                "https://xplay.example", "https://play.example/",
+            ] {
+                expectRefusal(
+                    try await edge.gateway.refusal(Handshake().adding("Origin", origin)), 403, "origin_refused")
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// What RFC 6455 forbids ends the session with the code that it names, and nothing of it reaches the target.
+    @Suite struct ProtocolErrorTests {
+        struct Violation: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            let code: Int
+            let bytes: [UInt8]
+
+            init(_ name: String, _ code: Int, _ frames: WebSocketFrame...) {
+                testDescription = name
+                self.code = code
+                bytes = frames.flatMap { $0.encoded() }
+            }
+        }
+
+        private typealias Opcode = WebSocketFrame.Opcode
+
+        static let violations = [
+            Violation("reserved bit 1", 1002, WebSocketFrame(Opcode.text, [65], reserved: 4)),
+            Violation("reserved bit 2", 1002, WebSocketFrame(Opcode.text, [65], reserved: 2)),
+            Violation("reserved bit 3", 1002, WebSocketFrame(Opcode.binary, [65], reserved: 1)),
+            Violation("a reserved data opcode", 1002, WebSocketFrame(3, [65])),
+            Violation("a reserved control opcode", 1002, WebSocketFrame(0xB, [])),
+            Violation("a continuation of nothing", 1002, WebSocketFrame(Opcode.continuation, [65])),
+            Violation(
+                "a message inside a message", 1002, WebSocketFrame(Opcode.text, [], isFinal: false), .text("x")),
+            Violation("a fragmented ping", 1002, WebSocketFrame(Opcode.ping, [], isFinal: false)),
+            Violation("a ping of 126 bytes", 1002, .ping([UInt8](repeating: 0, count: 126))),
+            Violation("invalid UTF-8", 1007, WebSocketFrame(Opcode.text, [0xC0, 0x80])),
+            Violation("a surrogate in UTF-8", 1007, WebSocketFrame(Opcode.text, [0xED, 0xA0, 0x80])),
+            Violation("truncated UTF-8", 1007, WebSocketFrame(Opcode.text, [0xE2, 0x82])),
+            Violation(
+                "invalid UTF-8 across fragments", 1007, WebSocketFrame(Opcode.text, [0xE2, 0x82], isFinal: false),
+                WebSocketFrame(Opcode.continuation, [0x28])),
+            Violation("invalid UTF-8 in a reason", 1007, WebSocketFrame(Opcode.close, [0x03, 0xE8, 0xFF])),
+            Violation("a Close of one byte", 1002, WebSocketFrame(Opcode.close, [3])),
+            Violation("close code 999", 1002, .close(999)),
+            Violation("close code 1005", 1002, .close(1005)),
+            Violation("close code 1006", 1002, .close(1006)),
+        ]
+
+        @Test(arguments: violations)
+        func itEndsTheSessionWithItsCode(violation: Violation) async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            socket.connection.post(violation.bytes)
+            let close = try await socket.closedByServer()
+            #expect(close.code == violation.code)
+            #expect(try await target.receiveToEnd() == [])
+            try await edge.expectHealthy()
+        }
+
+        @Test func aCharacterMayBeSplitBetweenFragments() async throws {
+            let edge = try await Edge.start()
+            let socket = try await edge.gateway.open()
+            try await socket.send(WebSocketFrame(Opcode.text, [0xE2, 0x82], isFinal: false))
+            try await socket.send(WebSocketFrame(Opcode.continuation, [0xAC]))
+            #expect(try await socket.receiveText(3) == "€")
+        }
+
+        @Test func aMessageAboveTheLimitIs1009InOneFrameOrInMany() async throws {
+            let edge = try await Edge.start(.scripted)
+            let whole = try await edge.gateway.open()
+            whole.connection.post(WebSocketFrame.binary([UInt8](repeating: 1, count: 65_537)).encoded())
+            #expect(try await whole.closedByServer().code == 1009)
+            let pieces = try await edge.gateway.open()
+            let piece = [UInt8](repeating: 1, count: 16_384)
+            pieces.connection.post(WebSocketFrame(Opcode.binary, piece, isFinal: false).encoded())
+            for _ in 0..<3 {
+                pieces.connection.post(WebSocketFrame(Opcode.continuation, piece, isFinal: false).encoded())
+            }
+            pieces.connection.post(WebSocketFrame(Opcode.continuation, [1]).encoded())
+            #expect(try await pieces.closedByServer().code == 1009)
+        }
+
+        @Test func theMessageLimitIsASetting() async throws {
+            let edge = try await Edge.start { $0.setting("MAX_MESSAGE_BYTES", 200) }
+            let fitting = try await edge.gateway.open()
+            try await fitting.send(binary: [UInt8](repeating: 1, count: 200))
+            #expect(try await fitting.receive(200).count == 200)
+            try await fitting.send(binary: [UInt8](repeating: 1, count: 201))
+            #expect(try await fitting.closedByServer().code == 1009)
+        }
+
+        @Test func aFrameThatAnnouncesTooMuchIs1009LongBeforeItIsWhole() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open()
+            let beginning = [UInt8](repeating: 0, count: 20_000)
+            socket.connection.post([0x82, 0xFF, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4] + beginning)
+            #expect(try await socket.closedByServer().code == 1009)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// The gateway's own clock over silent peers.
+    @Suite struct SilenceTests {
+        private static func quick(_ settings: GatewaySettings) -> GatewaySettings {
+            settings.setting("PING_INTERVAL_SECONDS", 1).setting("PEER_SILENCE_SECONDS", 2)
+        }
+
+        @Test func aClientIsPinged() async throws {
+            let edge = try await Edge.start(.echo, Self.quick)
+            let socket = try await edge.gateway.open()
+            let frame = try await socket.nextFrame()
+            #expect(frame.opcode == WebSocketFrame.Opcode.ping)
+        }
+
+        @Test func aClientThatSendsNothingAtAllIsDropped() async throws {
+            let edge = try await Edge.start(.scripted, Self.quick)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            _ = try await socket.connection.receiveToEnd()
+            #expect(try await target.receiveToEnd() == [])
+        }
+
+        /// Pongs alone are a sign of life: three pings later, far beyond the silence, the session still works.
+        @Test func aClientThatAnswersPingsStays() async throws {
+            let edge = try await Edge.start(.echo, Self.quick)
+            let socket = try await edge.gateway.open()
+            for _ in 0..<4 {
+                let ping = try await socket.nextFrame()
+                #expect(ping.opcode == WebSocketFrame.Opcode.ping)
+                try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.pong, ping.payload))
+            }
+            try await Edge.expectEcho(socket)
+        }
+
+        /// Any byte is a sign of life, not only a pong.
+        @Test func aClientThatSendsMessagesButNoPongsStays() async throws {
+            let edge = try await Edge.start(.scripted, Self.quick)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            for _ in 0..<4 {
+                #expect(try await socket.nextFrame().opcode == WebSocketFrame.Opcode.ping)
+                try await socket.send(text: "x")
+                _ = try await target.receive(1)
+            }
+        }
+
+        /// We have stopped reading the client, so it can't be blamed for its silence: the clock stands still.
+        @Test func whileReadingIsPausedTheClockStandsStill() async throws {
+            let edge = try await Edge.start(.deaf, Self.quick)
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            let message = [UInt8](repeating: 1, count: 65_536)
+            for _ in 0..<200 { socket.connection.post(WebSocketFrame.binary(message).encoded()) }
+            // Four pings of a neighbour take longer than the silence that is allowed.
+            let neighbour = try await edge.gateway.open()
+            for _ in 0..<4 {
+                let ping = try await neighbour.nextFrame()
+                try await neighbour.send(WebSocketFrame(WebSocketFrame.Opcode.pong, ping.payload))
+            }
+            try await target.setReading(true)
+            for _ in 0..<200 { _ = try await target.receive(message.count) }
+        }
+    }
+}
