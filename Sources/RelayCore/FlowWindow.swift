@@ -17,7 +17,7 @@ struct FlowWindow {
 
     /// - Parameter queued: bytes that wait in this direction now.
     mutating func update(queued: Int) -> Change {
-        if !isPaused, queued >= highWater {
+        if !isPaused, queued > highWater {
             isPaused = true
             return .pause
         }

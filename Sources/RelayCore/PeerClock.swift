@@ -16,8 +16,9 @@ struct PeerClock {
         nextPing = now + pingInterval
     }
 
+    /// While the clock stands it still shows the time when it was stopped: what was under way then may come in later.
     mutating func heard(at now: UInt64) {
-        lastHeard = now
+        lastHeard = stoppedAt ?? now
     }
 
     mutating func stop(at now: UInt64) {

@@ -3,13 +3,14 @@
 /// It knows counts and times, never bytes or sockets. What it guarantees:
 /// - above a high-water mark in one direction the other side is no longer read;
 /// - what was queued when one side closed is still written to the other, for at most `closeFlush`;
-/// - it ends when both sides are gone, and each side is told to close at most once.
+/// - from the first close it ends within two times `closeFlush`, whatever the two sides do or leave undone;
+/// - a pause and a resume of one side alternate, and no order to close is given twice.
 ///
 /// ```
 ///            targetConnected            targetFinished / lost / shutdown
 ///  dialing ──────────────────▶ open ───────────────────────────────────▶ flushingClient ─▶ closingClient
 ///     │                         │                                                              │
-///     │ targetLost              │ clientClosed                                                 │ clientClosed
+///     │ targetLost              │ clientClosed, silence                                        │ clientClosed
 ///     ▼                         ▼                                                              ▼
 ///  closingClient           flushingTarget ────────── targetClosed or deadline ────────────▶  ended
 /// ```
@@ -17,9 +18,9 @@ package struct SessionStateMachine {
     private enum Phase: Equatable {
         case dialing
         case open
-        /// Both queues are being written before the client's Close frame, until the deadline.
+        /// What the client sent is being written to the target before the client's Close frame is ordered.
         case flushingClient(deadline: UInt64)
-        /// The Close frame has been ordered.
+        /// The Close frame has been ordered; it leaves behind what is queued to the client.
         case closingClient(deadline: UInt64)
         /// The client is gone; what it sent is being written.
         case flushingTarget(deadline: UInt64)
@@ -33,9 +34,12 @@ package struct SessionStateMachine {
     private var clock: PeerClock
     private var clientQueue = 0
     private var targetQueue = 0
+    private var readsClient = true
+    private var readsTarget = true
     private var isClientGone = false
     private var isTargetGone = false
-    private var isTargetOrderedToFinish = false
+    /// The orders to close that were given: none is given twice.
+    private var given: SessionActions = []
 
     /// What the Close frame is to say; set before `.closeClient` is returned.
     package private(set) var closeReason = CloseReason.targetClosed
@@ -80,19 +84,19 @@ package struct SessionStateMachine {
     package mutating func clientClosed(now: UInt64) -> SessionActions {
         guard !isClientGone else { return [] }
         isClientGone = true
-        clientQueue = 0
         switch phase {
-        case .ended: return []
         case .dialing where targetQueue == 0: return ended(dropping: .dropTarget)
-        case .dialing, .open, .flushingClient, .closingClient: return finishTarget(now)
-        case .flushingTarget: return []
+        case .dialing, .open: return finishTarget(by: now + limits.closeFlush)
+        // The close began earlier: its deadline stands.
+        case .flushingClient(let deadline), .closingClient(let deadline): return finishTarget(by: deadline)
+        case .flushingTarget, .ended: return []
         }
     }
 
     /// `queued` bytes still wait for the client.
     package mutating func clientDrained(queued: Int, now: UInt64) -> SessionActions {
         clientQueue = queued
-        return flow(now).union(closeClientIfFlushed(now))
+        return flow(now)
     }
 
     // MARK: The target
@@ -147,7 +151,7 @@ package struct SessionStateMachine {
     package mutating func tick(now: UInt64) -> SessionActions {
         switch phase {
         case .dialing, .open: return tickClock(now)
-        case .flushingClient(let deadline): return now < deadline ? [] : closeClient(now)
+        case .flushingClient(let deadline): return now < deadline ? [] : abandonTarget().union(closeClient(now))
         case .closingClient(let deadline), .flushingTarget(let deadline):
             return now < deadline ? [] : ended(dropping: [.dropTarget, .dropClient])
         case .ended: return []
@@ -158,9 +162,7 @@ package struct SessionStateMachine {
         switch clock.due(at: now) {
         case .nothing: return []
         case .ping: return .sendPing
-        case .silence:
-            isClientGone = true
-            return finishTarget(now).union(.dropClient)
+        case .silence: return clientClosed(now: now).union(once(.dropClient))
         }
     }
 
@@ -170,17 +172,17 @@ package struct SessionStateMachine {
         guard phase == .dialing || phase == .open else { return [] }
         var actions: SessionActions = []
         switch toClient.update(queued: clientQueue) {
-        case .pause: actions.insert(.pauseTarget)
-        case .resume: actions.insert(.resumeTarget)
+        case .pause: actions.formUnion(readTarget(false))
+        case .resume: actions.formUnion(readTarget(true))
         case .none: break
         }
         switch toTarget.update(queued: targetQueue) {
         case .pause:
             clock.stop(at: now)
-            actions.insert(.pauseClient)
+            actions.formUnion(readClient(false))
         case .resume:
             clock.start(at: now)
-            actions.insert(.resumeClient)
+            actions.formUnion(readClient(true))
         case .none: break
         }
         return actions
@@ -188,38 +190,65 @@ package struct SessionStateMachine {
 
     private mutating func flushClient(_ reason: CloseReason, _ now: UInt64) -> SessionActions {
         closeReason = reason
+        guard targetQueue > 0 else { return closeClient(now) }
         phase = .flushingClient(deadline: now + limits.closeFlush)
         // Nothing new is taken from either side; what is queued goes out.
-        let pause: SessionActions = isTargetGone ? .pauseClient : [.pauseClient, .pauseTarget]
-        return pause.union(closeClientIfFlushed(now))
+        return readClient(false).union(readTarget(false))
     }
 
     private mutating func closeClientIfFlushed(_ now: UInt64) -> SessionActions {
         guard case .flushingClient = phase, targetQueue == 0 else { return [] }
-        // The client's own queue is written before its Close frame by the connection itself.
         return closeClient(now)
     }
 
+    /// The client's own queue is written before its Close frame by the connection itself.
     private mutating func closeClient(_ now: UInt64) -> SessionActions {
         phase = .closingClient(deadline: now + limits.closeFlush)
-        return SessionActions([.resumeClient, .closeClient]).union(finishOrder())
+        // The client is read again: its answer to the Close frame would not be seen otherwise.
+        return once(.closeClient).union(readClient(true)).union(finishOrder())
     }
 
-    private mutating func finishTarget(_ now: UInt64) -> SessionActions {
+    private mutating func finishTarget(by deadline: UInt64) -> SessionActions {
         guard !isTargetGone else { return ended(dropping: []) }
-        phase = .flushingTarget(deadline: now + limits.closeFlush)
-        // What the target still sends is read and thrown away, so that its FIN is seen.
-        return finishOrder().union(.resumeTarget)
+        phase = .flushingTarget(deadline: deadline)
+        return finishOrder()
     }
 
+    /// From here on what the target still sends is read and thrown away: so its FIN is seen, and a target that stands still until
+    /// somebody reads it comes to read our FIN.
     private mutating func finishOrder() -> SessionActions {
-        guard !isTargetGone, !isTargetOrderedToFinish else { return [] }
-        isTargetOrderedToFinish = true
-        return .finishTarget
+        guard !isTargetGone else { return [] }
+        return once(.finishTarget).union(readTarget(true))
+    }
+
+    /// The target did not take what was queued to it in time.
+    private mutating func abandonTarget() -> SessionActions {
+        isTargetGone = true
+        targetQueue = 0
+        return once(.dropTarget)
     }
 
     private mutating func ended(dropping: SessionActions) -> SessionActions {
         phase = .ended
-        return dropping.union(.end)
+        return once(dropping).union(.end)
+    }
+
+    // MARK: Orders
+
+    private mutating func once(_ orders: SessionActions) -> SessionActions {
+        defer { given.formUnion(orders) }
+        return orders.subtracting(given)
+    }
+
+    private mutating func readClient(_ reads: Bool) -> SessionActions {
+        guard reads != readsClient else { return [] }
+        readsClient = reads
+        return reads ? .resumeClient : .pauseClient
+    }
+
+    private mutating func readTarget(_ reads: Bool) -> SessionActions {
+        guard reads != readsTarget else { return [] }
+        readsTarget = reads
+        return reads ? .resumeTarget : .pauseTarget
     }
 }

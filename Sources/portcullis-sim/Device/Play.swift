@@ -94,7 +94,10 @@ final class Play: WebSocketHandler, TimerTarget {
         }
         isQuiet = false
         var bytes: [UInt8] = []
-        encoder.appendText(Array("\(lines.removeFirst())\r\n".utf8), to: &bytes)
+        let line = lines.removeFirst()
+        // As a terminal does: what is typed is seen, unless the MUD has taken the echo over, for a password.
+        Console.say(options.isOn(.echo, .remote) ? "" : line)
+        encoder.appendText(Array("\(line)\r\n".utf8), to: &bytes)
         bytes.withUnsafeBytes { webSocket.send($0) }
         waitForQuiet()
     }

@@ -1,0 +1,195 @@
+import Foundation
+import Testing
+
+/// What the documentation says about the code, compared with the code.
+@Suite("The documentation")
+struct DocumentationTests {
+    @Test("PROTOCOL.md lists every refusal, with its status, code and text, and no other")
+    func refusals() throws {
+        let codes = Dictionary(
+            uniqueKeysWithValues: try source("RefusalCode").matches(of: /case (\w+) = "(\w+)"/).map {
+                (String($0.1), String($0.2))
+            })
+        let answers = try source("RefusalAnswer").matches(of: /= Self\(\s*(\d+), \.(\w+), "([^"]*)"\)/).map {
+            [String($0.1), codes[String($0.2)] ?? "?", String($0.3)]
+        }
+        #expect(answers.count >= 25 && Set(answers.map { $0[1] }) == Set(codes.values))
+        let section = try Documentation.section("All refusals", of: Repository.text("docs/PROTOCOL.md"))
+        let listed = Documentation.rows(of: section).dropFirst().map { Array($0.prefix(3)) }
+        #expect(listed.count == answers.count)
+        #expect(Set(listed) == Set(answers))
+    }
+
+    @Test("PROTOCOL.md names every code that the gateway closes a session with, and its reason")
+    func closeCodes() throws {
+        let orders =
+            try Repository.text("Sources/RelayCore/SessionActions.swift")
+            + Repository.text("Sources/Reactors/WebSocketConnection.swift")
+        let reasons = orders.matches(of: /\(code: (\d+), (?:text|reason): "([^"]+)"\)/).map {
+            [String($0.1), String($0.2)]
+        }
+        #expect(reasons.count >= 5)
+        let listed = try Documentation.rows(of: Repository.text("docs/PROTOCOL.md")).map { Array($0.prefix(2)) }
+        for reason in reasons { #expect(listed.contains(reason), "\(reason)") }
+    }
+
+    @Test("ARCHITECTURE.md describes every folder of Sources, and no other")
+    func rooms() throws {
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: Repository.root.appendingPathComponent("Sources").path)
+        let text = try Documentation.section("Rooms", of: Repository.text("docs/ARCHITECTURE.md"))
+        let rooms = Documentation.rows(of: text).dropFirst()
+        #expect(Set(rooms.map { $0[0] }) == Set(folders.filter { !$0.hasPrefix(".") }))
+        #expect(rooms.allSatisfy { $0.count == 2 && $0[1].count > 20 })
+    }
+
+    @Test("ARCHITECTURE.md has the import table that the house rules check")
+    func imports() throws {
+        func modules(_ cell: String) -> Set<String> {
+            cell == "–" ? [] : Set(cell.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
+        }
+        let text = try Documentation.section("Who may import whom", of: Repository.text("docs/ARCHITECTURE.md"))
+        let rows = Documentation.rows(of: text).dropFirst()
+        #expect(rows.map { $0[0] }.sorted() == ImportTable.rows.map(\.target).sorted())
+        for cells in rows {
+            let row = try #require(ImportTable.row(of: cells[0]), "\(cells[0])")
+            #expect(cells[1] == (row.isPure ? "yes" : "no"), "\(row.target)")
+            #expect(modules(cells[2]) == row.ours, "\(row.target)")
+            #expect(modules(cells[3]) == row.others, "\(row.target)")
+        }
+    }
+
+    @Test("ARCHITECTURE.md gives a reason for every dependency of Package.swift, and names no other")
+    func dependencies() throws {
+        let manifest = try Repository.text("Package.swift")
+        let text = try Documentation.section("Dependencies", of: Repository.text("docs/ARCHITECTURE.md"))
+        let urls = manifest.matches(of: /url: "([^"]+)"/).map { "<\($0.1)>" }
+        let rows = Documentation.rows(of: text).dropFirst()
+        #expect(!urls.isEmpty && rows.map { $0[0] }.sorted() == urls.sorted())
+        #expect(rows.allSatisfy { $0[1].count > 20 })
+        for package in manifest.matches(of: /\.apt\(\["([^"]+)"\]\)/) {
+            #expect(text.contains("`\(package.1)`"), "\(package.1)")
+        }
+    }
+
+    @Test("every link to a file of the project leads to one, and every anchor to a heading")
+    func links() throws {
+        #expect(Documentation.paths.contains("README.md") && Documentation.paths.contains("docs/PROTOCOL.md"))
+        for path in Documentation.paths {
+            for link in Documentation.links(in: try Repository.text(path)) {
+                let target = Documentation.resolve(link.path, from: path)
+                #expect(exists(target), "\(path) links to \(target)")
+                guard let anchor = link.anchor, exists(target) else { continue }
+                #expect(
+                    Documentation.anchors(in: try Repository.text(target)).contains(anchor),
+                    "\(path) links to \(target)#\(anchor)")
+            }
+        }
+    }
+
+    @Test("every script that the documentation names is there and can be run")
+    func scripts() throws {
+        var named: Set<String> = []
+        for path in Documentation.paths {
+            for match in try Repository.text(path).matches(of: /\bscripts\/[a-z-]+/) { named.insert(String(match.0)) }
+        }
+        #expect(named.isSuperset(of: ["scripts/run", "scripts/test", "scripts/make-dev-certs"]))
+        for script in named.sorted() {
+            let file = Repository.root.appendingPathComponent(script).path
+            #expect(FileManager.default.isExecutableFile(atPath: file), "\(script)")
+        }
+    }
+
+    @Test("every setting that the documentation names is in CONFIGURATION.md")
+    func settings() throws {
+        let known = Set(Documentation.rows(of: try Repository.text("docs/CONFIGURATION.md")).map { $0[0] })
+        for path in ["README.md", "CHANGELOG.md", "docs/PROTOCOL.md", "docs/THREAT-MODEL.md"] {
+            for match in try Repository.text(path).matches(of: /\b[A-Z]+(?:_[A-Z]+)+\b/) {
+                let name = String(match.0)
+                // Variables of the tests and of libwebsockets are no settings.
+                guard !name.hasPrefix("PORTCULLIS_"), !name.hasPrefix("LWS_") else { continue }
+                #expect(known.contains(name), "\(path): \(name)")
+            }
+        }
+    }
+
+    @Test("every command and option that the README shows is one of the programs'")
+    func commands() throws {
+        let blocks = Documentation.codeBlocks("sh", in: try Repository.text("README.md")).joined(separator: "\n")
+        let lines = blocks.replacing("\\\n", with: " ").split(separator: "\n").map(String.init)
+        for program in ["portcullis", "portcullis-sim"] {
+            let (names, options) = vocabulary(of: program)
+            let shown = lines.filter { $0.contains("/\(program) ") || $0.hasPrefix("\(program) ") }
+            #expect(!shown.isEmpty, "\(program)")
+            for line in shown {
+                let words = line.split(separator: " ").map(String.init).drop { !$0.hasSuffix(program) }.dropFirst()
+                // What follows the second word is an argument.
+                let commands = words.prefix { !$0.hasPrefix("-") }.prefix(2)
+                #expect(!commands.isEmpty && commands.allSatisfy(names.contains), "\(line)")
+                for option in words where option.hasPrefix("--") { #expect(options.contains(option), "\(line)") }
+            }
+        }
+    }
+
+    @Test("the README's example is compiled and run by a test")
+    func example() throws {
+        func lines(_ text: String) -> [String] {
+            text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        let blocks = try Documentation.codeBlocks("swift", in: Repository.text("README.md"))
+        let compiled = lines(try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift"))
+        let shown = try #require(blocks.first { $0.contains("AttestationVerifier") })
+        #expect(lines(shown).filter { !compiled.contains($0) } == [])
+    }
+
+    // MARK: Help
+
+    private func source(_ name: String) throws -> String {
+        try Repository.text("Sources/Admission/Decision/\(name).swift")
+    }
+
+    private func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: Repository.root.appendingPathComponent(path).path)
+    }
+
+    /// The subcommands of a program, and the options of all of them, as swift-argument-parser makes them of the properties' names.
+    private func vocabulary(of program: String) -> (names: Set<String>, options: Set<String>) {
+        let text = Repository.sources.filter { $0.target == program }.map(\.text).joined(separator: "\n")
+        let types = text.matches(of: /struct (\w+?)(?:Command)?: (?:Async)?ParsableCommand/).map { $0.1.lowercased() }
+        let named = text.matches(of: /commandName: "([a-z-]+)"/).map { String($0.1) }
+        let properties = text.matches(of: /@(?:Option|Flag)[^\n]*\n?\s*var (\w+)/).map { kebab($0.1) }
+        let custom = text.matches(of: /customLong\("([a-z-]+)"\)/).map { String($0.1) }
+        return (Set(types + named), Set((properties + custom).map { "--\($0)" }))
+    }
+
+    private func kebab(_ name: Substring) -> String {
+        name.reduce(into: "") { text, character in
+            text += character.isUppercase ? "-" + character.lowercased() : String(character)
+        }
+    }
+}
+
+@Suite("The reader of Markdown")
+struct DocumentationReaderTests {
+    @Test("reads tables, links, headings and code blocks")
+    func reads() {
+        #expect(Documentation.rows(of: "| a | `b` |\n|---|---|\n| c | – |\nx | y") == [["a", "b"], ["c", "–"]])
+        #expect(Documentation.section("A", of: "\n## A\n1\n## B\n2") == "1")
+        #expect(Documentation.section("B", of: "\n## A\n1\n## B\n2") == "2")
+        #expect(Documentation.section("C", of: "\n## A\n1") == "")
+        let links = Documentation.links(in: "[a](b.md#c) <https://d> [e](https://f) [g](#h) [i](../j)")
+        #expect(links.map(\.path) == ["b.md", "", "../j"] && links.map(\.anchor) == ["c", "h", nil])
+        #expect(Documentation.anchors(in: "# `GET /a`, now\ntext\n### B-c d") == ["get-a-now", "b-c-d"])
+        #expect(Documentation.codeBlocks("sh", in: "\n```sh\na\nb\n```\n```swift\nc\n```") == ["a\nb"])
+    }
+
+    @Test(
+        "resolves links from where they stand",
+        arguments: [
+            ("b.md", "a.md", "b.md"), ("b.md", "docs/a.md", "docs/b.md"), ("../b.md", "docs/a.md", "b.md"),
+            ("", "docs/a.md", "docs/a.md"), ("./x/../b.md", "a.md", "b.md"),
+        ])
+    func resolves(link: String, path: String, target: String) {
+        #expect(Documentation.resolve(link, from: path) == target)
+    }
+}

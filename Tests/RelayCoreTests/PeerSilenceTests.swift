@@ -1,0 +1,95 @@
+import RelayCore
+import Testing
+
+/// Pings and silence as the session orders them.
+struct PeerSilenceTests {
+    @Test func `a quiet client is pinged at the interval, and again`() {
+        var session = Session.open()
+        #expect(session.untilDeadline == 30 * second)
+        session.wait(30 * second - 1)
+        #expect(session.tick() == [])
+        session.wait(1)
+        #expect(session.tick() == .sendPing)
+        #expect(session.untilDeadline == 30 * second)
+        session.wait(30 * second)
+        #expect(session.tick() == .sendPing)
+    }
+
+    @Test func `a silent client is dropped at the limit, not one nanosecond before`() {
+        var session = Session.open()
+        session.wait(90 * second - 1)
+        #expect(session.tick() == .sendPing)
+        session.wait(1)
+        #expect(session.tick() == [.dropClient, .finishTarget])
+        #expect(session.clientClosed() == [])
+        #expect(session.targetClosed() == .end)
+    }
+
+    @Test func `a pong and a message both end the silence`() {
+        var session = Session.open()
+        session.wait(89 * second)
+        session.clientHeard()
+        session.wait(89 * second)
+        #expect(session.tick() == .sendPing)
+        #expect(session.clientSent(queued: 0) == [])
+        session.wait(89 * second)
+        #expect(session.tick() == .sendPing)
+        session.wait(1 * second)
+        #expect(session.tick() == [.dropClient, .finishTarget])
+    }
+
+    @Test func `what the target says doesn't end the client's silence`() {
+        var session = Session.open()
+        session.wait(90 * second)
+        #expect(session.targetSent(queued: 1) == [])
+        #expect(session.clientDrained(to: 0) == [])
+        #expect(session.tick() == [.dropClient, .finishTarget])
+    }
+
+    @Test func `a client that reads nothing is silent too, and its target's FIN is waited for`() {
+        var session = Session.open()
+        #expect(session.targetSent(queued: 100 * kibibyte) == .pauseTarget)
+        session.wait(90 * second)
+        #expect(session.tick() == [.resumeTarget, .dropClient, .finishTarget])
+    }
+
+    @Test func `while the client is paused its clock stands still`() {
+        var session = Session.open()
+        session.wait(20 * second)
+        #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
+        #expect(session.untilDeadline == nil)
+        session.wait(1_000 * second)
+        #expect(session.tick() == [])
+        #expect(session.targetDrained(to: 0) == .resumeClient)
+        #expect(session.untilDeadline == 10 * second)
+        session.wait(10 * second)
+        #expect(session.tick() == .sendPing)
+        session.wait(80 * second - 1)
+        #expect(session.tick() == .sendPing)
+        session.wait(1)
+        #expect(session.tick() == [.dropClient, .finishTarget])
+    }
+
+    @Test func `a close that begins while the clock stands has its own deadline`() {
+        var session = Session.open()
+        #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
+        session.wait(1_000 * second)
+        #expect(session.targetFinished() == .pauseTarget)
+        #expect(session.untilDeadline == 5 * second)
+    }
+
+    @Test func `a silent client whose target never answered takes the dialling with it`() {
+        var session = Session()
+        session.wait(90 * second)
+        #expect(session.tick() == [.dropTarget, .dropClient, .end])
+    }
+
+    @Test func `a client that fell silent after it spoke to a target that never answered leaves its bytes to flush`() {
+        var session = Session()
+        #expect(session.clientSent(queued: 5) == [])
+        session.wait(90 * second)
+        #expect(session.tick() == [.dropClient, .finishTarget])
+        session.wait(5 * second)
+        #expect(session.tick() == [.dropTarget, .end])
+    }
+}
