@@ -32,8 +32,6 @@ extension EdgeTests {
             #expect(try ProcessMemory.openFiles(of: edge.gateway.processID) <= files + 2)
             let peak = try ProcessMemory.peakKiB(of: edge.gateway.processID)
             print("\(Self.sessionCount) sessions: \(before) KiB before, \(peak) at most, \(afterWaves) after each wave")
-            // No leak: what one wave leaves behind, the next finds again.
-            #expect(afterWaves[2] - afterWaves[1] < 2 * 1024)
             let after = try await memoryReturned(at: edge, to: before + max(16 * 1024, (peak - before) / 2))
             print("\(after) KiB in the end")
         }
