@@ -23,14 +23,30 @@ extension EdgeTests {
             try await settle(edge)
             let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
             let files = try ProcessMemory.openFiles(of: edge.gateway.processID)
-            for seed in 2...3 as ClosedRange<UInt64> { try await wave(at: edge, count: Self.sessionCount, seed: seed) }
-            try await settle(edge)
+            var afterWaves: [Int] = []
+            for seed in 2...4 as ClosedRange<UInt64> {
+                try await wave(at: edge, count: Self.sessionCount, seed: seed)
+                try await settle(edge)
+                afterWaves.append(try ProcessMemory.residentKiB(of: edge.gateway.processID))
+            }
             #expect(try ProcessMemory.openFiles(of: edge.gateway.processID) <= files + 2)
             let peak = try ProcessMemory.peakKiB(of: edge.gateway.processID)
-            let after = try ProcessMemory.residentKiB(of: edge.gateway.processID)
-            let report = "\(Self.sessionCount) sessions: \(before) KiB before, \(peak) KiB at most, \(after) KiB after"
-            print(report)
-            #expect(after - before < max(16 * 1024, (peak - before) / 2), "\(report)")
+            print("\(Self.sessionCount) sessions: \(before) KiB before, \(peak) at most, \(afterWaves) after each wave")
+            // No leak: what one wave leaves behind, the next finds again.
+            #expect(afterWaves[2] - afterWaves[1] < 2 * 1024)
+            let after = try await memoryReturned(at: edge, to: before + max(16 * 1024, (peak - before) / 2))
+            print("\(after) KiB in the end")
+        }
+
+        /// The allocator gives memory back in its own time: asks until it has.
+        private func memoryReturned(at edge: Edge, to limit: Int) async throws -> Int {
+            let deadline = ContinuousClock.now.advanced(by: .seconds(40))
+            while true {
+                let resident = try ProcessMemory.residentKiB(of: edge.gateway.processID)
+                if resident <= limit { return resident }
+                try #require(ContinuousClock.now < deadline, "\(resident) KiB are left, more than \(limit)")
+                try await edge.expectHealthy()
+            }
         }
 
         /// Opens all, then lets all talk at once; every second one is killed at a random round.
