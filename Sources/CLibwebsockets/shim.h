@@ -1,6 +1,7 @@
 // What Swift's importer can't see of libwebsockets: macros that are expressions, and one union.
 #pragma once
 #include <libwebsockets.h>
+#include <malloc.h>
 #include <stdint.h>
 
 /// `LWS_SERVER_OPTION_*` and `LWS_PRE` are expressions, which the importer leaves out.
@@ -22,3 +23,6 @@ static inline struct lws *portcullis_lws_adopt_socket(struct lws_vhost *vhost, i
     description.opaque = opaque;
     return lws_adopt_descriptor_vhost_via_info(&description);
 }
+
+/// glibc's header isn't in Swift's Glibc module.
+static inline void portcullis_malloc_trim(void) { malloc_trim(0); }

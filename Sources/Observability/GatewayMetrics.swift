@@ -17,7 +17,6 @@ package final class GatewayMetrics: Sendable {
         case sessionsEnded = "portcullis_sessions_ended_total"
         case sessionsOpen = "portcullis_sessions_open"
         case bytes = "portcullis_bytes_total"
-        case auditFailures = "portcullis_audit_failures_total"
     }
 
     private struct Series: Hashable {
@@ -85,9 +84,6 @@ package final class GatewayMetrics: Sendable {
         bytes[direction]?.increment(by: count)
     }
 
-    package func auditFailed() {
-        counter(.auditFailures).increment()
-    }
 
     private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
         counters.withLock { counters in

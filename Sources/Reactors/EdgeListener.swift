@@ -87,10 +87,11 @@ final class EdgeListener {
     private func acceptWaiting() {
         guard let listening else { return }
         acceptConnections(on: listening.descriptor) { socket, peer in
-            guard census.enter(peer) else {
+            if let refusal = census.enter(peer) {
                 close(socket)
-                return
+                return handler.connectionRefused(refusal)
             }
+            handler.connectionOpened()
             EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
         }
     }
