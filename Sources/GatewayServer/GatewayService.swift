@@ -69,7 +69,8 @@ extension Gateway {
     /// - Parameter announce: called with the address when a signal may be sent.
     package func runUntilSignalled(announce: @escaping @Sendable (String) -> Void) async throws {
         var configuration = ServiceGroupConfiguration(
-            services: [GatewayService(self, announce: announce)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: [GatewayService(self, announce: announce)], gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger)
         configuration.cancellationSignals = [.sigquit]
         try await ServiceGroup(configuration: configuration).run()
     }

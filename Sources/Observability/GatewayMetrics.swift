@@ -84,7 +84,6 @@ package final class GatewayMetrics: Sendable {
         bytes[direction]?.increment(by: count)
     }
 
-
     private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
         counters.withLock { counters in
             let series = Series(name: name, labels: labels.map(\.1))

@@ -32,7 +32,8 @@ final class UpgradeHandler {
         case .admitted(let admitted):
             record.upgradeAdmitted(admitted, context)
             return .accept(
-                SessionDriver(admitted: admitted, id: context.id, settings: settings, sessions: sessions, reactor: reactor))
+                SessionDriver(
+                    admitted: admitted, id: context.id, settings: settings, sessions: sessions, reactor: reactor))
         }
     }
 }
