@@ -98,7 +98,9 @@ let package = Package(
             name: "DeviceSimulation", dependencies: ["AppAttest", crypto, x509, asn1], swiftSettings: pureSettings),
         .executableTarget(
             name: "portcullis-sim",
-            dependencies: ["AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser],
+            dependencies: [
+                "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser,
+            ],
             swiftSettings: houseSettings),
 
         // One folder of tests a target; EdgeTestKit holds the independent clients that the edge tests share.

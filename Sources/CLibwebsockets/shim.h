@@ -1,6 +1,7 @@
 // What Swift's importer can't see of libwebsockets: macros that are expressions, and one union.
 #pragma once
 #include <libwebsockets.h>
+#include <malloc.h>
 #include <stdint.h>
 
 /// `LWS_SERVER_OPTION_*` and `LWS_PRE` are expressions, which the importer leaves out.
@@ -8,7 +9,6 @@ static const uint64_t PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT = LWS_SERVER_OPTION_
 static const uint64_t PORTCULLIS_LWS_OPTION_CREATE_SSL_CTX = LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX;
 static const uint64_t PORTCULLIS_LWS_OPTION_EXPLICIT_VHOSTS = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 static const uint64_t PORTCULLIS_LWS_OPTION_LIBUV = LWS_SERVER_OPTION_LIBUV;
-static const uint64_t PORTCULLIS_LWS_OPTION_VALIDATE_UTF8 = LWS_SERVER_OPTION_VALIDATE_UTF8;
 static const uint64_t PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES = LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 static const uint64_t PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN = LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN;
 static const size_t PORTCULLIS_LWS_PRE = LWS_PRE;
@@ -22,3 +22,6 @@ static inline struct lws *portcullis_lws_adopt_socket(struct lws_vhost *vhost, i
     description.opaque = opaque;
     return lws_adopt_descriptor_vhost_via_info(&description);
 }
+
+/// glibc's header isn't in Swift's Glibc module.
+static inline void portcullis_malloc_trim(void) { malloc_trim(0); }

@@ -2,21 +2,26 @@ import KeyStore
 import KeyStoreSQLite
 import Logging
 import Observability
+import Reactors
 import ServiceLifecycle
 import UnixSignals
 
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
 struct GatewayService: Service {
     private let gateway: Gateway
-    private static let checkpointInterval: Duration = .seconds(5)
+    /// Called once signals are handled: whoever reads the announcement may send one.
+    private let announce: @Sendable (String) -> Void
+    private static let houseKeepingInterval: Duration = .seconds(5)
 
-    init(_ gateway: Gateway) {
+    init(_ gateway: Gateway, announce: @escaping @Sendable (String) -> Void) {
         self.gateway = gateway
+        self.announce = announce
     }
 
     func run() async throws {
+        announce(gateway.address)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await cancelWhenGracefulShutdown { await keepStoreSmall() } }
+            group.addTask { await cancelWhenGracefulShutdown { await keepHouse() } }
             group.addTask { await cancelWhenGracefulShutdown { await reopenAuditLogs() } }
             try? await gracefulShutdown()
             await Shutdown(gateway).perform()
@@ -24,16 +29,22 @@ struct GatewayService: Service {
         }
     }
 
-    /// Folds the write-ahead log into the store, off the reactors: a counter's commit never pays for it.
-    private func keepStoreSmall() async {
-        guard let store = gateway.store else { return }
+    /// What has to be done now and then, off the reactors.
+    private func keepHouse() async {
+        var memory = MemoryReturn()
         while !Task.isCancelled {
-            try? await Task.sleep(for: Self.checkpointInterval)
-            do throws(KeyRegistryError) {
-                _ = try store.checkpoint()
-            } catch {
-                gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
-            }
+            try? await Task.sleep(for: Self.houseKeepingInterval)
+            checkpoint()
+            memory.note(gateway.pool.census.total)
+        }
+    }
+
+    /// Folds the write-ahead log into the store: a counter's commit never pays for it.
+    private func checkpoint() {
+        do throws(KeyRegistryError) {
+            _ = try gateway.store?.checkpoint()
+        } catch {
+            gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
         }
     }
 }
@@ -54,9 +65,12 @@ extension GatewayService {
 
 extension Gateway {
     /// Serves until SIGTERM or SIGINT.
-    package func runUntilSignalled() async throws {
+    ///
+    /// - Parameter announce: called with the address when a signal may be sent.
+    package func runUntilSignalled(announce: @escaping @Sendable (String) -> Void) async throws {
         var configuration = ServiceGroupConfiguration(
-            services: [GatewayService(self)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: [GatewayService(self, announce: announce)], gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger)
         configuration.cancellationSignals = [.sigquit]
         try await ServiceGroup(configuration: configuration).run()
     }

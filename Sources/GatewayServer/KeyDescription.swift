@@ -13,12 +13,14 @@ struct KeyDescription {
     /// Identifier, state, app, counter, last use.
     var line: String {
         let state = key.isRevoked ? "revoked" : "active"
-        return "\(key.id.base64)  \(state)  \(EscapedText(key.app))  counter \(key.counter)  last used \(time(key.lastUsedAt))"
+        return
+            "\(key.id.base64)  \(state)  \(EscapedText(key.app))  counter \(key.counter)  last used \(time(key.lastUsedAt))"
     }
 
     var full: String {
         var rows = [
-            ("key", key.id.base64), ("app", "\(EscapedText(key.app))"), ("environment", "\(EscapedText(key.environment))"),
+            ("key", key.id.base64), ("app", "\(EscapedText(key.app))"),
+            ("environment", "\(EscapedText(key.environment))"),
             ("trust root", hexadecimal(key.trustRoot)), ("counter", "\(key.counter)"),
             ("registered", time(key.registeredAt)), ("last used", time(key.lastUsedAt)),
             ("receipt", "\(key.receipt.count) bytes"),

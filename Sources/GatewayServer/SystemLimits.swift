@@ -1,4 +1,5 @@
 import Glibc
+import Reactors
 
 /// How many files this process may have open, and what follows for connections.
 enum FileLimit {
@@ -17,6 +18,23 @@ enum FileLimit {
         setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
         let half = max(Int(limit.rlim_cur) - reserve, 64) / 2
         return (half, half)
+    }
+}
+
+/// Gives the memory of sessions that have ended back to the system.
+///
+/// glibc keeps what was freed. After a crowd has left, that is most of what the process holds.
+struct MemoryReturn {
+    /// Connections that must have been open for it to be worth the walk through the heap.
+    private static let crowd = 256
+    private var most = 0
+
+    /// - Parameter connections: open now. To be called every few seconds, off the reactors.
+    mutating func note(_ connections: Int) {
+        most = max(most, connections)
+        guard most >= Self.crowd, connections <= most / 2 else { return }
+        most = connections
+        ReactorPool.returnFreedMemory()
     }
 }
 

@@ -17,7 +17,6 @@ package final class GatewayMetrics: Sendable {
         case sessionsEnded = "portcullis_sessions_ended_total"
         case sessionsOpen = "portcullis_sessions_open"
         case bytes = "portcullis_bytes_total"
-        case auditFailures = "portcullis_audit_failures_total"
     }
 
     private struct Series: Hashable {
@@ -83,10 +82,6 @@ package final class GatewayMetrics: Sendable {
     /// Payload only: neither frame headers nor TLS.
     package func relayed(_ count: Int, _ direction: ByteDirection) {
         bytes[direction]?.increment(by: count)
-    }
-
-    package func auditFailed() {
-        counter(.auditFailures).increment()
     }
 
     private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {

@@ -1,5 +1,11 @@
 import Synchronization
 
+/// Which limit a socket was over that was closed before TLS.
+package enum CensusRefusal: Sendable {
+    case total
+    case perAddress
+}
+
 /// Counts the sockets that are open to the outside, in total and by address; shared by all reactors of a process.
 ///
 /// Asked before TLS costs anything: a socket that is not admitted here is closed at once.
@@ -23,14 +29,15 @@ package final class ConnectionCensus: Sendable {
 
     package var total: Int { counts.withLock { $0.total } }
 
-    /// - Returns: whether the socket may stay; if so, `leave` must follow exactly once.
-    func enter(_ address: PeerAddress) -> Bool {
+    /// - Returns: why the socket may not stay; where it may (nil), `leave` must follow exactly once.
+    func enter(_ address: PeerAddress) -> CensusRefusal? {
         counts.withLock { counts in
             let here = counts.byAddress[address.limitKey, default: 0]
-            guard counts.total < maximum, here < maximumPerAddress else { return false }
+            guard counts.total < maximum else { return .total }
+            guard here < maximumPerAddress else { return .perAddress }
             counts.total += 1
             counts.byAddress[address.limitKey] = here + 1
-            return true
+            return nil
         }
     }
 

@@ -85,7 +85,8 @@ package final class EdgeClient {
         let opaque = Unmanaged.passRetained(owner)  // Released by the trampoline at WSI_DESTROY.
         let authority = "\(settings.host):\(settings.port)"
         let offered = method == nil ? settings.subprotocols.joined(separator: ", ") : ""
-        let texts: [UnsafeMutablePointer<CChar>?] = ([settings.host, path, authority, offered, method ?? ""] as [String])
+        let texts: [UnsafeMutablePointer<CChar>?] =
+            ([settings.host, path, authority, offered, method ?? ""] as [String])
             .map { strdup($0) }
         defer { texts.forEach { free($0) } }
         var info = lws_client_connect_info()

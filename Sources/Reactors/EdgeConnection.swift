@@ -86,6 +86,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         if !isLingering {
             listener.census.leave(peer)
         }
+        listener.handler.connectionClosed()
         return 0
     }
 

@@ -6,6 +6,13 @@ package protocol EdgeHandler: AnyObject {
     /// A request that asks for a WebSocket. Decided here and now: nothing has been answered yet.
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision
 
+    /// A socket was closed before TLS.
+    func connectionRefused(_ refusal: CensusRefusal)
+
+    /// A socket was accepted; `connectionClosed` follows once.
+    func connectionOpened()
+    func connectionClosed()
+
     /// The framing of a request was refused before anyone saw it: what to answer.
     func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer
 }

@@ -69,7 +69,8 @@ final class EdgeListener {
     func listen(on descriptor: Int32) {
         let poll = allocateHandle(uv_poll_t.self)
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
-        poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()  // Closed by closeListening, before this object goes.
+        // Unretained: closeListening closes the handle before this object goes.
+        poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
             Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()
         }
@@ -87,10 +88,11 @@ final class EdgeListener {
     private func acceptWaiting() {
         guard let listening else { return }
         acceptConnections(on: listening.descriptor) { socket, peer in
-            guard census.enter(peer) else {
+            if let refusal = census.enter(peer) {
                 close(socket)
-                return
+                return handler.connectionRefused(refusal)
             }
+            handler.connectionOpened()
             EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
         }
     }
@@ -107,13 +109,14 @@ final class EdgeListener {
     ) -> OpaquePointer? {
         guard let context = reactor.context else { return nil }
         var info = lws_context_creation_info()
-        var noIdlePolicy = lws_retry_bo_t()  // All zero: libwebsockets' validity pings are off, the session has its own clock.
+        // All zero: libwebsockets' validity pings are off, the session has its own clock.
+        var noIdlePolicy = lws_retry_bo_t()
         return withUnsafePointer(to: &noIdlePolicy) { policy in
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
             info.protocols = UnsafePointer(protocols)
             info.retry_and_idle_policy = Self.keep(policy)
             info.keepalive_timeout = Int32(settings.limits.keepAliveSeconds)
-            info.options = PORTCULLIS_LWS_OPTION_VALIDATE_UTF8 | PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
+            info.options = PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
             guard let tls = settings.tls else { return lws_create_vhost(context, &info) }
             info.options |= PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
             reactor.configureTLS = { problem.text = tls.configure($0) }

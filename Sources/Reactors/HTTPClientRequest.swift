@@ -70,7 +70,8 @@ final class HTTPClientRequest: LWSOwner {
 
     private func appendHeaders(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard let body else { return 0 }
-        guard let wsi, addClientHeaders([("Content-Type", "application/json"), ("Content-Length", "\(body.count)")], input)
+        guard let wsi,
+            addClientHeaders([("Content-Type", "application/json"), ("Content-Length", "\(body.count)")], input)
         else { return -1 }
         lws_client_http_body_pending(wsi, 1)
         lws_callback_on_writable(wsi)

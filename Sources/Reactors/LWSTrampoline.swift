@@ -3,7 +3,7 @@ import CLibwebsockets
 /// The one function that libwebsockets calls. It decides nothing: it recovers the object and calls one method.
 ///
 /// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A `wsi`'s opaque
-/// pointer is its `EdgeConnection` or `WebSocketClient`, retained at adoption and released at WSI_DESTROY.
+/// pointer is its `EdgeConnection`, or the attempt of an `EdgeClient`, retained at adoption and released at WSI_DESTROY.
 ///
 /// - Returns: 0 to go on, -1 to close the connection, 1 from CONFIRM_UPGRADE when an answer has been written instead.
 func lwsTrampoline(
@@ -25,11 +25,14 @@ func lwsTrampoline(
     }
     guard let opaque = lws_get_opaque_user_data(wsi) else { return lwsUnownedResult(reason) }
     let owner = Unmanaged<LWSOwner>.fromOpaque(opaque).takeUnretainedValue()
-    let result = owner.entered(wsi) { owner.callback(reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length)) }
+    let result = owner.entered(wsi) {
+        owner.callback(reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length))
+    }
     if reason == LWS_CALLBACK_WSI_DESTROY {
         owner.wsi = nil
         lws_set_opaque_user_data(wsi, nil)
-        Unmanaged<LWSOwner>.fromOpaque(opaque).release()  // Retained in EdgeConnection.adopt or WebSocketClient.connect.
+        // Retained in EdgeConnection.adopt or EdgeClient.dial.
+        Unmanaged<LWSOwner>.fromOpaque(opaque).release()
     }
     return result
 }

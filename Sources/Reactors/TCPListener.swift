@@ -8,7 +8,9 @@ package final class TCPListener {
     private let accepted: (Int32, PeerAddress) -> Void
 
     /// - Parameter accepted: gets each new socket; it owns it, for instance by `TCPConnection.adopt`.
-    package init(_ socket: consuming ListeningSocket, on reactor: Reactor, accepted: @escaping (Int32, PeerAddress) -> Void) {
+    package init(
+        _ socket: consuming ListeningSocket, on reactor: Reactor, accepted: @escaping (Int32, PeerAddress) -> Void
+    ) {
         reactor.preconditionOnThread()
         descriptor = socket.take()
         self.accepted = accepted

@@ -36,7 +36,8 @@ package struct TLSSettings: Sendable {
 
     private func requestClientCertificates(_ context: OpaquePointer, caPath: String) -> String? {
         guard let store = X509_STORE_new() else { return OpenSSLError.drain() }
-        SSL_CTX_set_cert_store(context, store)  // The context owns the store from here on; it replaces the system's CAs.
+        // The context owns the store from here on; it replaces the system's CAs.
+        SSL_CTX_set_cert_store(context, store)
         guard X509_STORE_load_file(store, caPath) == 1 else { return "\(caPath): \(OpenSSLError.drain())" }
         guard let names = SSL_load_client_CA_file(caPath) else { return "\(caPath): \(OpenSSLError.drain())" }
         SSL_CTX_set_client_CA_list(context, names)  // The context owns the names.

@@ -66,7 +66,8 @@ final class TimerQueue {
     init(reactor: Reactor) {
         self.reactor = reactor
         checkUV(uv_timer_init(reactor.loop, handle), "uv_timer_init")
-        handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()  // The reactor owns both, and closes the handle.
+        // Unretained: the reactor owns both, and closes the handle.
+        handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     }
 
     /// No timer fires any more; arming one does nothing.

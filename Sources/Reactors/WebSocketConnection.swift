@@ -43,6 +43,7 @@ package final class WebSocketConnection: Flushable {
     private var closing: (code: UInt16, reason: String)?
     private var hasBegunClose = false
     private var messageBytes = 0
+    private var text = UTF8Validator()
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
     private var isPaused = false
@@ -138,9 +139,19 @@ package final class WebSocketConnection: Flushable {
             close(code: 1009, reason: "message too big")
             return 0
         }
+        let isText = lws_frame_is_binary(wsi) == 0
+        guard !isText || isUTF8(input, isFirst: isFirst, isLast: isLast) else {
+            close(code: 1007, reason: "text is not UTF-8")
+            return 0
+        }
         handler?.webSocketReceived(
-            MessagePiece(bytes: input, isText: lws_frame_is_binary(wsi) == 0, isFirst: isFirst, isLast: isLast))
+            MessagePiece(bytes: input, isText: isText, isFirst: isFirst, isLast: isLast))
         return 0
+    }
+
+    private func isUTF8(_ input: UnsafeRawBufferPointer, isFirst: Bool, isLast: Bool) -> Bool {
+        if isFirst { text = UTF8Validator() }
+        return text.accepts(input) && (!isLast || text.isComplete)
     }
 
     private func peerClosed(_ input: UnsafeRawBufferPointer) -> Int32 {
@@ -148,7 +159,20 @@ package final class WebSocketConnection: Flushable {
         isDeaf = true
         let code = input.count >= 2 ? UInt16(input[0]) << 8 | UInt16(input[1]) : nil
         handler?.webSocketPeerClosed(code: code)
-        return 0
+        guard let wsi, let fault = faultOfClose(input) else { return 0 }
+        // Answered with what is wrong, not with its echo.
+        lws_close_reason(wsi, fault, nil, 0)
+        return -1
+    }
+
+    /// A Close frame's payload is nothing, or a code and UTF-8 (RFC 6455 §5.5.1). Codes that may not be sent libwebsockets has
+    /// made 1002 of.
+    private func faultOfClose(_ input: UnsafeRawBufferPointer) -> lws_close_status? {
+        if input.count == 1 { return LWS_CLOSE_STATUS_PROTOCOL_ERR }
+        guard input.count > 2 else { return nil }
+        var reason = UTF8Validator()
+        let isUTF8 = reason.accepts(UnsafeRawBufferPointer(rebasing: input[2...])) && reason.isComplete
+        return isUTF8 ? nil : LWS_CLOSE_STATUS_INVALID_PAYLOAD
     }
 
     /// Everything is written outside libwebsockets' callbacks, at the end of the turn.
@@ -206,7 +230,8 @@ package final class WebSocketConnection: Flushable {
         wantsPing = false
         withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + 1, alignment: 16) { buffer in
             let payload = buffer.baseAddress!.advanced(by: PORTCULLIS_LWS_PRE).assumingMemoryBound(to: UInt8.self)
-            if lws_write(wsi, payload, 0, LWS_WRITE_PING) < 0 { owner.kill() }
+            payload.pointee = 0  // Of a pong without payload libwebsockets says nothing.
+            if lws_write(wsi, payload, 1, LWS_WRITE_PING) < 0 { owner.kill() }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Admission
 import Logging
+import Observability
 import Reactors
 
 /// Brings each request of one reactor to the handler of its path. Reactor thread only.
@@ -35,6 +36,18 @@ final class EdgeRouter: EdgeHandler {
 
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
         upgrades.handle(upgrade)
+    }
+
+    func connectionRefused(_ refusal: CensusRefusal) {
+        settings.metrics.connectionRefused(refusal == .total ? .total : .perAddress)
+    }
+
+    func connectionOpened() {
+        settings.metrics.connectionOpened()
+    }
+
+    func connectionClosed() {
+        settings.metrics.connectionClosed()
     }
 
     func refusalAnswer(_ framing: FramingRefusal, peer: PeerAddress) -> HTTPAnswer {

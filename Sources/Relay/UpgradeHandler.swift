@@ -32,7 +32,8 @@ final class UpgradeHandler {
         case .admitted(let admitted):
             record.upgradeAdmitted(admitted, context)
             return .accept(
-                SessionDriver(admitted: admitted, id: context.id, settings: settings, sessions: sessions, reactor: reactor))
+                SessionDriver(
+                    admitted: admitted, id: context.id, settings: settings, sessions: sessions, reactor: reactor))
         }
     }
 }
@@ -46,14 +47,22 @@ extension AdmissionRequest {
                 method: head.method.rawValue, upgrade: head["upgrade"],
                 connectionIsUpgrade: Self.list(head["connection"]).contains { $0.lowercased() == "upgrade" },
                 version: head["sec-websocket-version"], key: head["sec-websocket-key"],
-                offeredSubprotocols: Self.list(head["sec-websocket-protocol"])),
+                offeredSubprotocols: Self.offers(head["sec-websocket-protocol"])),
             origin: head["origin"], host: head["host"], isTLS: upgrade.isTLS,
             assertion: AssertionFields(
                 keyID: head["x-app-assert-keyid"], data: head["x-app-assert-data"], nonce: head["x-app-assert-nonce"]),
             certificate: upgrade.certificate.map(ClientCertificate.init))
     }
 
-    /// The members of a comma-separated header value (RFC 9110 §5.6.1).
+    /// The subprotocols offered. A list with an empty member is none that libwebsockets could read: it counts as an offer of one
+    /// unknown name, so that the gate refuses it before anything is spent.
+    private static func offers(_ value: String?) -> [String] {
+        guard let value else { return [] }
+        let members = list(value)
+        return members.count == value.split(separator: ",", omittingEmptySubsequences: false).count ? members : [""]
+    }
+
+    /// The members of a comma-separated header value (RFC 9110 §5.6.1), without the empty ones.
     private static func list(_ value: String?) -> [String] {
         (value ?? "").split(separator: ",").map { member in
             String(member.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed())

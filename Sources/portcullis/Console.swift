@@ -35,7 +35,8 @@ enum Console {
     static func keyStorePath(_ options: SettingsOptions) throws -> String {
         do throws(ConfigurationErrors) {
             return try ConfigurationLoading.loadKeyStorage(
-                environment: environment, environmentFile: options.environmentFile).path
+                environment: environment, environmentFile: options.environmentFile
+            ).path
         } catch {
             complain("portcullis: \(error)")
             throw ExitCode(78)

@@ -48,7 +48,7 @@ struct GateOrderTests {
                 bench.settings.drain = drain
             case .origin: request.origin = "https://evil.example"
             case .capacity: bench.settings.slots = SessionSlots(maximum: 0)
-            case .rate: bench.settings.limits = UpgradeLimits(verificationsPerSecond: 0)
+            case .rate: bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 0, verificationsPerSecond: 0)
             case .challenge: request.assertion.nonce = Challenges(epoch: epoch).issue(at: start).nonce
             case .key: request.assertion.keyID = KeyID(bytes: [UInt8](repeating: 1, count: 32))?.base64
             case .signature: request.assertion.data = "AAAA"

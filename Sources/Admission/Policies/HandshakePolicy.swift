@@ -1,6 +1,8 @@
 /// The opening handshake of RFC 6455 section 4.2.1, and a subprotocol that we know. libwebsockets checks none of it before the gate.
 struct HandshakePolicy: AdmissionPolicy {
     private static let keyByteCount = 16
+    /// With its padding, which RFC 6455 section 4.1 doesn't leave out.
+    private static let keyCharacterCount = 24
 
     let subprotocols: Subprotocols
 
@@ -13,7 +15,7 @@ struct HandshakePolicy: AdmissionPolicy {
             return .refused(.malformedHandshake, "not an upgrade to websocket")
         }
         guard handshake.version == "13" else { return .refused(.unsupportedVersion, "version is not 13") }
-        guard let key = handshake.key,
+        guard let key = handshake.key, key.utf8.count == Self.keyCharacterCount,
             StrictBase64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
         else { return .refused(.malformedHandshake, "key is not 16 bytes of base64") }
         guard handshake.offeredSubprotocols.isEmpty || subprotocols.choose(from: handshake.offeredSubprotocols) != nil

@@ -1,25 +1,23 @@
 /// Bounds guessing by address, kindly to carrier NAT.
 ///
-/// - Credentials cost their address one check, whatever comes of it. When the budget is used up they aren't looked at.
-/// - Without credentials, an address that has had its failed upgrades is refused. (With credentials it goes on; should they be wrong,
-///   the gate answers 429.)
+/// - An address with few failures isn't limited here.
+/// - One that has had its failed upgrades is refused, unless the request brings credentials. Those cost the address one check, whatever
+///   comes of it, and when its budget is used up they aren't looked at. (Should they be wrong, the gate answers 429.)
 struct RatePolicy: AdmissionPolicy {
     let limits: UpgradeLimits
     /// Without a client CA a presented certificate is no credential: nobody looks at it.
     let checksCertificates: Bool
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
-        if request.assertion.arePresent || (checksCertificates && request.certificate != nil) {
-            outcome(limits.payForVerification(request), "over VERIFICATIONS_PER_SECOND")
-        } else {
-            outcome(limits.failuresSoFar(request), "over FAILED_UPGRADES_PER_MINUTE, no credentials")
+        guard case .over(let seconds) = limits.failuresSoFar(request) else { return .noOpinion }
+        guard request.assertion.arePresent || (checksCertificates && request.certificate != nil) else {
+            return .refused(
+                .rateLimited, "over FAILED_UPGRADES_PER_MINUTE, no credentials", retryAfter: seconds)
         }
-    }
-
-    private func outcome(_ decision: RateDecision, _ detail: String) -> PolicyOutcome {
-        switch decision {
-        case .within: .noOpinion
-        case .over(let seconds): .refused(.rateLimited, detail, retryAfter: seconds)
+        switch limits.payForVerification(request) {
+        case .within: return .noOpinion
+        case .over(let seconds):
+            return .refused(.rateLimited, "over VERIFICATIONS_PER_SECOND", retryAfter: seconds)
         }
     }
 }

@@ -5,7 +5,9 @@ import Foundation
 struct AuthorityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "authority",
-        abstract: "Make a root in Apple's place, for demonstrations. Whoever has its file can register with a gateway that trusts it.")
+        abstract:
+            "Make a root in Apple's place, for demonstrations. Whoever has its file can register with a gateway that trusts it."
+    )
 
     @Option(help: "Where the authority is kept, private keys included; an existing one is kept.")
     var authority: String

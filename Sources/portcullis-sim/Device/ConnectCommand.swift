@@ -8,7 +8,8 @@ extension DeviceCommand {
     struct Connect: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Open a WebSocket through the gate and play; the transcript goes to standard output.",
-            discussion: "Lines come from --send, or else from standard input. Each is sent when the MUD has fallen quiet.")
+            discussion:
+                "Lines come from --send, or else from standard input. Each is sent when the MUD has fallen quiet.")
 
         @OptionGroup var gateway: GatewayOptions
 

@@ -20,7 +20,8 @@ struct DeviceCommand: AsyncParsableCommand {
         var ca: String?
 
         func settings() throws -> EdgeClientSettings {
-            guard let url = URL(string: gateway), let host = url.host, ["http", "https"].contains(url.scheme ?? "") else {
+            guard let url = URL(string: gateway), let host = url.host, ["http", "https"].contains(url.scheme ?? "")
+            else {
                 throw Console.failure("--gateway takes a URL like https://localhost:6200.")
             }
             let isTLS = url.scheme == "https"
