@@ -9,6 +9,8 @@ final class BufferPool {
     private static let sizes = 7
     private var free: [[UnsafeMutableRawPointer]] = .init(repeating: [], count: sizes)
 
+    var keptBlocks: Int { free.reduce(0) { $0 + $1.count } }
+
     /// - Returns: a block of at least `count` bytes, and its true size.
     func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
         let (index, size) = sizeClass(count)

@@ -74,8 +74,18 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
             continue
         }
         setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        setKeepAlive(socket)
         accepted(socket, peer)
     }
+}
+
+/// The kernel asks a quiet peer whether it is still there: the only watch over one that we have stopped reading (RFC 9293 §3.8.4).
+/// One that has vanished is given up after a minute and a half.
+private func setKeepAlive(_ socket: Int32) {
+    setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1)
+    setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
+    setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
+    setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
 }
 
 func setOption(_ socket: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {

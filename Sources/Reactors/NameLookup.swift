@@ -5,6 +5,10 @@ import Glibc
 struct ResolvedAddress {
     private let storage: sockaddr_storage
 
+    init(_ storage: sockaddr_storage) {
+        self.storage = storage
+    }
+
     init?(_ info: UnsafePointer<addrinfo>) {
         let length = Int(info.pointee.ai_addrlen)
         guard let address = info.pointee.ai_addr, length <= MemoryLayout<sockaddr_storage>.size else { return nil }

@@ -85,15 +85,19 @@ package final class Reactor: @unchecked Sendable {
     }
 
     /// Asks the thread to end: open connections are dropped, the loop runs until its handles are closed.
+    ///
+    /// For a process that is about to end: on libuv libwebsockets 4.1.6 closes its event pipe's descriptor twice, the second time a turn
+    /// later, when another thread may have opened something under that number.
     package func stop() {
         submit { [self] in
             jobs.withLock { $0.isClosed = true }
             edge?.closeListening()
-            timers.close()
             if let context {
                 LWSContext.destroy(context)
             }
             context = nil
+            dropTCPConnections()
+            timers.close()
             closeHandle(wake)
             closeHandle(check)
             closeHandle(prepare)
@@ -116,13 +120,11 @@ package final class Reactor: @unchecked Sendable {
 
     /// Runs `job` on the reactor's thread, after those submitted before it. From any thread; dropped after `stop()`.
     package func submit(_ job: @escaping Job) {
-        let wasEmpty = jobs.withLock { queue in
-            guard !queue.isClosed else { return false }
+        jobs.withLock { queue in
+            guard !queue.isClosed else { return }
             queue.pending.append(job)
-            return queue.pending.count == 1
-        }
-        if wasEmpty {
-            uv_async_send(wake)
+            // Inside the lock: after `isClosed` the handle may be gone.
+            if queue.pending.count == 1 { uv_async_send(wake) }
         }
     }
 

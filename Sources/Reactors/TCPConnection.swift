@@ -27,7 +27,7 @@ package enum TCPError: Error, Equatable {
 /// at the end of the turn; what the socket does not take at once is given to one `uv_write` at a time.
 package final class TCPConnection: Flushable, TimerTarget {
     package let reactor: Reactor
-    private let handle = allocateHandle(uv_tcp_t.self)
+    private var handle = allocateHandle(uv_tcp_t.self)
     private let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
     private var handler: (any TCPHandler)?
 
@@ -49,9 +49,13 @@ package final class TCPConnection: Flushable, TimerTarget {
         reactor.preconditionOnThread()
         self.reactor = reactor
         self.handler = handler
+        openHandle()
+        request.pointee.data = handle.pointee.data
+    }
+
+    private func openHandle() {
         checkUV(uv_tcp_init(reactor.loop, handle), "uv_tcp_init")
         handle.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
-        request.pointee.data = handle.pointee.data
     }
 
     deinit {
@@ -69,6 +73,16 @@ package final class TCPConnection: Flushable, TimerTarget {
         NameLookup.resolve(host: host, port: port, on: reactor) { [weak connection] result in
             connection?.resolved(result)
         }
+        return connection
+    }
+
+    /// Dials the first of `addresses` that answers. Where none can be dialled at all, `handler` hears so before this returns.
+    static func dial(
+        _ addresses: [ResolvedAddress], timeoutMilliseconds: Int, on reactor: Reactor, handler: any TCPHandler
+    ) -> TCPConnection {
+        let connection = TCPConnection(on: reactor, handler: handler)
+        connection.dialTimer.arm(at: reactor.now + UInt64(timeoutMilliseconds) * 1_000_000)
+        connection.resolved(.success(addresses))
         return connection
     }
 
@@ -98,7 +112,6 @@ package final class TCPConnection: Flushable, TimerTarget {
         }
     }
 
-    /// libuv opens the handle's socket with the first address's family, and keeps it: so one family is tried here.
     private func dialNext(after error: TCPError) {
         guard let address = addresses.popFirst() else { return close(error: error) }
         let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
@@ -106,13 +119,23 @@ package final class TCPConnection: Flushable, TimerTarget {
         let code = address.withSockaddr { uv_tcp_connect(connect, handle, $0) { tcpConnectDone($0!, $1) } }
         if code != 0 {
             connect.deallocate()
-            dialNext(after: .notConnected(uvErrorText(code)))
+            dialFailed(code)
         }
+    }
+
+    /// The next address gets a handle of its own: libuv keeps a handle's first socket, which has the family of the address that failed.
+    private func dialFailed(_ code: Int32) {
+        if !addresses.isEmpty {
+            closeOwnedHandle(handle)
+            handle = allocateHandle(uv_tcp_t.self)
+            openHandle()
+        }
+        dialNext(after: .notConnected(uvErrorText(code)))
     }
 
     fileprivate func connectDone(_ status: Int32) {
         guard !isClosed else { return }
-        guard status == 0 else { return dialNext(after: .notConnected(uvErrorText(status))) }
+        guard status == 0 else { return dialFailed(status) }
         dialTimer.cancel()
         opened()
         handler?.tcpConnected()
@@ -218,6 +241,7 @@ package final class TCPConnection: Flushable, TimerTarget {
         }
         if code != 0 {
             isWriting = false
+            inFlight.release(to: reactor.buffers)
             close(error: .broken(uvErrorText(code)))
         }
     }
@@ -257,6 +281,23 @@ package final class TCPConnection: Flushable, TimerTarget {
         let handler = handler
         self.handler = nil
         handler?.tcpClosed(error: error)
+    }
+}
+
+extension Reactor {
+    /// For the reactor's end: every TCP connection is closed now, and its handler told.
+    func dropTCPConnections() {
+        var found: [TCPConnection] = []
+        withUnsafeMutablePointer(to: &found) { found in
+            uv_walk(
+                loop,
+                { handle, found in
+                    guard let handle, handle.pointee.type == UV_TCP, uv_is_closing(handle) == 0 else { return }
+                    found!.assumingMemoryBound(to: [TCPConnection].self).pointee.append(
+                        connection(of: handle.pointee.data))
+                }, found)
+        }
+        found.forEach { $0.drop() }
     }
 }
 

@@ -34,12 +34,13 @@ package final class ReactorTimer {
         deadline = nil
     }
 
-    /// - Returns: whether the entry at `time` is the one that counts, and the timer is due.
-    fileprivate func take(entry time: UInt64, now: UInt64) -> Bool {
+    /// - Returns: whether the entry at `time` is the one that counts, and stands at the deadline: one that was moved later takes its
+    ///   new place in the order, even if it is overdue there too.
+    fileprivate func take(entry time: UInt64) -> Bool {
         guard queued == time else { return false }
         queued = nil
         guard let due = deadline else { return false }
-        if due > now {
+        if due > time {
             queued = due
             queue.insert(self, at: due)
             return false
@@ -60,6 +61,7 @@ final class TimerQueue {
     private let handle = allocateHandle(uv_timer_t.self)
     private var heap: [Entry] = []
     private var scheduled: UInt64?
+    private var isClosed = false
 
     init(reactor: Reactor) {
         self.reactor = reactor
@@ -68,12 +70,15 @@ final class TimerQueue {
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     }
 
+    /// No timer fires any more; arming one does nothing.
     func close() {
+        isClosed = true
         heap.removeAll()
         closeHandle(handle)
     }
 
     func insert(_ timer: ReactorTimer, at time: UInt64) {
+        guard !isClosed else { return }
         heap.append(Entry(time: time, timer: timer))
         siftUp(heap.count - 1)
         schedule()
@@ -95,7 +100,7 @@ final class TimerQueue {
         let now = reactor.now
         while let first = heap.first, first.time <= now {
             removeFirst()
-            if first.timer.take(entry: first.time, now: now) {
+            if first.timer.take(entry: first.time) {
                 first.timer.target?.timerFired(now: now)
             }
         }

@@ -1,0 +1,98 @@
+import Glibc
+import Testing
+
+@testable import Reactors
+
+/// How a connection comes about, or doesn't.
+@Suite(.timeLimit(.minutes(1)))
+struct DialTests {
+    /// A port of the loopback where nobody listens: it is bound, so nobody else comes to listen there either.
+    private func deafPort(host: String = "127.0.0.1") throws -> PlainSocket { try PlainSocket.bound(host: host) }
+
+    private func dial(_ addresses: [(String, UInt16)]) async -> (WatchedConnection, Heard) {
+        await WatchedConnection.open { handler in
+            .dial(
+                addresses.map { ResolvedAddress(NumericAddress(host: $0.0, port: $0.1).storage) },
+                timeoutMilliseconds: 30_000,
+                on: TestReactor.shared, handler: handler)
+        }
+    }
+
+    @Test func `where nobody listens the dial is refused`() async throws {
+        let deaf = try deafPort()
+        var (_, heard) = await WatchedConnection.dial(deaf.port)
+        #expect(await heard.next() == .closed(.notConnected("connection refused")))
+        deaf.close()
+    }
+
+    /// Neither asks a name server: the first is longer than a label may be, the second longer than libuv takes at all.
+    @Test(arguments: [64, 300])
+    func `a name that can't exist isn't resolved`(length: Int) async throws {
+        var (_, heard) = await WatchedConnection.dial(1, host: String(repeating: "a", count: length))
+        guard case .closed(.notResolved(let text)) = await heard.next() else {
+            Issue.record("resolved")
+            return
+        }
+        #expect(!text.isEmpty)
+    }
+
+    @Test func `a name of the hosts file is dialled`() async throws {
+        let server = try PlainServer()
+        async let arrived = server.serve { $0.readAll() }
+        var (connection, heard) = await WatchedConnection.dial(server.port, host: "localhost")
+        #expect(await heard.next() == .connected)
+        await connection.finish()
+        #expect(await arrived == [])
+        server.close()
+    }
+
+    @Test(
+        "after an address that refuses, the next one is tried, whatever its family",
+        arguments: [["::1"], ["127.0.0.1"], ["::1", "127.0.0.1", "::1"], ["127.0.0.2", "127.0.0.3"]],
+        ["127.0.0.1", "::1"])
+    func nextAddress(refusing: [String], answering: String) async throws {
+        let server = try PlainServer(host: answering)
+        let deaf = try refusing.map { try deafPort(host: $0) }
+        async let arrived = server.serve { $0.readAll() }
+        var (connection, heard) = await dial(
+            zip(refusing, deaf.map(\.port)).map { ($0, $1) } + [(answering, server.port)])
+        #expect(await heard.next() == .connected)
+        await connection.send([1, 2, 3])
+        await connection.finish()
+        #expect(await arrived == [1, 2, 3])
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        deaf.forEach { $0.close() }
+        server.close()
+    }
+
+    @Test func `where all addresses refuse, the last refusal is told, once`() async throws {
+        let deaf = [try deafPort(host: "::1"), try deafPort(), try deafPort(host: "::1")]
+        var (connection, heard) = await dial([
+            ("::1", deaf[0].port), ("127.0.0.1", deaf[1].port), ("::1", deaf[2].port),
+        ])
+        #expect(await heard.next() == .closed(.notConnected("connection refused")))
+        _ = await connection.order { $0.drop() }
+        deaf.forEach { $0.close() }
+    }
+
+    @Test func `without an address nothing is dialled`() async throws {
+        var (_, heard) = await dial([])
+        #expect(await heard.next() == .closed(.notResolved("no address")))
+    }
+
+    @Test func `a drop while dialling is the end, and no answer comes after it`() async throws {
+        let server = try PlainServer()
+        for host in ["127.0.0.1", "localhost"] {
+            var (connection, heard) = await WatchedConnection.open {
+                let connection = TCPConnection.dial(
+                    host: host, port: server.port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+                connection.drop()
+                return connection
+            }
+            #expect(await heard.next() == .closed(nil))
+            #expect(await connection.order { $0.queuedBytes } == 0)
+        }
+        server.close()
+    }
+}

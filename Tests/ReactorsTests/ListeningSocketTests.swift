@@ -1,0 +1,112 @@
+import Glibc
+import Testing
+
+@testable import Reactors
+
+/// The listening sockets stand exactly where they were asked for.
+struct ListeningSocketTests {
+    @Test(arguments: [
+        ("127.0.0.1", "/proc/net/tcp", "0100007F"), ("0.0.0.0", "/proc/net/tcp", "00000000"),
+        ("::1", "/proc/net/tcp6", "00000000000000000000000001000000"),
+        ("::", "/proc/net/tcp6", "00000000000000000000000000000000"),
+    ])
+    func `a socket listens on the address that was asked for, and on no other`(
+        host: String, table: String, address: String
+    ) throws {
+        let socket = try ListeningSocket(host: host, port: 0)
+        #expect(socket.port != 0)
+        let other = table.hasSuffix("6") ? "/proc/net/tcp" : "/proc/net/tcp6"
+        #expect(try Self.listeners(in: table, port: socket.port) == [address])
+        #expect(try Self.listeners(in: other, port: socket.port) == [])
+    }
+
+    @Test func `several reactors may listen on one port`() throws {
+        let first = try ListeningSocket(host: "127.0.0.1", port: 0)
+        let second = try ListeningSocket(host: "127.0.0.1", port: first.port)
+        #expect(second.port == first.port)
+        #expect(second.descriptor != first.descriptor)
+    }
+
+    @Test func `an address that someone else listens on is refused, and named`() throws {
+        let server = try PlainServer()
+        #expect(
+            throws: ReactorError.bindFailed(address: "127.0.0.1:\(server.port)", reason: "Address already in use")
+        ) { try listen(host: "127.0.0.1", port: server.port) }
+        server.close()
+        let six = try PlainServer(host: "::1")
+        #expect(throws: ReactorError.bindFailed(address: "[::1]:\(six.port)", reason: "Address already in use")) {
+            try listen(host: "::1", port: six.port)
+        }
+        six.close()
+    }
+
+    @Test(arguments: ["localhost", "", "127.0.0.1 ", "256.0.0.1", "::g"])
+    func `what is no numeric address is refused`(host: String) {
+        #expect(throws: ReactorError.self) { try listen(host: host, port: 0) }
+    }
+
+    @Test func `an address of another machine is refused`() {
+        #expect(throws: ReactorError.self) { try listen(host: "192.0.2.1", port: 0) }
+    }
+
+    @Test func `a socket that is let go is closed`() throws {
+        let port = try ListeningSocket(host: "127.0.0.1", port: 0).port
+        try PlainSocket.bound(host: "127.0.0.1", port: port).close()
+    }
+
+    @Test func `accepted sockets come with their peer, close on exec, without delay and with keep-alive`() throws {
+        let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
+        let client = try PlainSocket.connected(host: "127.0.0.1", port: listener.port)
+        var accepted: [(Int32, PeerAddress)] = []
+        acceptConnections(on: listener.descriptor) { accepted.append(($0, $1)) }
+        try #require(accepted.count == 1)
+        let (descriptor, peer) = accepted[0]
+        let socket = PlainSocket(adopting: descriptor)
+        #expect(peer.text == "127.0.0.1")
+        #expect(peer.port == client.port)
+        #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(socket.option(Int32(IPPROTO_TCP), TCP_NODELAY) == 1)
+        #expect(socket.option(SOL_SOCKET, SO_KEEPALIVE) == 1)
+        #expect(socket.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE) == 60)
+        client.close()
+        socket.close()
+    }
+
+    @Test func `at most sixty-four are accepted at once, the others next time`() throws {
+        let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
+        let clients = try (0..<65).map { _ in try PlainSocket.connected(host: "127.0.0.1", port: listener.port) }
+        var counts: [Int] = []
+        for _ in 0..<3 {
+            var count = 0
+            acceptConnections(on: listener.descriptor) { descriptor, _ in
+                count += 1
+                close(descriptor)
+            }
+            counts.append(count)
+        }
+        #expect(counts == [64, 1, 0])
+        clients.forEach { $0.close() }
+    }
+
+    private func listen(host: String, port: UInt16) throws(ReactorError) {
+        _ = try ListeningSocket(host: host, port: port)
+    }
+
+    /// Local addresses of the listening sockets on `port`, in the kernel's own notation.
+    private static func listeners(in path: String, port: UInt16) throws -> [String] {
+        let file = try #require(fopen(path, "r"))
+        defer { fclose(file) }
+        let number = String(port, radix: 16, uppercase: true)
+        let suffix = ":" + String(repeating: "0", count: 4 - number.count) + number
+        var found: [String] = []
+        var line = [CChar](repeating: 0, count: 1_024)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let fields = text.split(separator: " ")
+            // The fourth field is the state: 0A is LISTEN.
+            guard fields.count > 3, fields[3] == "0A", fields[1].hasSuffix(suffix) else { continue }
+            found.append(String(fields[1].dropLast(suffix.count)))
+        }
+        return found
+    }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import Logging
+import Testing
+
+@testable import Reactors
+
+/// The one way onto a reactor's thread, and the reactor's end.
+@Suite(.timeLimit(.minutes(1)))
+struct ReactorTests {
+    @Test func `jobs run in the order in which they were submitted`() async {
+        let log = Log<Int>()
+        for index in 0..<10_000 {
+            TestReactor.shared.submit { log.entries.append(index) }
+        }
+        #expect(await TestReactor.shared.run { log.entries } == Array(0..<10_000))
+    }
+
+    @Test func `jobs of many threads all run, those of one thread in its order`() async {
+        let log = Log<(thread: Int, index: Int)>()
+        await withTaskGroup { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        startThread {
+                            for index in 0..<2_000 {
+                                TestReactor.shared.submit { log.entries.append((thread, index)) }
+                            }
+                            continuation.resume()
+                        }
+                    }
+                }
+            }
+        }
+        let orders = await TestReactor.shared.run {
+            (0..<8).map { thread in log.entries.filter { $0.thread == thread }.map(\.index) }
+        }
+        #expect(orders == Array(repeating: Array(0..<2_000), count: 8))
+    }
+
+    @Test func `a job that submits another one doesn't wait for it`() async {
+        let log = Log<String>()
+        let order = await withCheckedContinuation { continuation in
+            TestReactor.shared.submit {
+                TestReactor.shared.submit {
+                    log.entries.append("second")
+                    continuation.resume(returning: log.entries)
+                }
+                log.entries.append("first")
+            }
+        }
+        #expect(order == ["first", "second"])
+    }
+
+    @Test func `on its own thread a reactor lets itself be used`() async {
+        await TestReactor.shared.run { TestReactor.shared.preconditionOnThread() }
+    }
+
+    @Test func `from a foreign thread a reactor traps`() async {
+        await #expect(processExitsWith: .failure) {
+            TestReactor.shared.preconditionOnThread()
+        }
+    }
+
+    @Test func `a pinned value traps away from its reactor`() async {
+        let pinned = Pinned(5, to: TestReactor.shared)
+        #expect(await TestReactor.shared.run { pinned.value } == 5)
+        await #expect(processExitsWith: .failure) {
+            _ = Pinned(5, to: TestReactor.shared).value
+        }
+    }
+
+    // In processes of their own: see `Reactor.stop`.
+
+    @Test func `a stopped reactor ends its thread, and drops the jobs that come later`() async {
+        await #expect(processExitsWith: .success) {
+            await endOfReactor { reactor in
+                reactor.stop()
+                reactor.submit {}
+            }
+        }
+    }
+
+    @Test func `a stopped reactor drops its open connections, and their timers fire no more`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try PlainServer()
+            let (events, sink) = AsyncStream.makeStream(of: TCPError?.self)
+            async let peer = server.serve { $0.readAll() }
+            await endOfReactor { reactor in
+                let handler = StoppingHandler(reactor, sink)
+                handler.connection = .dial(
+                    host: "127.0.0.1", port: server.port, timeoutMilliseconds: 30_000, on: reactor, handler: handler)
+            }
+            var iterator = events.makeAsyncIterator()
+            #expect(await iterator.next() == .some(nil))
+            #expect(await peer == [])
+        }
+    }
+}
+
+/// Starts a reactor, runs `body` on its thread, and returns when the reactor has gone: it lives as long as its thread.
+private func endOfReactor(_ body: @escaping @Sendable (Reactor) -> Void) async {
+    await withCheckedContinuation { continuation in
+        startThread {
+            let reactor = TestReactor.started()
+            reactor.submit {
+                let witness = Witness { continuation.resume() }
+                reactor.configureTLS = { _ in withExtendedLifetime(witness) {} }
+                body(reactor)
+            }
+        }
+    }
+}
+
+/// Stops its reactor as soon as it is connected, and arms a timer after that.
+private final class StoppingHandler: TCPHandler, TimerTarget {
+    private let reactor: Reactor
+    private let sink: AsyncStream<TCPError?>.Continuation
+    private lazy var timer = ReactorTimer(on: reactor, target: self)
+    var connection: TCPConnection?
+
+    init(_ reactor: Reactor, _ sink: AsyncStream<TCPError?>.Continuation) {
+        self.reactor = reactor
+        self.sink = sink
+    }
+
+    func tcpConnected() { reactor.stop() }
+    func tcpReceived(_ bytes: UnsafeRawBufferPointer) {}
+    func tcpPeerFinished() {}
+    func tcpWrote() {}
+    func timerFired(now: UInt64) {}
+
+    func tcpClosed(error: TCPError?) {
+        connection = nil
+        timer.arm(at: 0)
+        sink.yield(error)
+    }
+}
+
+/// Says when it goes.
+private final class Witness {
+    private let gone: () -> Void
+
+    init(_ gone: @escaping () -> Void) { self.gone = gone }
+
+    deinit { gone() }
+}
+
+/// - Note: `@unchecked Sendable` because it is touched on the reactor's thread alone.
+private final class Log<Entry: Sendable>: @unchecked Sendable {
+    var entries: [Entry] = []
+}

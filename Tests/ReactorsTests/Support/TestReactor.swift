@@ -1,0 +1,29 @@
+import Logging
+import Testing
+
+@testable import Reactors
+
+/// One reactor for all tests of this process: it outlives them, and each test keeps to connections of its own.
+enum TestReactor {
+    static let shared = started()
+
+    /// One more, for a test that stops it.
+    static func started() -> Reactor {
+        let reactor = Reactor(index: 0, logger: Logger(label: "reactors-tests") { _ in SwiftLogNoOpLogHandler() })
+        do {
+            try reactor.start()
+        } catch {
+            fatalError("\(error)")
+        }
+        return reactor
+    }
+}
+
+extension Reactor {
+    /// Runs `body` on the reactor's thread and hands its result back.
+    func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            submit { continuation.resume(returning: body()) }
+        }
+    }
+}

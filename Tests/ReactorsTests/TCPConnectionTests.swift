@@ -1,0 +1,236 @@
+import Glibc
+import Testing
+
+@testable import Reactors
+
+/// A TCP connection against a peer that uses plain sockets.
+@Suite(.timeLimit(.minutes(1)))
+struct TCPConnectionTests {
+    private static let hello = Array("hello".utf8)
+
+    @Test func `what is sent arrives, and what comes back is heard`() async throws {
+        let server = try PlainServer()
+        async let peer = server.serve { socket in
+            while let bytes = socket.read(upTo: 100), !bytes.isEmpty { socket.write(bytes) }
+        }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        await connection.send(Self.hello)
+        #expect(await heard.bytes(5) == Self.hello)
+        await connection.finish()
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        await peer
+        server.close()
+    }
+
+    @Test func `the peer's FIN leaves our direction open`() async throws {
+        let server = try PlainServer()
+        async let sent = server.serve { socket in
+            socket.write(Self.hello)
+            socket.finish()
+            return socket.readAll()
+        }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        #expect(await heard.bytes() == Self.hello)
+        #expect(await heard.next() == .finished)
+        await connection.send(Array("still ".utf8))
+        await connection.send(Array("here".utf8))
+        await connection.finish()
+        #expect(await heard.next() == .closed(nil))
+        #expect(await sent == Array("still here".utf8))
+        server.close()
+    }
+
+    @Test func `our FIN leaves the peer's direction open`() async throws {
+        let server = try PlainServer()
+        let answer = [UInt8](repeating: 7, count: 300_000)
+        async let sent = server.serve { socket in
+            let all = socket.readAll()
+            socket.write(answer)
+            return all
+        }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        await connection.send(Self.hello)
+        await connection.finish()
+        #expect(await heard.bytes() == answer)
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        #expect(await sent == Self.hello)
+        server.close()
+    }
+
+    @Test func `to a slow reader every byte arrives, in order, before our FIN`() async throws {
+        let server = try PlainServer()
+        let gate = DispatchFlag<Bool>()
+        let bytes = Self.pattern(8 << 20)
+        async let arrived = server.serve { socket in
+            _ = gate.wait()  // Until then the kernel's buffers alone take bytes.
+            return socket.readAll(piece: 4_099)
+        }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        for start in stride(from: 0, to: bytes.count, by: 100_000) {
+            await connection.send(Array(bytes[start..<min(start + 100_000, bytes.count)]))
+        }
+        await connection.finish()
+        #expect(await connection.order { $0.queuedBytes } ?? 0 > 0, "the kernel took everything: the test is too small")
+        gate.set(true)
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        #expect(await arrived == bytes)
+        let writes = await connection.writes
+        #expect(writes.last == 0)
+        server.close()
+    }
+
+    @Test func `while it is paused nothing is heard, and afterwards every byte`() async throws {
+        let server = try PlainServer()
+        let (fills, full) = AsyncStream.makeStream(of: Int.self)
+        let bytes = Self.pattern(1 << 20)
+        async let served: Void? = server.serve { socket in
+            full.yield(socket.fill(with: bytes))
+            full.finish()
+        }
+        var (connection, heard) = await WatchedConnection.open {
+            let connection = TCPConnection.dial(
+                host: "127.0.0.1", port: server.port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+            connection.setReading(paused: true)
+            return connection
+        }
+        var written = 0
+        for await count in fills { written += count }
+        #expect(written > 0)
+        #expect(await connection.receivedBytes == 0)
+        _ = await connection.order { $0.setReading(paused: false) }
+        #expect(await heard.next() == .connected)
+        let all = await heard.bytes()
+        #expect(all.count == written)
+        #expect(all == Array((0...written / bytes.count).flatMap { _ in bytes }.prefix(written)))
+        #expect(await heard.next() == .finished)
+        await connection.finish()
+        #expect(await heard.next() == .closed(nil))
+        await served
+        server.close()
+    }
+
+    @Test func `what is sent and finished while dialling is written when the peer answers`() async throws {
+        let server = try PlainServer()
+        async let arrived = server.serve { $0.readAll() }
+        var (_, heard) = await WatchedConnection.open {
+            let connection = TCPConnection.dial(
+                host: "127.0.0.1", port: server.port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+            Self.hello.withUnsafeBytes { connection.send($0) }
+            connection.finish()
+            return connection
+        }
+        #expect(await heard.next() == .connected)
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        #expect(await arrived == Self.hello)
+        server.close()
+    }
+
+    @Test func `after finish nothing more is sent`() async throws {
+        let server = try PlainServer()
+        async let arrived = server.serve { $0.readAll() }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        await connection.send(Self.hello)
+        await connection.finish()
+        await connection.finish()
+        await connection.send(Array("too late".utf8))
+        #expect(await arrived == Self.hello)
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        server.close()
+    }
+
+    @Test func `a drop closes at once and says so once`() async throws {
+        let server = try PlainServer()
+        async let arrived = server.serve { $0.readAll() }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        _ = await connection.order {
+            $0.drop()
+            $0.drop()
+            $0.finish()
+            $0.setReading(paused: true)
+            Self.hello.withUnsafeBytes($0.send)
+        }
+        #expect(await heard.next() == .closed(nil))
+        #expect(await arrived == [])
+        #expect(await connection.order { $0.queuedBytes } == 0)
+        server.close()
+    }
+
+    @Test func `a drop while a write is under way frees what it holds`() async throws {
+        let server = try PlainServer()
+        let gate = DispatchFlag<Bool>()
+        async let served: Void? = server.serve { _ in _ = gate.wait() }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        await connection.send(Self.pattern(32 << 20))
+        #expect(await connection.order { $0.queuedBytes } ?? 0 > 0)
+        _ = await connection.order { $0.drop() }
+        #expect(await heard.next() == .closed(nil))
+        gate.set(true)
+        await served
+        server.close()
+    }
+
+    @Test func `a peer that resets breaks the connection`() async throws {
+        let server = try PlainServer()
+        async let served: Void? = server.serve { socket in
+            _ = socket.read(upTo: 5)  // An earlier reset would count as a dial that failed.
+            socket.resetAtClose()
+        }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        await connection.send(Self.hello)
+        guard case .closed(.broken(let text)) = await heard.next() else {
+            Issue.record("not broken")
+            return
+        }
+        #expect(text == "connection reset by peer")
+        await served
+        server.close()
+    }
+
+    @Test func `an accepted socket is adopted as it is`() async throws {
+        let server = try PlainServer()
+        let (sockets, accepted) = AsyncStream.makeStream(of: Int32.self)
+        async let served: Void? = server.serve { socket in
+            accepted.yield(dup(socket.descriptor))
+            accepted.finish()
+        }
+        let client = try PlainSocket.connected(host: "127.0.0.1", port: server.port)
+        var iterator = sockets.makeAsyncIterator()
+        let descriptor = try #require(await iterator.next())
+        var (connection, heard) = await WatchedConnection.open {
+            .adopt(descriptor, on: TestReactor.shared, handler: $0)
+        }
+        await served
+        client.write(Self.hello)
+        #expect(await heard.next() == .received(Self.hello))
+        await connection.send(Self.hello)
+        await connection.finish()
+        #expect(client.readAll() == Self.hello)
+        client.close()
+        #expect(await heard.next() == .finished)
+        #expect(await heard.next() == .closed(nil))
+        server.close()
+    }
+
+    @Test func `a descriptor that can't be adopted is told to the handler later`() async throws {
+        var (_, heard) = await WatchedConnection.open { .adopt(-1, on: TestReactor.shared, handler: $0) }
+        #expect(await heard.next() == .closed(.broken("uv_tcp_open")))
+    }
+
+    static func pattern(_ count: Int) -> [UInt8] {
+        var generator = SeededGenerator(seed: UInt64(count))
+        return (0..<count / 8).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+    }
+}

@@ -1,0 +1,210 @@
+import Testing
+
+@testable import Reactors
+
+/// Deadlines on a reactor. What is compared is order alone, and that no timer fires before its deadline.
+@Suite(.timeLimit(.minutes(1)))
+struct TimerQueueTests {
+    private static let millisecond: UInt64 = 1_000_000
+
+    /// Makes timers on the reactor's thread, and hands back which of them fired, in order, when the last one has.
+    ///
+    /// - Parameter arrange: arms timers; `end` is the last deadline of all, and a timer of its own stands there.
+    private func firings(
+        end milliseconds: UInt64, _ arrange: @escaping @Sendable (_ bench: TimerBench, _ now: UInt64) -> Void
+    ) async -> [TimerBench.Firing] {
+        await withCheckedContinuation { continuation in
+            TestReactor.shared.submit {
+                let bench = TimerBench(on: TestReactor.shared) { continuation.resume(returning: $0) }
+                let now = TestReactor.shared.now
+                arrange(bench, now)
+                bench.end(at: now + milliseconds * Self.millisecond)
+            }
+        }
+    }
+
+    @Test func `timers fire in the order of their deadlines, none before its own`() async {
+        let fired = await firings(end: 41) { bench, now in
+            var generator = SeededGenerator(seed: 3)
+            for index in 0..<300 {
+                bench.arm(index, at: now + UInt64.random(in: 0...40_000_000, using: &generator))
+            }
+        }
+        #expect(fired.count == 300)
+        #expect(Set(fired.map(\.index)).count == 300)
+        #expect(fired.map(\.deadline) == fired.map(\.deadline).sorted())
+        #expect(fired.allSatisfy { $0.now >= $0.deadline })
+    }
+
+    @Test func `timers of one deadline all fire`() async {
+        let fired = await firings(end: 2) { bench, now in
+            for index in 0..<50 { bench.arm(index, at: now + Self.millisecond) }
+        }
+        #expect(Set(fired.map(\.index)) == Set(0..<50))
+        #expect(fired.count == 50)
+    }
+
+    @Test func `a timer that is moved later fires once, at its new place`() async {
+        let fired = await firings(end: 30) { bench, now in
+            bench.arm(1, at: now + Self.millisecond)
+            bench.arm(1, at: now + 20 * Self.millisecond)
+            bench.arm(2, at: now + 10 * Self.millisecond)
+        }
+        #expect(fired.map(\.index) == [2, 1])
+        #expect(fired.allSatisfy { $0.now >= $0.deadline })
+    }
+
+    @Test func `a timer that is moved earlier fires once, at its new place`() async {
+        let fired = await firings(end: 20) { bench, now in
+            bench.arm(1, at: now + 15 * Self.millisecond)
+            bench.arm(2, at: now + 5 * Self.millisecond)
+            bench.arm(1, at: now + Self.millisecond)
+        }
+        #expect(fired.map(\.index) == [1, 2])
+    }
+
+    @Test func `a timer that is moved back and forth fires once, where it was left`() async {
+        let fired = await firings(end: 40) { bench, now in
+            for milliseconds: UInt64 in [30, 5, 35, 1, 5, 20] {
+                bench.arm(1, at: now + milliseconds * Self.millisecond)
+            }
+            bench.arm(2, at: now + 10 * Self.millisecond)
+            bench.arm(3, at: now + 25 * Self.millisecond)
+        }
+        #expect(fired.map(\.index) == [2, 1, 3])
+    }
+
+    @Test func `a cancelled timer doesn't fire, and can be armed again`() async {
+        let fired = await firings(end: 20) { bench, now in
+            bench.arm(1, at: now + Self.millisecond)
+            bench.arm(2, at: now + Self.millisecond)
+            bench.arm(3, at: now + 10 * Self.millisecond)
+            bench.cancel(1)
+            bench.cancel(2)
+            bench.arm(2, at: now + 5 * Self.millisecond)
+        }
+        #expect(fired.map(\.index) == [2, 3])
+    }
+
+    @Test func `a deadline that has passed fires without delay, but never inside the call that arms it`() async {
+        let fired = await firings(end: 1) { bench, now in
+            bench.arm(1, at: 0)
+            #expect(bench.firings.isEmpty)
+            bench.arm(2, at: now)
+        }
+        #expect(fired.map(\.index) == [1, 2])
+    }
+
+    @Test func `a timer may arm itself again when it fires`() async {
+        let fired = await firings(end: 20) { bench, now in
+            bench.repeats = 3
+            bench.arm(1, at: now + Self.millisecond)
+        }
+        #expect(fired.map(\.index) == [1, 1, 1, 1])
+    }
+
+    @Test func `a target that is gone is not called`() async {
+        let fired = await firings(end: 10) { bench, now in
+            bench.arm(1, at: now + Self.millisecond)
+            bench.forget(1)
+            bench.arm(2, at: now + 2 * Self.millisecond)
+        }
+        #expect(fired.map(\.index) == [2])
+    }
+
+    @Test(arguments: 0..<10)
+    func `after any orders each timer fires once if it was left armed, and in order`(seed: UInt64) async {
+        let expected = Expected()
+        let fired = await firings(end: 31) { bench, now in
+            var generator = SeededGenerator(seed: seed)
+            for _ in 0..<2_000 {
+                let index = Int.random(in: 0..<40, using: &generator)
+                if Int.random(in: 0..<4, using: &generator) == 0 {
+                    bench.cancel(index)
+                    expected.deadlines[index] = nil
+                } else {
+                    let deadline = now + UInt64.random(in: 0...30, using: &generator) * Self.millisecond
+                    bench.arm(index, at: deadline)
+                    expected.deadlines[index] = deadline
+                }
+            }
+        }
+        #expect(fired.count == expected.deadlines.count)
+        #expect(Dictionary(fired.map { ($0.index, $0.deadline) }) { first, _ in first } == expected.deadlines)
+        #expect(fired.map(\.deadline) == fired.map(\.deadline).sorted())
+        #expect(fired.allSatisfy { $0.now >= $0.deadline })
+    }
+}
+
+/// - Note: `@unchecked Sendable` because it is written on the reactor's thread, and read after the last timer has fired.
+private final class Expected: @unchecked Sendable {
+    var deadlines: [Int: UInt64] = [:]
+}
+
+/// Numbered timers that note their firings. Reactor thread only; it holds itself until its end has fired.
+final class TimerBench: TimerTarget {
+    struct Firing: Sendable {
+        let index: Int
+        let deadline: UInt64
+        let now: UInt64
+    }
+
+    private final class Numbered: TimerTarget {
+        let index: Int
+        var deadline: UInt64 = 0
+        private unowned let bench: TimerBench
+
+        init(_ index: Int, _ bench: TimerBench) {
+            self.index = index
+            self.bench = bench
+        }
+
+        func timerFired(now: UInt64) { bench.fired(self, now) }
+    }
+
+    private let reactor: Reactor
+    private let done: ([Firing]) -> Void
+    private var targets: [Int: Numbered] = [:]
+    private var timers: [Int: ReactorTimer] = [:]
+    private lazy var last = ReactorTimer(on: reactor, target: self)
+    private var myself: TimerBench?
+    private(set) var firings: [Firing] = []
+    /// How often each timer arms itself again.
+    var repeats = 0
+
+    init(on reactor: Reactor, done: @escaping ([Firing]) -> Void) {
+        self.reactor = reactor
+        self.done = done
+    }
+
+    func arm(_ index: Int, at deadline: UInt64) {
+        let target = targets[index] ?? Numbered(index, self)
+        targets[index] = target
+        target.deadline = deadline
+        let timer = timers[index] ?? ReactorTimer(on: reactor, target: target)
+        timers[index] = timer
+        timer.arm(at: deadline)
+    }
+
+    func cancel(_ index: Int) { timers[index]?.cancel() }
+
+    func forget(_ index: Int) { targets[index] = nil }
+
+    func end(at deadline: UInt64) {
+        myself = self
+        last.arm(at: deadline)
+    }
+
+    func timerFired(now: UInt64) {
+        done(firings)
+        myself = nil
+    }
+
+    private func fired(_ target: Numbered, _ now: UInt64) {
+        firings.append(Firing(index: target.index, deadline: target.deadline, now: now))
+        if repeats > 0 {
+            repeats -= 1
+            arm(target.index, at: target.deadline + 1_000)
+        }
+    }
+}
