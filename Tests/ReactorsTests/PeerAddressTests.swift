@@ -107,7 +107,7 @@ struct ConnectionCensusTests {
     }
 
     @Test func `a maximum of zero admits nobody`() throws {
-        #expect(try !ConnectionCensus(maximum: 0, maximumPerAddress: 1).enter(peer("192.0.2.1")))
-        #expect(try !ConnectionCensus(maximum: 1, maximumPerAddress: 0).enter(peer("192.0.2.1")))
+        #expect(try ConnectionCensus(maximum: 0, maximumPerAddress: 1).enter(peer("192.0.2.1")) != nil)
+        #expect(try ConnectionCensus(maximum: 1, maximumPerAddress: 0).enter(peer("192.0.2.1")) != nil)
     }
 }
