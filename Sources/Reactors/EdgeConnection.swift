@@ -152,8 +152,6 @@ final class EdgeConnection: LWSOwner, TimerTarget {
 
     private func deliver(_ head: RequestHead, _ body: [UInt8]) {
         deadline.cancel()
-        // Until it is answered nothing more is read: libwebsockets would be told of waiting input at every turn.
-        if let wsi { lws_rx_flow_control(wsi, 0) }
         let exchange = HTTPExchange(head: head, body: body, connection: self)
         stage = .answering(exchange)
         listener.handler.handle(exchange)
@@ -173,7 +171,6 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         guard case .writing(var answer, let isHead) = stage, let wsi else { return 0 }
         answer.closesConnection = answer.closesConnection || !mayKeepAlive
         guard !answer.closesConnection else { return refuse(answer, omittingBody: isHead) }
-        lws_rx_flow_control(wsi, 1)
         guard write(answer, omittingBody: isHead), lws_http_transaction_completed(wsi) == 0 else { return -1 }
         stage = .awaitingRequest
         arm(limits.keepAliveSeconds * 1_000 + limits.headerMilliseconds)
