@@ -117,6 +117,7 @@ package final class EdgeClient {
         protocols[0].name = UnsafePointer(strdup("client"))
         protocols[0].callback = lwsTrampoline
         protocols[0].rx_buffer_size = 4_096
+        protocols[0].tx_packet_size = WebSocketConnection.maximumFrameBytes
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN
         info.protocols = UnsafePointer(protocols)

@@ -142,6 +142,8 @@ final class EdgeListener {
             table[index].name = UnsafePointer(strdup(name))
             table[index].callback = lwsTrampoline
             table[index].rx_buffer_size = settings.limits.receiveBufferBytes
+            // A frame at a time: without this libwebsockets writes as much as it reads at a time, and holds the rest back.
+            table[index].tx_packet_size = WebSocketConnection.maximumFrameBytes
         }
         return table
     }
