@@ -7,10 +7,6 @@ package struct AuditEntry: Sendable, Equatable {
         case upgrade
         /// An App Attest registration.
         case registration
-        /// An operator revoked, restored or forgot a key.
-        case keyRevocation = "key_revocation"
-        case keyRestoration = "key_restoration"
-        case keyRemoval = "key_removal"
     }
 
     package enum Outcome: String, Sendable, CaseIterable {

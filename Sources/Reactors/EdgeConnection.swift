@@ -145,6 +145,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
 
     private func deliver(_ head: RequestHead, _ body: [UInt8]) {
         deadline.cancel()
+        // Until it is answered nothing more is read: libwebsockets would be told of waiting input at every turn.
+        if let wsi { lws_rx_flow_control(wsi, 0) }
         let exchange = HTTPExchange(head: head, body: body, connection: self)
         stage = .answering(exchange)
         listener.handler.handle(exchange)
@@ -164,6 +166,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         guard case .writing(var answer, let isHead) = stage, let wsi else { return 0 }
         answer.closesConnection = answer.closesConnection || !mayKeepAlive
         guard !answer.closesConnection else { return refuse(answer, omittingBody: isHead) }
+        lws_rx_flow_control(wsi, 1)
         guard write(answer, omittingBody: isHead), lws_http_transaction_completed(wsi) == 0 else { return -1 }
         stage = .awaitingRequest
         arm(limits.keepAliveSeconds * 1_000 + limits.headerMilliseconds)
@@ -184,7 +187,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     }
 
     private func write(_ answer: HTTPAnswer, omittingBody: Bool) -> Bool {
-        guard let wsi else { return false }
+        // Who doesn't read our answers gets no more of them: see `WebSocketConnection.flush`.
+        guard let wsi, lws_send_pipe_choked(wsi) == 0 else { return false }
         let bytes = answer.serialized(omittingBody: omittingBody)
         return withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + bytes.count, alignment: 16) { buffer in
             let payload = UnsafeMutableRawBufferPointer(rebasing: buffer[PORTCULLIS_LWS_PRE...])
@@ -211,9 +215,9 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     /// libwebsockets asks here before it answers or matches subprotocols: the only place where the gate may stand.
     private func upgradeArrived() -> Int32 {
         // The callback's own argument can dangle for an unknown value (CVE-2025-11677): the header itself is read.
-        guard let wsi, let head = RequestHead(of: wsi), head["upgrade"]?.lowercased() == "websocket" else {
-            return -1
-        }
+        guard let wsi, let head = RequestHead(of: wsi), head["upgrade"]?.lowercased() == "websocket",
+            lws_send_pipe_choked(wsi) == 0
+        else { return -1 }
         guard case .none = RequestFraming.check(head, maximumBodyBytes: 0), RequestFraming.fitsLibwebsockets(head)
         else {
             return refuse(listener.handler.refusalAnswer(.malformed("framing of an upgrade"), peer: peer))

@@ -1,4 +1,5 @@
 import CLibwebsockets
+import Glibc
 
 /// The one function that libwebsockets calls. It decides nothing: it recovers the object and calls one method.
 ///
@@ -78,6 +79,10 @@ class LWSOwner {
     func kill() {
         guard let wsi, !isDoomed else { return }
         isDoomed = true
+        // With output held back libwebsockets would first flush it, and 4.1.6 spins for ever if TLS has input waiting in that state:
+        // so nothing is read any more, and nothing can be written.
+        lws_rx_flow_control(wsi, 0)
+        shutdown(lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
         if depth == 0 {
             lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
         }

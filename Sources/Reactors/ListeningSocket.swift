@@ -75,9 +75,14 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
         }
         setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         setKeepAlive(socket)
+        setOption(socket, SOL_SOCKET, SO_SNDBUF, sendBufferBytes)
         accepted(socket, peer)
     }
 }
+
+/// Fixed, and large against a frame: a socket that poll calls writable has a third of this free, so it takes a whole frame. See
+/// `WebSocketConnection.flush`.
+private let sendBufferBytes: Int32 = 131_072
 
 /// The kernel asks a quiet peer whether it is still there: the only watch over one that we have stopped reading (RFC 9293 §3.8.4).
 /// One that has vanished is given up after a minute and a half.

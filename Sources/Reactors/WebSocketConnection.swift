@@ -192,18 +192,23 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: Writing
 
-    /// Writes until the socket is full or nothing is left. libwebsockets keeps what the socket did not take of the last frame.
+    /// Writes until the socket is full or nothing is left.
+    ///
+    /// Never to a socket that isn't writable: then libwebsockets never has to hold a part of a frame back. That must not happen,
+    /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
+    /// input waiting. Should it happen all the same, the connection is dropped at once.
     func flush() {
         guard let wsi else { return }
         let before = output.count
         writePing()
-        while !output.isEmpty, lws_partial_buffered(wsi) == 0 {
+        while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
             let chunk = output.front(limit: Self.maximumFrameBytes)
             let start = chunk.baseAddress!.assumingMemoryBound(to: UInt8.self)
             guard lws_write(wsi, start, chunk.count, LWS_WRITE_BINARY) >= 0 else { return owner.kill() }
             output.removeFirst(chunk.count, to: reactor.buffers)
+            guard lws_partial_buffered(wsi) == 0 else { return owner.kill() }
         }
-        if !output.isEmpty || wantsPing || lws_partial_buffered(wsi) != 0 {
+        if !output.isEmpty || wantsPing {
             lws_callback_on_writable(wsi)
         } else {
             beginClose()
@@ -226,8 +231,9 @@ package final class WebSocketConnection: Flushable {
     }
 
     private func writePing() {
-        guard wantsPing, let wsi, closing == nil, lws_partial_buffered(wsi) == 0 else { return }
+        guard wantsPing, let wsi, lws_send_pipe_choked(wsi) == 0 else { return }
         wantsPing = false
+        guard closing == nil else { return }
         withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + 1, alignment: 16) { buffer in
             let payload = buffer.baseAddress!.advanced(by: PORTCULLIS_LWS_PRE).assumingMemoryBound(to: UInt8.self)
             payload.pointee = 0  // Of a pong without payload libwebsockets says nothing.

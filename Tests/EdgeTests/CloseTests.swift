@@ -130,17 +130,18 @@ extension EdgeTests {
             #expect(!close.reason.isEmpty && close.reason.utf8.count <= 123)
         }
 
-        /// 192.0.2.1 is for documentation (RFC 5737): nobody answers, and the dial ends at its limit.
         @Test func aTargetThatDoesntAnswerIs1014AfterTheDialsLimit() async throws {
+            let silent = try SilentPort()
             let edge = try await Edge.start {
-                $0.setting("TN_HOST", "192.0.2.1").setting("MUD_DIAL_TIMEOUT_MS", 300)
+                $0.setting("TN_PORT", silent.port).setting("MUD_DIAL_TIMEOUT_MS", 300)
             }
             #expect(try await edge.gateway.open().closedByServer().code == 1014)
         }
 
         @Test func aClientThatLeavesDuringTheDialLeavesNothingBehind() async throws {
+            let silent = try SilentPort()
             let edge = try await Edge.start {
-                $0.setting("TN_HOST", "192.0.2.1").setting("MUD_DIAL_TIMEOUT_MS", 60_000)
+                $0.setting("TN_PORT", silent.port).setting("MUD_DIAL_TIMEOUT_MS", 60_000)
             }
             _ = try await edge.gateway.open().close()
             let before = try ProcessMemory.openFiles(of: edge.gateway.processID)
