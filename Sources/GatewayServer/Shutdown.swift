@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import Observability
 import Reactors
@@ -12,10 +13,21 @@ struct Shutdown {
         self.gateway = gateway
     }
 
+    /// Whatever a reactor may be busy with, the process is gone by the deadline.
+    private func leave(by deadline: ContinuousClock.Instant) {
+        let logger = gateway.logger
+        Task.detached {
+            try? await ContinuousClock().sleep(until: deadline)
+            logger.warning("the shutdown's deadline is reached; sessions are cut off")
+            exit(0)
+        }
+    }
+
     func perform() async {
         let clock = ContinuousClock()
         let deadline = clock.now + .milliseconds(gateway.shutdown.shutdownDeadlineMilliseconds)
         gateway.logger.notice("draining")
+        leave(by: deadline)
         gateway.server.beginDraining()
         try? await clock.sleep(for: .milliseconds(gateway.shutdown.shutdownGraceMilliseconds))
         gateway.server.closeSessions()

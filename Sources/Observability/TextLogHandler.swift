@@ -46,8 +46,15 @@ package struct TextLogHandler: LogHandler {
     /// As it is when nothing in it can be mistaken; else in quotes, with the quotes inside escaped.
     private static func quoted(_ text: String) -> String {
         let escaped = EscapedText(text).description
-        let isPlain = !escaped.isEmpty && !escaped.contains { $0 == " " || $0 == "\"" || $0 == "=" }
+        let isPlain = !escaped.isEmpty && !escaped.unicodeScalars.contains { $0 == " " || $0 == "\"" || $0 == "=" }
         guard !isPlain else { return escaped }
-        return "\"" + escaped.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"") + "\""
+        // By scalars: a quote with a combining mark behind it is another Character, and still a quote to a reader.
+        var quoted = "\"".unicodeScalars
+        for scalar in escaped.unicodeScalars {
+            if scalar == "\"" { quoted.append("\\") }
+            quoted.append(scalar)
+        }
+        quoted.append("\"")
+        return String(quoted)
     }
 }

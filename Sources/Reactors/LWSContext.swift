@@ -20,12 +20,17 @@ enum LWSContext {
                 info.foreign_loops = loops.baseAddress
                 info.user = Unmanaged.passUnretained(reactor).toOpaque()  // The reactor destroys the context.
                 info.max_http_header_data = UInt16(clamping: reactor.maximumHeaderBytes)
+                // A whole TLS record: what TLS still held after a shorter read, 4.1.6 might not ask for before more arrives.
+                info.pt_serv_buf_size = LWSContext.serviceBufferBytes
                 info.timeout_secs = LWSContext.backstopSeconds
                 info.timeout_secs_ah_idle = LWSContext.backstopSeconds
                 return lws_create_context(&info)
             }
         }
     }
+
+    /// One a reactor; a TLS record has 16 KiB of payload.
+    private static let serviceBufferBytes: UInt32 = 17_408
 
     /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact and named.
     static let backstopSeconds: UInt32 = 120

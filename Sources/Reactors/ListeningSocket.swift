@@ -93,6 +93,14 @@ private func setKeepAlive(_ socket: Int32) {
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
 }
 
+/// Whether TCP still holds the connection: neither reset nor given up.
+func isConnected(_ socket: Int32) -> Bool {
+    var information = tcp_info()
+    var length = socklen_t(MemoryLayout<tcp_info>.size)
+    guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &information, &length) == 0 else { return false }
+    return Int(information.tcpi_state) != Int(TCP_CLOSE)
+}
+
 func setOption(_ socket: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
     var value = value
     setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))

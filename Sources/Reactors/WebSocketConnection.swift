@@ -27,8 +27,10 @@ package struct MessagePiece {
 ///
 /// Output is collected and written at the end of the turn, as binary messages of at most `maximumFrameBytes`. The owner
 /// bounds it by `queuedBytes`.
-package final class WebSocketConnection: Flushable {
+package final class WebSocketConnection: Flushable, TimerTarget {
     package static let maximumFrameBytes = 16_384
+    /// How often a client that isn't read is looked at.
+    private static let pauseWatchNanoseconds: UInt64 = 10_000_000_000
 
     /// Who is at the other end; nil where we are the client.
     package let peer: PeerAddress?
@@ -47,6 +49,7 @@ package final class WebSocketConnection: Flushable {
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
     private var isPaused = false
+    private lazy var pauseWatch = ReactorTimer(on: reactor, target: self)
     var isTouched = false
 
     init(
@@ -84,9 +87,18 @@ package final class WebSocketConnection: Flushable {
         guard let wsi, paused != isPaused else { return }
         isPaused = paused
         lws_rx_flow_control(wsi, paused ? 0 : 1)
+        paused ? pauseWatch.arm(at: reactor.now + Self.pauseWatchNanoseconds) : pauseWatch.cancel()
         if !paused {
             lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
         }
+    }
+
+    /// While reading is paused nobody polls the socket, so nobody hears that the client is gone: TCP keep-alive finds out, and
+    /// here it is asked.
+    package func timerFired(now: UInt64) {
+        guard let wsi, isPaused else { return }
+        guard isConnected(lws_get_socket_fd(wsi)) else { return owner.kill() }
+        pauseWatch.arm(at: now + Self.pauseWatchNanoseconds)
     }
 
     /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
@@ -134,8 +146,10 @@ package final class WebSocketConnection: Flushable {
         let isFirst = lws_is_first_fragment(wsi) != 0
         let isLast = lws_is_final_fragment(wsi) != 0
         messageBytes = (isFirst ? 0 : messageBytes) + input.count
-        // What the frame has announced counts too: an oversized message is refused at its first piece.
-        guard messageBytes + Int(lws_remaining_packet_payload(wsi)) <= maximumMessageBytes else {
+        // What the frame has announced counts too: an oversized message is refused at its first piece. It may be up to 2^63 - 1.
+        guard messageBytes <= maximumMessageBytes,
+            UInt64(lws_remaining_packet_payload(wsi)) <= UInt64(maximumMessageBytes - messageBytes)
+        else {
             close(code: 1009, reason: "message too big")
             return 0
         }
@@ -186,6 +200,7 @@ package final class WebSocketConnection: Flushable {
         guard let handler else { return }
         self.handler = nil
         wsi = nil
+        pauseWatch.cancel()
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
     }
@@ -198,9 +213,9 @@ package final class WebSocketConnection: Flushable {
     /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
     /// input waiting. Should it happen all the same, the connection is dropped at once.
     func flush() {
-        guard let wsi else { return }
         let before = output.count
         writePing()
+        guard let wsi else { return }
         while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
             let chunk = output.front(limit: Self.maximumFrameBytes)
             let start = chunk.baseAddress!.assumingMemoryBound(to: UInt8.self)
