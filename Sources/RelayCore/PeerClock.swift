@@ -1,7 +1,7 @@
 /// When to ping the client, and when its silence has lasted too long. Times in nanoseconds of one monotonic clock.
 ///
-/// While we have stopped reading the client its pongs can't be heard: the clock stands still, and TCP keep-alive, which needs no
-/// reading, watches in its place.
+/// While we have stopped reading the client its pongs can't be heard: the silence stands still, and TCP keep-alive, which needs no
+/// reading, watches in its place. The pings go on: a socket that isn't read tells of its end only when it is written to.
 struct PeerClock {
     private let pingInterval: UInt64
     private let silence: UInt64
@@ -16,7 +16,7 @@ struct PeerClock {
         nextPing = now + pingInterval
     }
 
-    /// While the clock stands it still shows the time when it was stopped: what was under way then may come in later.
+    /// While the silence stands still it begins where it stood: what was under way then may come in later.
     mutating func heard(at now: UInt64) {
         lastHeard = stoppedAt ?? now
     }
@@ -28,9 +28,7 @@ struct PeerClock {
     mutating func start(at now: UInt64) {
         guard let stopped = stoppedAt else { return }
         stoppedAt = nil
-        let pause = now >= stopped ? now - stopped : 0
-        lastHeard += pause
-        nextPing += pause
+        lastHeard += now >= stopped ? now - stopped : 0
     }
 
     enum Due {
@@ -40,15 +38,18 @@ struct PeerClock {
     }
 
     mutating func due(at now: UInt64) -> Due {
-        guard stoppedAt == nil else { return .nothing }
-        guard now < lastHeard + silence else { return .silence }
+        if let silenceEnd, now >= silenceEnd { return .silence }
         guard now >= nextPing else { return .nothing }
         nextPing = now + pingInterval
         return .ping
     }
 
-    /// When to ask again; nil while the clock stands.
-    var nextDeadline: UInt64? {
-        stoppedAt == nil ? min(lastHeard + silence, nextPing) : nil
+    /// When to ask again.
+    var nextDeadline: UInt64 {
+        min(silenceEnd ?? .max, nextPing)
+    }
+
+    private var silenceEnd: UInt64? {
+        stoppedAt == nil ? lastHeard + silence : nil
     }
 }

@@ -20,6 +20,14 @@ struct ListeningSocketTests {
         #expect(try Self.listeners(in: other, port: socket.port) == [])
     }
 
+    @Test func `a socket on every IPv6 address takes no IPv4`() throws {
+        let socket = try ListeningSocket(host: "::", port: 0)
+        #expect(throws: PlainSocketError(ECONNREFUSED)) {
+            try PlainSocket.connected(host: "127.0.0.1", port: socket.port).close()
+        }
+        try PlainSocket.connected(host: "::1", port: socket.port).close()
+    }
+
     @Test func `several reactors may listen on one port`() throws {
         let first = try ListeningSocket(host: "127.0.0.1", port: 0)
         let second = try ListeningSocket(host: "127.0.0.1", port: first.port)

@@ -138,10 +138,12 @@ struct TCPConnectionTests {
         async let arrived = server.serve { $0.readAll() }
         var (connection, heard) = await WatchedConnection.dial(server.port)
         #expect(await heard.next() == .connected)
-        await connection.send(Self.hello)
-        await connection.finish()
-        await connection.finish()
-        await connection.send(Array("too late".utf8))
+        _ = await connection.order { connection in
+            Self.hello.withUnsafeBytes(connection.send)
+            connection.finish()
+            connection.finish()
+            Self.hello.withUnsafeBytes(connection.send)
+        }
         #expect(await arrived == Self.hello)
         #expect(await heard.next() == .finished)
         #expect(await heard.next() == .closed(nil))

@@ -118,8 +118,7 @@ private struct Walk {
         check(!hasClosed || !machine.acceptsFromClient, "takes from the client after closing")
         check(!hasClosed || !machine.acceptsFromTarget, "takes from the target after closing")
         check(!machine.acceptsFromTarget || machine.acceptsFromClient, "takes from the target alone")
-        let mayHaveNoDeadline = hasEnded || (isClientPaused && machine.acceptsFromClient)
-        check((machine.nextDeadline == nil) == mayHaveNoDeadline, "a deadline is missing, or one too many")
+        check((machine.nextDeadline == nil) == hasEnded, "a deadline is missing, or one too many")
         check(!seen.contains(.closeClient) || !isClientPaused, "the client is paused after its Close was ordered")
         check(!seen.contains(.finishTarget) || !isTargetPaused, "the target is paused after its FIN was ordered")
     }

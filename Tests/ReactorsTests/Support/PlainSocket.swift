@@ -105,7 +105,7 @@ struct PlainSocket: Sendable {
     }
 }
 
-struct PlainSocketError: Error {
+struct PlainSocketError: Error, Equatable {
     let code: Int32
 
     init(_ code: Int32) { self.code = code }
