@@ -20,7 +20,7 @@ extension EdgeTests {
         @Test func aContinuationThatAnnouncesTheLargestLengthIsTooBig() async throws {
             let edge = try await Edge.start { $0.setting("REACTOR_THREADS", 1) }
             let socket = try await edge.gateway.open()
-            try await socket.send(WebSocketFrame(Opcode.text, [0x41], isFinal: false))
+            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.text, [0x41], isFinal: false))
             let length: [UInt8] = [0x7F] + Array(repeating: 0xFF, count: 7)
             let mask: [UInt8] = [0, 0, 0, 0]
             socket.connection.post([0x80, 0xFF] + length + mask + Array(repeating: 0x42, count: 10))
