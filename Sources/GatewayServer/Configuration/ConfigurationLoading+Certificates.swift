@@ -33,6 +33,12 @@ extension ConfigurationLoader {
         if let listPath, !authorities.isEmpty { checkRevocationLists(listPath, of: authorities) }
     }
 
+    mutating func checkTargetAuthorities(_ path: String) {
+        for authority in certificates(SettingTable.targetCAPath, path) {
+            warnOfExpiry(SettingTable.targetCAPath, authority)
+        }
+    }
+
     /// Version 1 has no extensions to say it with; such certificates pass.
     private mutating func warnIfNoAuthority(_ certificate: Certificate) {
         guard certificate.version == .v3 else { return }

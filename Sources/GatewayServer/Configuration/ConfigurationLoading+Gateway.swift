@@ -4,6 +4,7 @@ extension ConfigurationLoader {
     mutating func gatewayConfiguration() -> GatewayConfiguration? {
         let listener = listener()
         let target = target()
+        let (telnet, dialects) = (telnet(), dialects())
         let gate = gate()
         let attestation = attestation()
         let clientCertificates = clientCertificates()
@@ -12,24 +13,19 @@ extension ConfigurationLoader {
             fail(SettingTable.keysPath, obstacle.problem, obstacle.remedy)
         }
         checkWaysIn(gate, hasApps: attestation != nil, hasAuthority: clientCertificates != nil)
+        let (tickets, proxies) = (tickets(), proxies())
         let limits = limits()
         let connections = connections()
         let session = session()
         checkSessions(session, connections)
+        checkTargets(target, gate)
         let (process, logs) = (process(), logs())
         guard let target else { return nil }
         return GatewayConfiguration(
-            listener: listener, target: target, gate: gate, appAttest: attestation,
-            clientCertificates: clientCertificates, keyStore: keyStorage, limits: limits, connections: connections,
+            listener: listener, target: target, telnet: telnet, dialects: dialects, gate: gate, appAttest: attestation,
+            clientCertificates: clientCertificates, keyStore: keyStorage, tickets: tickets, proxies: proxies,
+            limits: limits, connections: connections,
             session: session, process: process, logs: logs)
-    }
-
-    private mutating func target() -> GatewayConfiguration.Target? {
-        let host = read(SettingTable.targetHost)
-        let port = read(SettingTable.targetPort)
-        let timeout = read(SettingTable.dialTimeout)
-        guard let host, let port else { return nil }
-        return GatewayConfiguration.Target(host: host, port: port, dialTimeoutMilliseconds: timeout)
     }
 
     private mutating func gate() -> GatewayConfiguration.Gate {

@@ -9,12 +9,16 @@ package import Logging
 package struct GatewayConfiguration: Sendable, Equatable {
     package let listener: Listener
     package let target: Target
+    package let telnet: TelnetOptions
+    package let dialects: Dialects
     package let gate: Gate
     /// Nil where no app is configured: `/attest/…` is then answered 404.
     package let appAttest: Attestation?
     /// Nil where client certificates admit nobody.
     package let clientCertificates: ClientCertificates?
     package let keyStore: KeyStorage
+    package let tickets: Tickets
+    package let proxies: Proxies
     package let limits: Limits
     package let connections: Connections
     package let session: Session
@@ -35,13 +39,6 @@ package struct GatewayConfiguration: Sendable, Equatable {
         /// PEM, not encrypted.
         package let keyPath: String
         package let handshakeTimeoutMilliseconds: Int
-    }
-
-    /// The one service that clients reach.
-    package struct Target: Sendable, Equatable {
-        package let host: NetworkHost
-        package let port: Int
-        package let dialTimeoutMilliseconds: Int
     }
 
     package struct Gate: Sendable, Equatable {

@@ -27,6 +27,58 @@ enum SettingTable {
     static let dialTimeout = Setting<Int>.integer(
         "MUD_DIAL_TIMEOUT_MS", .target, default: 10_000, 100...120_000, "ms",
         "How long connecting to it may take.")
+    static let targetMode = Setting<TargetMode>.choice(
+        "TARGET_MODE", .target, default: .fixed,
+        "Where clients that name a target may go: nowhere else, to listed targets, or to any public address.")
+    static let targetAllowlist = Setting<[TargetEndpoint]>.text(
+        "TARGET_ALLOWLIST", .target, default: [], "", "`host:port`, comma-separated",
+        "The targets of `TARGET_MODE=allowlist`.", SettingGrammar.endpoints)
+    static let targetPorts = Setting<[UInt16]>.text(
+        "TARGET_PORTS", .target, default: [], "", "ports, comma-separated",
+        "The ports that `TARGET_MODE=arbitrary` allows.", SettingGrammar.ports)
+    static let routes = Setting<[Route]>.text(
+        "MUD_ROUTES", .target, default: [], "", "`name=host:port[,option…]`, separated by `;`",
+        "Further targets, chosen by the path `/mud/<name>`, the query `target` or the dialect's own field.",
+        SettingGrammar.routes)
+    static let targetTLSMode = Setting<TargetTLSMode>.choice(
+        "MUD_TLS_MODE", .target, default: .plain, "Whether the target is reached over TLS.")
+    static let targetCAPath = Setting<String?>.text(
+        "MUD_CA_PATH", .target, default: nil, "", "a PEM file",
+        "The authorities of the target's certificate, in place of the system's.", SettingGrammar.path)
+    static let targetPins = Setting<[[UInt8]]>.text(
+        "MUD_TLS_PIN", .target, default: [], "", "SHA-256 in base64, comma-separated",
+        "Public keys (SPKI) of the target's certificate that are trusted, whoever signed it.", SettingGrammar.pins)
+    static let proxyProtocol = Setting<ProxyProtocolMode>.choice(
+        "PROXY_PROTOCOL", .target, default: .off, "Whether the target is told the client's address by a PROXY header.")
+    static let targetKeepAlive = Setting<Int>.integer(
+        "MUD_KEEPALIVE_SECONDS", .target, default: 0, 0...86_400, "s",
+        "How long nothing may be sent to the target before a telnet NOP is; `0` is never.")
+
+    // MARK: Telnet
+
+    static let encoding = Setting<TextEncoding>.choice(
+        "TN_ENCODING", .telnet, default: .utf8,
+        "The target's text encoding, where it doesn't negotiate one.")
+    static let mxp = Setting<MXPMode>.choice(
+        "MXP_MODE", .telnet, default: .refuse, "What becomes of MXP: passed on, accepted and stripped, or refused.")
+    static let maximumSubnegotiationBytes = Setting<Int>.integer(
+        "MAX_SUBNEGOTIATION_BYTES", .telnet, default: 65_536, 256...1_048_576, "bytes",
+        "A telnet subnegotiation of the target; a longer one is dropped.")
+    static let maximumCompressionRatio = Setting<Int>.integer(
+        "MAX_COMPRESSION_RATIO", .telnet, default: 100, 2...1_032, "to 1",
+        "How much more than it received a compressed stream (MCCP2) may become; beyond it the session ends.")
+    static let inflatedBytesPerSecond = Setting<Int>.integer(
+        "MAX_INFLATED_BYTES_PER_SECOND", .telnet, default: 4_194_304, 65_536...1_073_741_824, "bytes a second",
+        "How fast a compressed stream may grow; beyond it the session ends.")
+
+    // MARK: Client dialects
+
+    static let defaultDialect = Setting<DialectChoice>.choice(
+        "DEFAULT_DIALECT", .dialects, default: .auto,
+        "The dialect of clients that offer no subprotocol; `auto` judges by their first message.")
+    static let dialectWait = Setting<Int>.integer(
+        "DIALECT_WAIT_MS", .dialects, default: 1500, 0...60_000, "ms",
+        "How long `auto` waits for the first message; after that the connection is raw.")
 
     // MARK: TLS toward clients
 
@@ -96,6 +148,31 @@ enum SettingTable {
     static let storeBusy = Setting<Int>.integer(
         "STORE_BUSY_MS", .keyStore, default: 50, 1...1000, "ms",
         "How long an upgrade waits for a database that another process has locked.")
+
+    // MARK: Tickets and the web client
+
+    static let ticketLifetime = Setting<Int>.integer(
+        "TICKET_TTL_SECONDS", .tickets, default: 30, 1...3600, "s",
+        "How long a ticket from `POST /ticket` can be used.")
+    static let maximumTickets = Setting<Int>.integer(
+        "MAX_TICKETS", .tickets, default: 10_000, 1...1_000_000, "tickets",
+        "Unused tickets at once; beyond that, requests for one are answered 503.")
+    static let controlSocketPath = Setting<String?>.text(
+        "CONTROL_SOCKET_PATH", .tickets, default: nil, "", "a file",
+        "The Unix socket (0600) on which `portcullis ticket` reaches the running gateway; unset, there is none.",
+        SettingGrammar.path)
+    static let enableWebClient = Setting<Bool>.boolean(
+        "ENABLE_WEB_CLIENT", .tickets, default: false, "Whether `GET /` serves the web client.")
+
+    // MARK: Proxies in front
+
+    static let trustedProxies = Setting<[AddressRange]>.text(
+        "TRUSTED_PROXY_CIDRS", .proxies, default: [], "", "addresses or `address/bits`, comma-separated",
+        "Proxies whose word about the client's address counts.", SettingGrammar.addressRanges)
+    static let inboundProxyProtocol = Setting<Bool>.boolean(
+        "INBOUND_PROXY_PROTOCOL", .proxies, default: false,
+        "Whether those proxies begin each connection with a PROXY header; without it they send `Forwarded` or"
+            + " `X-Forwarded-For`.")
 
     // MARK: Limits of the gate
 

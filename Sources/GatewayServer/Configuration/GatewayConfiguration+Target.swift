@@ -1,0 +1,65 @@
+package import Admission
+package import RelayCore
+package import Telnet
+
+extension GatewayConfiguration {
+    /// The services that clients reach, and how they are reached.
+    package struct Target: Sendable, Equatable {
+        /// Where a client goes that names no target.
+        package let host: NetworkHost
+        package let port: Int
+        package let dialTimeoutMilliseconds: Int
+        package let mode: TargetMode
+        /// Of `TARGET_MODE=allowlist`.
+        package let allowlist: [TargetEndpoint]
+        /// Of `TARGET_MODE=arbitrary`.
+        package let ports: [UInt16]
+        package let routes: [Route]
+        package let tls: TLS
+        package let proxyProtocol: ProxyProtocolMode
+        /// 0: never.
+        package let keepAliveSeconds: Int
+
+        package struct TLS: Sendable, Equatable {
+            package let mode: TargetTLSMode
+            /// PEM; nil: the system's authorities.
+            package let authorityPath: String?
+            /// SHA-256 of a SubjectPublicKeyInfo each, 32 bytes.
+            package let pins: [[UInt8]]
+        }
+    }
+
+    package struct TelnetOptions: Sendable, Equatable {
+        package let encoding: TextEncoding
+        package let mxp: MXPMode
+        package let maximumSubnegotiationBytes: Int
+        /// Inflated bytes to one received.
+        package let maximumCompressionRatio: Int
+        package let inflatedBytesPerSecond: Int
+    }
+
+    package struct Dialects: Sendable, Equatable {
+        /// Nil: judged by the first message.
+        package let standard: DialectChoice
+        package let waitMilliseconds: Int
+    }
+
+    package struct Tickets: Sendable, Equatable {
+        package let lifetimeSeconds: Int
+        package let maximum: Int
+        /// Nil: no control socket.
+        package let controlSocketPath: String?
+        package let servesWebClient: Bool
+    }
+
+    package struct Proxies: Sendable, Equatable {
+        package let trusted: [AddressRange]
+        /// Whether they begin each connection with a PROXY header.
+        package let sendHeader: Bool
+    }
+}
+
+/// DEFAULT_DIALECT
+package enum DialectChoice: String, CaseIterable, Sendable {
+    case auto, raw, terminal, gmcp, json, typed, legacy
+}

@@ -1,0 +1,132 @@
+import CLibuv
+import Glibc
+
+/// A listening Unix socket for tools of the same user on the same machine. Its connections are `TCPConnection`s like any other.
+///
+/// The socket's file has mode 0600 from its first moment, and is removed at the end.
+package final class LocalListener {
+    private let path: String
+    private let descriptor: Int32
+    private let poll = allocateHandle(uv_poll_t.self)
+    private let accepted: (Int32) -> Void
+
+    /// - Parameters:
+    ///   - path: at most `LocalSocket.maximumPathBytes`; a socket there that nobody answers on any more is replaced.
+    ///   - accepted: gets each new socket; it owns it, for instance by `TCPConnection.adopt`.
+    package init(
+        path: String, on reactor: Reactor, accepted: @escaping (Int32) -> Void
+    ) throws(ReactorError) {
+        reactor.preconditionOnThread()
+        self.path = path
+        self.accepted = accepted
+        descriptor = try LocalSocket.listen(path)
+        checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
+        poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle, in `close`.
+        uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
+            Unmanaged<LocalListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptOne()
+        }
+    }
+
+    private func acceptOne() {
+        let socket = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
+        if socket >= 0 { accepted(socket) }
+    }
+
+    /// Once.
+    package func close() {
+        unlink(path)
+        uv_poll_stop(poll)
+        Glibc.close(descriptor)
+        closeOwnedHandle(poll)
+    }
+}
+
+/// Unix sockets by path.
+package enum LocalSocket {
+    /// What `sockaddr_un` holds, without its final NUL.
+    package static let maximumPathBytes = 107
+
+    /// Sends `request` to whoever listens there and waits for all of its answer. Blocking: not for a reactor.
+    ///
+    /// - Returns: nil where nobody listens, it may not be used, or nobody answers within `secondsToWait`.
+    package static func exchange(
+        _ path: String, _ request: [UInt8], maximumAnswer: Int, secondsToWait: Int = 10
+    ) -> [UInt8]? {
+        guard let socket = connect(path) else { return nil }
+        defer { Glibc.close(socket) }
+        var limit = timeval(tv_sec: secondsToWait, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        // A request is short: a socket's buffer takes it whole.
+        guard write(socket, request, request.count) == request.count else { return nil }
+        var answer: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while answer.count < maximumAnswer {
+            let count = read(socket, &buffer, buffer.count)
+            guard count > 0 else { return count == 0 && !answer.isEmpty ? answer : nil }
+            answer += buffer[..<count]
+        }
+        return nil
+    }
+
+    /// - Returns: a blocking descriptor; nil where nothing listens there, or it may not be used.
+    static func connect(_ path: String) -> Int32? {
+        let socket = socket()
+        guard socket >= 0 else { return nil }
+        guard withAddress(path, { Glibc.connect(socket, $0, $1) }) == 0 else {
+            Glibc.close(socket)
+            return nil
+        }
+        return socket
+    }
+
+    static func listen(_ path: String) throws(ReactorError) -> Int32 {
+        try removeStale(path)
+        let socket = socket()
+        guard socket >= 0 else { throw .bindFailed(address: path, reason: systemErrorText()) }
+        // Before `bind`: on Linux the file then never has another mode.
+        fchmod(socket, 0o600)
+        guard withAddress(path, { bind(socket, $0, $1) }) == 0, Glibc.listen(socket, 16) == 0 else {
+            let reason = systemErrorText()
+            Glibc.close(socket)
+            throw .bindFailed(address: path, reason: reason)
+        }
+        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+        return socket
+    }
+
+    /// A socket's file outlives a process that was killed. One that still answers belongs to somebody.
+    private static func removeStale(_ path: String) throws(ReactorError) {
+        var information = stat()
+        guard lstat(path, &information) == 0 else { return }
+        guard information.st_mode & S_IFMT == S_IFSOCK else {
+            throw .bindFailed(address: path, reason: "there is something that isn't a socket")
+        }
+        if let socket = connect(path) {
+            Glibc.close(socket)
+            throw .bindFailed(address: path, reason: "another gateway answers there")
+        }
+        unlink(path)
+    }
+
+    private static func socket() -> Int32 {
+        Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    }
+
+    /// - Returns: what `body` returns; -1 with ENAMETOOLONG for a path that doesn't fit.
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count <= maximumPathBytes else {
+            errno = ENAMETOOLONG
+            return -1
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
