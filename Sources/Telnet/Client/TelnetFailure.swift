@@ -1,0 +1,11 @@
+/// Why a telnet connection can't go on. Its session must end.
+package enum TelnetFailure: Error, Hashable, Sendable {
+    /// The compressed stream is broken: everything behind it is lost.
+    case corruptCompression
+    /// The stream inflates to more than ``DecompressionLimits/ratio`` allows.
+    case compressionRatio
+    /// The stream inflates faster than ``DecompressionLimits/bytesPerSecond``.
+    case compressionRate
+    /// No memory for the decompressor.
+    case outOfMemory
+}

@@ -1,0 +1,43 @@
+/// Inflates one compressed stream of MCCP2 (zlib format). Telnet knows no zlib; its user brings it.
+package protocol Decompressor {
+    /// Takes compressed bytes off the front of `input` and gives at most `limit` inflated ones.
+    ///
+    /// Behind the end of the stream nothing more is taken. Fewer than `limit` bytes mean that all of `input` was taken or the
+    /// stream has ended, and that nothing is held back; after exactly `limit` bytes the next call may give more, even of no input.
+    mutating func decompress(
+        _ input: inout ArraySlice<UInt8>, limit: Int
+    ) throws(DecompressionError) -> Decompressed
+}
+
+/// One piece of an inflated stream.
+package struct Decompressed: Hashable, Sendable {
+    package let bytes: [UInt8]
+    /// The compressed stream has ended behind `bytes`.
+    package let isEnd: Bool
+
+    package init(bytes: [UInt8], isEnd: Bool) {
+        self.bytes = bytes
+        self.isEnd = isEnd
+    }
+}
+
+package enum DecompressionError: Error, Hashable, Sendable {
+    /// The stream isn't what it claims to be.
+    case corrupt
+    /// There was no memory for a decompressor.
+    case outOfMemory
+}
+
+/// What a compressed stream may cost. A target that goes beyond ends its session: a bomb has no honest rest.
+package struct DecompressionLimits: Hashable, Sendable {
+    /// Inflated bytes that each compressed byte pays for.
+    package var ratio = 100
+    /// Inflated bytes beyond the ratio. What is paid for and not used is saved up to this amount and no further.
+    package var allowance = 65_536
+    /// Inflated bytes a second, on average.
+    package var bytesPerSecond = 8_388_608
+    /// Inflated bytes at once, after a time of less.
+    package var burst = 8_388_608
+
+    package init() {}
+}

@@ -1,0 +1,18 @@
+/// A value of the Mud Server Data Protocol: a string, or a table or an array of values. At most ``MSDP/maximumDepth`` deep.
+package enum MSDPValue: Hashable, Sendable {
+    case string(String)
+    /// In the target's order; a name may come twice.
+    case table([MSDPEntry])
+    case array([MSDPValue])
+}
+
+/// One name of an MSDP table.
+package struct MSDPEntry: Hashable, Sendable {
+    package let name: String
+    package let value: MSDPValue
+
+    package init(name: String, value: MSDPValue) {
+        self.name = name
+        self.value = value
+    }
+}
