@@ -28,8 +28,10 @@ package final class LocalListener {
     }
 
     private func acceptOne() {
-        let socket = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
-        if socket >= 0 { accepted(socket) }
+        let socket = accept(descriptor, nil, nil)
+        guard socket >= 0 else { return }
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libuv makes it non-blocking.
+        accepted(socket)
     }
 
     /// Once.

@@ -43,6 +43,17 @@ enum Console {
         }
     }
 
+    /// CONTROL_SOCKET_PATH, or all that is wrong with the settings.
+    static func controlSocketPath(_ options: SettingsOptions) throws -> String? {
+        do throws(ConfigurationErrors) {
+            return try ConfigurationLoading.loadControlSocketPath(
+                environment: environment, environmentFile: options.environmentFile)
+        } catch {
+            complain("portcullis: \(error)")
+            throw ExitCode(78)
+        }
+    }
+
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
     /// Every error that reaches here is unforeseen: it is said, and the process ends with 1.

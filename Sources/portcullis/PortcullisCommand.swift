@@ -7,7 +7,7 @@ struct PortcullisCommand: AsyncParsableCommand {
         commandName: "portcullis",
         abstract: "A gateway that lets proven apps through to a MUD, and nobody else.",
         version: Gateway.version,
-        subcommands: [ServeCommand.self, CheckConfigCommand.self, KeysCommand.self],
+        subcommands: [ServeCommand.self, CheckConfigCommand.self, KeysCommand.self, TicketCommand.self],
         defaultSubcommand: ServeCommand.self)
 }
 

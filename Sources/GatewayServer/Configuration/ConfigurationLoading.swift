@@ -63,6 +63,16 @@ package enum ConfigurationLoading {
         return storage
     }
 
+    /// CONTROL_SOCKET_PATH alone, for tools that speak to the running gateway.
+    package static func loadControlSocketPath(
+        environment: [String: String], environmentFile: String?
+    ) throws(ConfigurationErrors) -> String? {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        let path = loader.tickets().controlSocketPath
+        try loader.throwErrors()
+        return path
+    }
+
     /// All rows of the table, for `--help` and the documentation.
     package static var rows: [SettingRow] { SettingTable.rows }
 }

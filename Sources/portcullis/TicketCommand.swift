@@ -1,0 +1,46 @@
+import ArgumentParser
+import GatewayServer
+
+struct TicketCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ticket", abstract: "Ask the running gateway for a ticket that admits whoever shows it.",
+        discussion: """
+            The first line of the output is the ticket, for `?ticket=` on an upgrade. The second one, where the web client is \
+            enabled, is its address with the ticket in it.
+            """)
+
+    @OptionGroup var settings: SettingsOptions
+
+    @Option(help: "The control socket; without it that of CONTROL_SOCKET_PATH.")
+    var socket: String?
+
+    @Option(help: "How long the ticket can be used.")
+    var minutes = 5
+
+    @Option(help: "How many times it admits.")
+    var uses = 1
+
+    func validate() throws {
+        guard (1...1_440).contains(minutes) else { throw ValidationError("--minutes is a number from 1 to 1440.") }
+        guard (1...1_000).contains(uses) else { throw ValidationError("--uses is a number from 1 to 1000.") }
+    }
+
+    func run() throws {
+        guard let path = try socket ?? Console.controlSocketPath(settings) else {
+            throw Console.failure(
+                "no control socket is configured",
+                hint: "Set CONTROL_SOCKET_PATH for the gateway and for this command, or name it with --socket.")
+        }
+        guard let answer = ControlClient(path: path).ask(.ticket(seconds: minutes * 60, uses: uses)) else {
+            throw Console.failure(
+                "no gateway answers on \(path)",
+                hint: "Is it running, with CONTROL_SOCKET_PATH set to this path, as the same user?")
+        }
+        switch answer {
+        case .ticket(let ticket, let page):
+            Console.say(ticket)
+            if let page { Console.say(page) }
+        case .refused(let reason): throw Console.failure(reason)
+        }
+    }
+}
