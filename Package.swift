@@ -19,6 +19,7 @@ let pureSettings: [SwiftSetting] =
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -38,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -55,7 +57,7 @@ let package = Package(
         // Pure cores.
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "Telnet", swiftSettings: pureSettings),
-        .target(name: "RelayCore", dependencies: ["Telnet"], swiftSettings: pureSettings),
+        .target(name: "RelayCore", dependencies: ["Telnet", deque], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", swiftSettings: pureSettings),
 
         // Keys and the gate.
@@ -65,7 +67,7 @@ let package = Package(
             dependencies: ["KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["AppAttest", "KeyStore", crypto, x509],
+            name: "Admission", dependencies: ["AppAttest", "KeyStore", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.

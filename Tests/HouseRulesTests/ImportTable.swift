@@ -24,8 +24,8 @@ enum ImportTable {
             target: "Telnet", isPure: true, ours: [], others: [],
             reason: "Bytes in, events out: the standard library is enough."),
         ImportRow(
-            target: "RelayCore", isPure: true, ours: ["Telnet"], others: ["FoundationEssentials"],
-            reason: "Knows the language of the inside; JSON of the client dialects needs FoundationEssentials."),
+            target: "RelayCore", isPure: true, ours: ["Telnet"], others: ["DequeModule", "FoundationEssentials"],
+            reason: "Knows the language of the inside; messages kept for a resume stand in a deque."),
         ImportRow(
             target: "ProxyProtocol", isPure: true, ours: [], others: [],
             reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
@@ -38,7 +38,7 @@ enum ImportTable {
             reason: "The only target that knows SQLite; Glibc for file modes, Dispatch for waits with a deadline."),
         ImportRow(
             target: "Admission", isPure: true, ours: ["AppAttest", "KeyStore"],
-            others: ["Crypto", "X509", "FoundationEssentials", "Synchronization"],
+            others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
         ),

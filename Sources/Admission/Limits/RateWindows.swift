@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The state of a ``RateTable``, a value under its lock.
 ///
 /// All windows are equally long, so they end in the order in which they began: a queue in that order says which are over. Each call drops
@@ -14,7 +16,7 @@ struct RateWindows {
     private let length: Duration
     private let maximumEntries: Int
     private var windows: [AddressPrefix: Window] = [:]
-    private var beginnings: RingQueue<(prefix: AddressPrefix, start: MonotonicTime)>
+    private var beginnings: Deque<(prefix: AddressPrefix, start: MonotonicTime)> = []
     /// For prefixes that find the table full.
     private var shared: Window
     /// Reactors hand in their time without agreeing first; windows must begin in order.
@@ -24,7 +26,6 @@ struct RateWindows {
         self.limit = max(limit, 0)
         length = window
         self.maximumEntries = max(maximumEntries, 0)
-        beginnings = RingQueue()
         shared = Window(start: latest, count: 0)
     }
 

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// What was sent to a session's client and is kept so that it can be sent again after the connection broke.
 ///
 /// Every message has a number, its `seq`: numbers only rise, and what the client has seen is told by the last one that it saw.
@@ -20,8 +22,8 @@ package struct ReplayBuffer<Message: Sendable>: Sendable {
     }
 
     package let maximumBytes: Int
-    private var entries = RingBuffer<Entry>()
-    private var evicted = RingBuffer<Evicted>()
+    private var entries = Deque<Entry>()
+    private var evicted = Deque<Evicted>()
     /// Payload bytes that are kept.
     package private(set) var byteCount = 0
 
@@ -64,7 +66,7 @@ package struct ReplayBuffer<Message: Sendable>: Sendable {
     private mutating func noteEvicted(_ entry: Entry) {
         evicted.append(Evicted(seq: entry.seq, size: entry.size))
         guard evicted.count > Self.maximumEvictedSizes, let oldest = evicted.popFirst() else { return }
-        evicted.mutateFirst { $0.size += oldest.size }
+        evicted[0].size += oldest.size
     }
 }
 
