@@ -1,0 +1,61 @@
+/// A target of the operator's with a name, which is all that clients need to know of it.
+///
+/// `MUD_ROUTES` lists them as `name=host:port[,option…]`, parted by semicolons, blanks or line ends:
+/// ```
+/// live=mud.example.org:4000,tls=required,proxy=v2
+/// staging=10.0.0.5:4000,encoding=latin1,mxp=strip,admit=cert+ticket
+/// ```
+package struct Route: Hashable, Sendable {
+    package static let maximumNameBytes = 32
+    package static let maximumCount = 256
+
+    package let name: String
+    package let endpoint: TargetEndpoint
+    package let options: RouteOptions
+
+    package init?(name: String, endpoint: TargetEndpoint, options: RouteOptions = RouteOptions()) {
+        guard Self.isName(name) else { return nil }
+        self.name = name
+        self.endpoint = endpoint
+        self.options = options
+    }
+
+    /// All routes of the setting, or all that is wrong with it.
+    ///
+    /// - Parameter isKnownEncoding: whether the gateway can read text in the encoding of this name.
+    package static func list(_ text: String, isKnownEncoding: (String) -> Bool) throws(TargetFaults) -> [Route] {
+        let entries = text.split { $0 == ";" || $0.isWhitespace }
+        var (routes, faults) = TargetFaults.reading(entries) { entry throws(TargetFault) in
+            try Route(entry, isKnownEncoding: isKnownEncoding)
+        }
+        var seen: Set<String> = []
+        faults += routes.filter { !seen.insert($0.name).inserted }.map {
+            .init(number: nil, fault: .repeatedRoute($0.name))
+        }
+        if entries.count > maximumCount { faults.append(.init(number: nil, fault: .tooManyRoutes)) }
+        guard faults.isEmpty else { throw TargetFaults(entries: faults) }
+        return routes
+    }
+
+    private init(_ text: Substring, isKnownEncoding: (String) -> Bool) throws(TargetFault) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard let target = parts.first, let equals = target.firstIndex(of: "=") else { throw .routeForm }
+        let endpoint = try TargetEndpoint(target[target.index(after: equals)...])
+        var options = RouteOptions()
+        for option in parts.dropFirst() { try options.read(option, isKnownEncoding: isKnownEncoding) }
+        guard let route = Route(name: String(target[..<equals]), endpoint: endpoint, options: options) else {
+            throw .routeName
+        }
+        self = route
+    }
+
+    /// A name stands in paths (`/mud/<name>`) and in logs as it is.
+    private static func isName(_ text: String) -> Bool {
+        let marks = [UInt8(ascii: "-"), UInt8(ascii: "_")]
+        return (1...maximumNameBytes).contains(text.utf8.count) && text.utf8.first.map { !marks.contains($0) } == true
+            && text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || marks.contains(byte)
+            }
+    }
+}

@@ -1,0 +1,75 @@
+/// What is wrong with the operator's settings about targets. Found at start, all at once; a gateway doesn't run with one left out.
+package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
+    case host
+    case portMissing
+    case port
+    case routeForm
+    case routeName
+    case optionForm
+    case unknownOption(String)
+    case repeatedOption(String)
+    case optionValue(String)
+    case repeatedRoute(String)
+    case tooManyRoutes
+    case repeatedTarget(String)
+    case tooManyTargets
+    case allowlistEmpty
+    case allowlistUnused
+    case portsEmpty
+    case portsUnused
+    case portRange
+    case arbitraryWithoutCredentials
+
+    package var description: String {
+        switch self {
+        case .host: "the host is neither a host name nor an IP address (write IDNs as xn--…, IPv6 in brackets)"
+        case .portMissing: "there is no port: write host:port"
+        case .port: "the port isn't a number from 1 to 65535"
+        case .routeForm: "it isn't name=host:port"
+        case .routeName:
+            "the name isn't 1 to \(Route.maximumNameBytes) of a-z, 0-9, - and _, beginning with a letter or digit"
+        case .optionForm: "an option isn't name=value"
+        case .unknownOption(let name): "there is no option \(name)"
+        case .repeatedOption(let name): "the option \(name) stands there twice"
+        case .optionValue(let name): "the option \(name) has no such value"
+        case .repeatedRoute(let name): "the route \(name) stands there twice"
+        case .tooManyRoutes: "there are more than \(Route.maximumCount) routes"
+        case .repeatedTarget(let target): "\(target) stands there twice"
+        case .tooManyTargets: "there are more than \(TargetList.maximumCount) targets"
+        case .allowlistEmpty: "TARGET_MODE=allowlist needs TARGET_ALLOWLIST"
+        case .allowlistUnused: "TARGET_ALLOWLIST means nothing with TARGET_MODE=fixed"
+        case .portsEmpty: "TARGET_MODE=arbitrary needs TARGET_PORTS"
+        case .portsUnused: "TARGET_PORTS means something with TARGET_MODE=arbitrary only"
+        case .portRange: "it is neither a port nor a range of ports such as 4000-4999"
+        case .arbitraryWithoutCredentials:
+            "TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay otherwise"
+        }
+    }
+}
+
+/// All faults of a setting, each with the number of the entry it is about: 1 is the first. `nil`: about the whole.
+package struct TargetFaults: Error, Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        package let number: Int?
+        package let fault: TargetFault
+    }
+
+    /// Never empty.
+    package let entries: [Entry]
+
+    /// Reads every entry and gathers what is wrong with any.
+    static func reading<Text, Value>(
+        _ texts: [Text], _ read: (Text) throws(TargetFault) -> Value
+    ) -> (values: [Value], faults: [Entry]) {
+        var values: [Value] = []
+        var faults: [Entry] = []
+        for (index, text) in texts.enumerated() {
+            do throws(TargetFault) {
+                values.append(try read(text))
+            } catch {
+                faults.append(Entry(number: index + 1, fault: error))
+            }
+        }
+        return (values, faults)
+    }
+}
