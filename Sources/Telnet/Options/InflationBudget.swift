@@ -6,7 +6,16 @@ struct InflationBudget {
     private var rateCredit: Int
     private var lastTime: UInt64?
 
+    /// Nothing beyond it makes a difference, and the sums below stay far from an overflow.
+    private static let highestLimit = 1 << 40
+
     init(limits: DecompressionLimits) {
+        func bounded(_ limit: Int) -> Int { min(max(limit, 0), Self.highestLimit) }
+        var limits = limits
+        limits.ratio = min(max(limits.ratio, 0), 1_000_000)
+        limits.allowance = bounded(limits.allowance)
+        limits.bytesPerSecond = bounded(limits.bytesPerSecond)
+        limits.burst = bounded(limits.burst)
         self.limits = limits
         ratioCredit = limits.allowance
         rateCredit = limits.burst
