@@ -53,12 +53,16 @@ let package = Package(
             name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Pure cores.
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "Telnet", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", deque], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", swiftSettings: pureSettings),
+
+        // DEFLATE, for whoever needs it: Telnet doesn't know it.
+        .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: houseSettings),
 
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),
@@ -110,7 +114,8 @@ let package = Package(
         .testTarget(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
-        .testTarget(name: "TelnetTests", dependencies: ["Telnet"], swiftSettings: houseSettings),
+        .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
+        .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: houseSettings),
         .testTarget(name: "RelayCoreTests", dependencies: ["RelayCore"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(

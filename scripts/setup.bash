@@ -9,7 +9,7 @@ die() {
 }
 
 # What the gateway is built and run with; `libwebsockets-evlib-uv` is loaded at run time.
-build_packages=(libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libssl-dev libsqlite3-dev pkg-config openssl)
+build_packages=(libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config openssl)
 
 # Swift 6.2 or later, from PATH or from where Swift's own archives are often unpacked.
 require_swift() {

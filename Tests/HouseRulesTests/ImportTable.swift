@@ -30,6 +30,9 @@ enum ImportTable {
             target: "ProxyProtocol", isPure: true, ours: [], others: [],
             reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
         ImportRow(
+            target: "Compression", isPure: false, ours: ["CZlib"], others: [],
+            reason: "The only target that knows zlib; it knows no protocol."),
+        ImportRow(
             target: "KeyStore", isPure: true, ours: [], others: ["FoundationEssentials", "Synchronization"],
             reason: "base64 of identifiers; the in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(

@@ -1,63 +1,183 @@
 /// The client's end of one telnet connection: a network virtual terminal (RFC 854) with the options of MUD clients.
 ///
 /// It is pulled: ``next(_:now:)`` takes one event off the front of the target's bytes. A caller can so stop after any event,
-/// while its own peer is slow, and go on later with the rest of that buffer.
+/// while its own peer is slow, and go on later with the rest of that buffer. What the client wants to say to the target lies in
+/// ``takeReplies()``; a caller that can't send leaves it there, and then the target's further requests go unanswered.
+///
+/// Whatever a target sends, it holds at most one subnegotiation, one piece of inflated text, ``ReplyBuffer/maximumBytes`` of replies
+/// and what its decompressor needs.
 package struct TelnetClient {
     /// The longest ``TargetEvent/text(_:)``.
     package static let maximumTextBytes = 16_384
 
-    private var settings: TelnetClientSettings
-    private var parser: TelnetParser
-    private var encoder = TelnetEncoder()
-    private var negotiation = OptionNegotiation(acceptingLocal: [], remote: [.echo, .endOfRecord, .suppressGoAhead])
-    private var replies: [UInt8] = []
-    package private(set) var failure: TelnetFailure?
-    /// Bytes of the target lie inside and wait for ``next(_:now:)``, even if there is no input.
-    package var holdsBytes: Bool { false }
+    var settings: TelnetClientSettings
+    var identity: ClientIdentity
+    var negotiation: OptionNegotiation
+    var replies = ReplyBuffer()
+    var terminalType = TerminalType()
+    var windowSize: WindowSize
+    var isEnvironmentAnnouncementDue = false
+    var encoder = TelnetEncoder()
+    var textEncoder: TextEncoder
+    var compression: MCCP2
+    /// Not nil while MXP is in force and its markup is taken out.
+    var stripper: MXPStripper?
 
+    private var parser: TelnetParser
+    private var textDecoder: TextDecoder
+    /// Inflated bytes that aren't parsed yet.
+    private var inflated: ArraySlice<UInt8> = []
+    /// Said together with the event before it.
+    private var pending: TargetEvent?
+    /// A subnegotiation whose variables are delivered one by one.
+    private var msdp: MSDPReader?
+    private var hasTextSincePrompt = false
+
+    /// Set once, and for good: from then on nothing is delivered.
+    package private(set) var failure: TelnetFailure?
+
+    /// - Parameter makeDecompressor: makes a decompressor for one zlib stream; nil: MCCP2 is refused.
     package init(settings: TelnetClientSettings, makeDecompressor: (@Sendable () -> any Decompressor)? = nil) {
         self.settings = settings
+        identity = ClientIdentity(settings)
+        windowSize = WindowSize(columns: settings.columns, rows: settings.rows)
+        compression = MCCP2(limits: settings.decompression, makeDecompressor: makeDecompressor)
+        negotiation = Self.negotiation(mxp: settings.mxp, compresses: makeDecompressor != nil)
         parser = TelnetParser(maximumSubnegotiationBytes: settings.maximumSubnegotiationBytes)
+        textDecoder = TextDecoder(encoding: settings.encoding)
+        textEncoder = TextEncoder(encoding: settings.encoding)
     }
 
+    /// Bytes of the target lie inside and wait for ``next(_:now:)``, even if there is no input.
+    package var holdsBytes: Bool {
+        failure == nil && (pending != nil || msdp != nil || !inflated.isEmpty || compression.holdsBytes)
+    }
+
+    /// How the target writes text at present.
+    package var encoding: TextEncoding { textDecoder.encoding }
+
+    /// Takes the target's bytes off the front of `input` up to the end of one event.
+    ///
+    /// - Parameter now: nanoseconds of any epoch, for the rate of inflated bytes.
+    /// - Returns: nil when `input` is used up and nothing is held back, or after a ``failure``.
     package mutating func next(_ input: inout ArraySlice<UInt8>, now: UInt64) -> TargetEvent? {
-        while let event = parser.next(&input) {
-            switch event {
-            case .data(let run): return .text(Array(run))
-            case .command(.goAhead), .command(.endOfRecord): return .prompt
-            case .command, .subnegotiation, .droppedSubnegotiation: continue
-            case .negotiation(let verb, let option):
-                let step = negotiation.received(verb, option)
-                if let reply = step.reply { TelnetEncoder.appendNegotiation(reply, option, to: &replies) }
-                if option == .echo, let isOn = step.change { return .echo(isSuppressed: isOn) }
+        while failure == nil {
+            if let event = takeHeldEvent() { return event }
+            if !inflated.isEmpty {
+                var bytes = inflated
+                inflated = []
+                let event = step(&bytes, isInflated: true)
+                inflated = bytes.isEmpty ? [] : bytes
+                if let event { return event }
+            } else if compression.isActive {
+                guard !input.isEmpty || compression.holdsBytes else { return nil }
+                inflate(&input, now)
+            } else {
+                guard !input.isEmpty else { return nil }
+                if let event = step(&input, isInflated: false) { return event }
             }
         }
+        input = input[input.endIndex...]
         return nil
     }
 
-    package mutating func finish() -> TargetEvent? { nil }
-
-    package mutating func takeReplies() -> [UInt8] {
-        defer { replies = [] }
-        return replies
+    /// The target has ended its stream, and ``next(_:now:)`` has returned nil: what waited for a rest that won't come.
+    package mutating func finish() -> TargetEvent? {
+        failure == nil ? textEvent(flushText()) : nil
     }
 
-    package mutating func appendInput(_ text: ArraySlice<UInt8>, to output: inout [UInt8]) {
-        encoder.appendText(text, to: &output)
+    private mutating func takeHeldEvent() -> TargetEvent? {
+        if let event = pending {
+            pending = nil
+            return event
+        }
+        guard msdp != nil else { return nil }
+        if let entry = msdp?.next() { return .msdp(name: entry.name, value: entry.value) }
+        msdp = nil
+        return nil
     }
 
-    package mutating func appendGMCP(name: String, data: [UInt8], to output: inout [UInt8]) -> Bool { false }
-
-    package mutating func appendMSDP(name: String, value: MSDPValue, to output: inout [UInt8]) -> Bool { false }
-
-    package mutating func resize(columns: UInt16, rows: UInt16) {
-        settings.columns = columns
-        settings.rows = rows
+    private mutating func inflate(_ input: inout ArraySlice<UInt8>, _ now: UInt64) {
+        do throws(TelnetFailure) {
+            inflated = try compression.inflate(&input, now: now)[...]
+        } catch {
+            failure = error
+        }
     }
 
-    package mutating func describe(clientName: String?, version: String?, terminalType: String?) {}
+    /// Takes what the parser needs for one of its events, and not more text than one event of ours holds.
+    private mutating func step(_ bytes: inout ArraySlice<UInt8>, isInflated: Bool) -> TargetEvent? {
+        let whole = bytes
+        var window = whole.prefix(stripper == nil ? Self.plainWindowBytes : Self.strippedWindowBytes)
+        let event = parser.next(&window)
+        bytes = whole[window.startIndex...]
+        switch event {
+        case .data(var run)?:
+            let text = takeText(&run)
+            // What has no room goes back. The run began with the only byte that could be an IAC, and that is taken.
+            bytes = whole[run.startIndex...]
+            return textEvent(text)
+        case .command(.goAhead)?, .command(.endOfRecord)?:
+            return promptEvent()
+        case .negotiation(let verb, let option)?:
+            return negotiated(verb, option)
+        case .subnegotiation(.msdp, let payload)?:
+            if negotiation.isOn(.msdp, .remote) { msdp = MSDPReader(payload) }
+            return takeHeldEvent()
+        case .subnegotiation(.mccp2, _)?:
+            // A stream within a stream is nonsense.
+            if negotiation.isOn(.mccp2, .remote), !isInflated { compression.begin() }
+            return nil
+        case .subnegotiation(let option, let payload)?:
+            return subnegotiated(option, payload)
+        case .command?, .droppedSubnegotiation?, nil:
+            return nil
+        }
+    }
 
-    package mutating func keepAlive(to output: inout [UInt8]) {
-        TelnetEncoder.appendCommand(.noOperation, to: &output)
+    // MARK: Text
+
+    /// UTF-8 of this length becomes one event as it is, behind the rest of a character.
+    private static let plainWindowBytes = maximumTextBytes - 16
+    /// With a tag that turns out to be text, and three bytes for each, it has room in one event.
+    private static let strippedWindowBytes = 2_048
+
+    private mutating func takeText(_ run: inout ArraySlice<UInt8>) -> [UInt8] {
+        guard var stripped = stripper?.strip(run)[...] else {
+            return textDecoder.decode(&run, limit: Self.maximumTextBytes)
+        }
+        run = run[run.endIndex...]
+        return textDecoder.decode(&stripped, limit: Self.maximumTextBytes)
+    }
+
+    /// What a split character or a begun tag holds back.
+    mutating func flushText() -> [UInt8] {
+        var markup = (stripper?.flush() ?? [])[...]
+        let text = textDecoder.decode(&markup, limit: Self.maximumTextBytes)
+        return text + textDecoder.flush()
+    }
+
+    mutating func textEvent(_ text: [UInt8]) -> TargetEvent? {
+        guard !text.isEmpty else { return nil }
+        hasTextSincePrompt = true
+        return .text(text)
+    }
+
+    /// A mark without text before it says nothing.
+    private mutating func promptEvent() -> TargetEvent? {
+        let text = textEvent(flushText())
+        guard hasTextSincePrompt else { return nil }
+        hasTextSincePrompt = false
+        guard let text else { return .prompt }
+        pending = .prompt
+        return text
+    }
+
+    /// Both directions, from now on.
+    mutating func change(to encoding: TextEncoding) -> TargetEvent? {
+        let text = flushText()
+        _ = textDecoder.change(to: encoding)
+        textEncoder.change(to: encoding)
+        return textEvent(text)
     }
 }

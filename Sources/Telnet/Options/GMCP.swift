@@ -1,7 +1,48 @@
-/// The Generic Mud Communication Protocol: `Package.Message data`, the data JSON.
+/// The Generic Mud Communication Protocol: `Package.Message data`, the data JSON in UTF-8.
 package enum GMCP {
-    /// What most clients support, and the targets know.
+    /// The longest name that is delivered or sent, in bytes.
+    package static let maximumNameBytes = 256
+
+    /// What most clients support, and targets know.
     package static let usualPackages = [
         "Core 1", "Char 1", "Char.Vitals 1", "Char.Items 1", "Char.Skills 1", "Room 1", "Comm.Channel 1", "Group 1",
     ]
+
+    /// Graphic ASCII: names go into texts and logs.
+    package static func isName(_ name: some Collection<UInt8>) -> Bool {
+        !name.isEmpty && name.count <= maximumNameBytes && name.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// - Returns: nil if no name leads it.
+    static func event(of payload: [UInt8]) -> TargetEvent? {
+        let end = payload.firstIndex { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D } ?? payload.endIndex
+        guard isName(payload[..<end]) else { return nil }
+        return .gmcp(
+            name: String(decoding: payload[..<end], as: UTF8.self),
+            data: TextDecoder.utf8(payload[end...].dropFirst()))
+    }
+
+    /// - Returns: nil if `name` isn't one.
+    static func payload(name: String, data: [UInt8]) -> [UInt8]? {
+        guard isName(name.utf8) else { return nil }
+        return data.isEmpty ? Array(name.utf8) : name.utf8 + [0x20] + data
+    }
+
+    /// What a client says first.
+    static func hello(_ identity: ClientIdentity) -> [UInt8] {
+        Array(#"Core.Hello {"client":\#(quoted(identity.name)),"version":\#(quoted(identity.version))}"#.utf8)
+    }
+
+    static func supports(_ packages: [String]) -> [UInt8] {
+        Array("Core.Supports.Set [\(packages.map(quoted).joined(separator: ","))]".utf8)
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars where scalar.value >= 0x20 {
+            if scalar == "\"" || scalar == "\\" { result += "\\" }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + "\""
+    }
 }

@@ -41,3 +41,53 @@ package struct DecompressionLimits: Hashable, Sendable {
 
     package init() {}
 }
+
+/// The Mud Client Compression Protocol, version 2: behind `IAC SB 86 IAC SE` everything is one zlib stream, until that ends. It may
+/// begin again.
+struct MCCP2 {
+    /// Inflated at once, at most.
+    static let pieceBytes = 16_384
+
+    private let makeDecompressor: (@Sendable () -> any Decompressor)?
+    private var budget: InflationBudget
+    private var decompressor: (any Decompressor)?
+    /// The last piece was as long as it may be, so there may be more of the same input.
+    private var mayHoldBytes = false
+
+    init(limits: DecompressionLimits, makeDecompressor: (@Sendable () -> any Decompressor)?) {
+        self.makeDecompressor = makeDecompressor
+        budget = InflationBudget(limits: limits)
+    }
+
+    var isSupported: Bool { makeDecompressor != nil }
+
+    var isActive: Bool { decompressor != nil }
+
+    var holdsBytes: Bool { isActive && mayHoldBytes }
+
+    /// The next byte is compressed.
+    mutating func begin() {
+        guard decompressor == nil else { return }
+        decompressor = makeDecompressor?()
+        mayHoldBytes = false
+    }
+
+    /// The next inflated bytes, none if `input` holds no more of them. What stands behind the stream's end stays in `input`.
+    mutating func inflate(_ input: inout ArraySlice<UInt8>, now: UInt64) throws(TelnetFailure) -> [UInt8] {
+        let before = input.count
+        let piece: Decompressed
+        do throws(DecompressionError) {
+            guard let next = try decompressor?.decompress(&input, limit: Self.pieceBytes) else { return [] }
+            piece = next
+        } catch {
+            switch error {
+            case .corrupt: throw .corruptCompression
+            case .outOfMemory: throw .outOfMemory
+            }
+        }
+        try budget.spend(compressed: before - input.count, inflated: piece.bytes.count, now: now)
+        mayHoldBytes = piece.bytes.count == Self.pieceBytes
+        if piece.isEnd { decompressor = nil }
+        return piece.bytes
+    }
+}

@@ -8,3 +8,36 @@ package struct MSSPVariable: Hashable, Sendable {
         self.values = values
     }
 }
+
+/// The Mud Server Status Protocol: `VAR name VAL value`, where a variable may have several values.
+package enum MSSP {
+    /// Variables and values in one subnegotiation, together. What it holds beyond them is dropped.
+    package static let maximumItems = 1_024
+
+    private static let variable: UInt8 = 1
+    private static let value: UInt8 = 2
+
+    static func variables(in payload: [UInt8]) -> [MSSPVariable] {
+        var variables: [MSSPVariable] = []
+        var name: ArraySlice<UInt8>?
+        var values: [String] = []
+        func finish() {
+            guard let name, !name.isEmpty else { return }
+            variables.append(MSSPVariable(name: TextDecoder.string(name), values: values))
+        }
+        var rest = payload[...]
+        for _ in 0..<maximumItems {
+            guard let mark = rest.popFirst() else { break }
+            let end = rest.firstIndex { $0 == variable || $0 == value } ?? rest.endIndex
+            if mark == variable {
+                finish()
+                (name, values) = (rest[..<end], [])
+            } else if mark == value, name != nil {
+                values.append(TextDecoder.string(rest[..<end]))
+            }
+            rest = rest[end...]
+        }
+        finish()
+        return variables
+    }
+}

@@ -1,0 +1,11 @@
+// zlib's initialisers are macros with the library's version in them, which Swift's importer can't see.
+#pragma once
+#include <zlib.h>
+
+static inline int portcullis_inflate_init(z_stream *stream, int window_bits) {
+    return inflateInit2(stream, window_bits);
+}
+
+static inline int portcullis_deflate_init(z_stream *stream, int level, int window_bits) {
+    return deflateInit2(stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
+}

@@ -1,0 +1,62 @@
+import CZlib
+
+/// zlib's `z_stream` at an address that doesn't move: zlib's own state points back to it.
+struct ZlibStream: ~Copyable {
+    private let pointer: UnsafeMutablePointer<z_stream>
+    private let end: (UnsafeMutablePointer<z_stream>) -> Void
+
+    /// - Parameters:
+    ///   - initialize: zlib's initialiser, which returns `Z_OK` or an error.
+    ///   - end: zlib's counterpart of it. It is called once, and only if the initialiser succeeded.
+    init(
+        initialize: (UnsafeMutablePointer<z_stream>) -> CInt, end: @escaping (UnsafeMutablePointer<z_stream>) -> Void
+    ) throws(CompressionError) {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard initialize(stream) == Z_OK else {
+            stream.deallocate()
+            throw .outOfMemory
+        }
+        pointer = stream
+        self.end = end
+    }
+
+    deinit {
+        end(pointer)
+        pointer.deallocate()
+    }
+
+    func withPointer<Result>(_ body: (UnsafeMutablePointer<z_stream>) -> Result) -> Result { body(pointer) }
+
+    /// One call into zlib.
+    struct Run {
+        let status: CInt
+        let output: [UInt8]
+    }
+
+    /// Lets `body` work once on `input`, with room for `capacity` bytes, and takes off the front of `input` what it has read.
+    func run(
+        _ input: inout ArraySlice<UInt8>, capacity: Int, _ body: (UnsafeMutablePointer<z_stream>) -> CInt
+    ) -> Run {
+        var status = Z_OK
+        var taken = 0
+        // zlib counts in 32 bits; what is longer is the caller's next round.
+        let window = input.prefix(Int(CInt.max))
+        let output = [UInt8](unsafeUninitializedCapacity: min(capacity, Int(CInt.max))) { room, written in
+            window.withUnsafeBufferPointer { bytes in
+                pointer.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress)
+                pointer.pointee.avail_in = uInt(bytes.count)
+                pointer.pointee.next_out = room.baseAddress
+                pointer.pointee.avail_out = uInt(room.count)
+                status = body(pointer)
+                taken = bytes.count - Int(pointer.pointee.avail_in)
+                written = room.count - Int(pointer.pointee.avail_out)
+                // The buffers are borrowed for this call only.
+                pointer.pointee.next_in = nil
+                pointer.pointee.next_out = nil
+            }
+        }
+        input.removeFirst(taken)
+        return Run(status: status, output: output)
+    }
+}

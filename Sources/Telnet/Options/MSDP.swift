@@ -1,0 +1,140 @@
+/// The Mud Server Data Protocol: `VAR name VAL value`, any number of times, where a value is a string, a table or an array.
+package enum MSDP {
+    /// Tables and arrays within each other.
+    package static let maximumDepth = 32
+    /// Names and values in one subnegotiation. What it holds beyond them is dropped.
+    package static let maximumItems = 8_192
+    /// The longest name of a variable, in bytes.
+    package static let maximumNameBytes = 1_024
+
+    enum Mark: UInt8 {
+        case variable = 1
+        case value = 2
+        case tableOpen = 3
+        case tableClose = 4
+        case arrayOpen = 5
+        case arrayClose = 6
+    }
+
+    /// - Returns: nil for what is deeper than ``maximumDepth``, or has no name.
+    static func payload(name: String, value: MSDPValue) -> [UInt8]? {
+        var payload: [UInt8] = []
+        guard append(MSDPEntry(name: name, value: value), to: &payload, depth: 0) else { return nil }
+        return payload
+    }
+
+    private static func append(_ entry: MSDPEntry, to output: inout [UInt8], depth: Int) -> Bool {
+        let start = output.count + 1
+        append(.variable, entry.name, to: &output)
+        guard output.count > start else { return false }
+        output.append(Mark.value.rawValue)
+        return append(entry.value, to: &output, depth: depth)
+    }
+
+    private static func append(_ value: MSDPValue, to output: inout [UInt8], depth: Int) -> Bool {
+        switch value {
+        case .string(let text):
+            append(nil, text, to: &output)
+            return true
+        case .table(let entries):
+            guard depth < maximumDepth else { return false }
+            output.append(Mark.tableOpen.rawValue)
+            guard entries.allSatisfy({ append($0, to: &output, depth: depth + 1) }) else { return false }
+            output.append(Mark.tableClose.rawValue)
+            return true
+        case .array(let values):
+            guard depth < maximumDepth else { return false }
+            output.append(Mark.arrayOpen.rawValue)
+            for value in values {
+                output.append(Mark.value.rawValue)
+                guard append(value, to: &output, depth: depth + 1) else { return false }
+            }
+            output.append(Mark.arrayClose.rawValue)
+            return true
+        }
+    }
+
+    /// A string can't hold NUL or a mark: they are left out.
+    private static func append(_ mark: Mark?, _ text: String, to output: inout [UInt8]) {
+        if let mark { output.append(mark.rawValue) }
+        output += text.utf8.lazy.filter { $0 > Mark.arrayClose.rawValue }
+    }
+}
+
+/// Reads a subnegotiation of MSDP one variable at a time, so that a caller needn't hold them all.
+///
+/// What isn't MSDP ends it: the variables before it count, the rest is dropped.
+struct MSDPReader {
+    private var rest: ArraySlice<UInt8>
+    private var itemsLeft = MSDP.maximumItems
+
+    init(_ payload: [UInt8]) {
+        rest = payload[...]
+    }
+
+    mutating func next() -> MSDPEntry? {
+        guard let entry = entry(depth: 0) else {
+            rest = []
+            return nil
+        }
+        return entry
+    }
+
+    private mutating func entry(depth: Int) -> MSDPEntry? {
+        guard take(.variable), countItem() else { return nil }
+        let name = takeString()
+        guard !name.isEmpty, name.count <= MSDP.maximumNameBytes, let value = values(depth: depth) else { return nil }
+        return MSDPEntry(name: TextDecoder.string(name), value: value)
+    }
+
+    /// A variable's values: several in a row are an array, and none is an empty string.
+    private mutating func values(depth: Int) -> MSDPValue? {
+        guard let values = list(depth: depth) else { return nil }
+        return values.count > 1 ? .array(values) : values.first ?? .string("")
+    }
+
+    /// `VAL value`, any number of times.
+    private mutating func list(depth: Int) -> [MSDPValue]? {
+        var values: [MSDPValue] = []
+        while take(.value) {
+            guard let value = value(depth: depth) else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    private mutating func value(depth: Int) -> MSDPValue? {
+        guard countItem() else { return nil }
+        if take(.tableOpen) {
+            var entries: [MSDPEntry] = []
+            while depth < MSDP.maximumDepth, !take(.tableClose) {
+                guard let entry = entry(depth: depth + 1) else { return nil }
+                entries.append(entry)
+            }
+            return depth < MSDP.maximumDepth ? .table(entries) : nil
+        }
+        if take(.arrayOpen) {
+            guard depth < MSDP.maximumDepth, let values = list(depth: depth + 1), take(.arrayClose) else { return nil }
+            return .array(values)
+        }
+        return .string(TextDecoder.string(takeString()))
+    }
+
+    private mutating func countItem() -> Bool {
+        itemsLeft -= 1
+        return itemsLeft >= 0
+    }
+
+    private mutating func take(_ mark: MSDP.Mark) -> Bool {
+        guard rest.first == mark.rawValue else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Up to the next mark.
+    private mutating func takeString() -> ArraySlice<UInt8> {
+        let end = rest.firstIndex { MSDP.Mark(rawValue: $0) != nil } ?? rest.endIndex
+        defer { rest = rest[end...] }
+        return rest[..<end]
+    }
+}

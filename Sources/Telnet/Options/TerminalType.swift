@@ -1,0 +1,43 @@
+/// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three names, and
+/// the last is repeated from then on.
+struct TerminalType {
+    private var answered = 0
+
+    private static let `is`: UInt8 = 0
+    private static let send: UInt8 = 1
+
+    /// - Returns: the payload of the answer; nil if `payload` isn't a SEND.
+    mutating func answer(to payload: [UInt8], _ identity: ClientIdentity, mtts: MTTS) -> [UInt8]? {
+        guard payload == [Self.send] else { return nil }
+        let names = [identity.name.uppercased(), identity.terminalType.uppercased(), "MTTS \(mtts.rawValue)"]
+        let name = names[min(answered, names.count - 1)]
+        answered = min(answered + 1, names.count)
+        return [Self.is] + name.utf8
+    }
+
+    /// The option was ended: the list begins anew.
+    mutating func restart() { answered = 0 }
+}
+
+/// What the Mud Terminal Type Standard has a client say of its abilities.
+struct MTTS: OptionSet {
+    let rawValue: Int
+
+    static let ansi = MTTS(rawValue: 1)
+    static let vt100 = MTTS(rawValue: 2)
+    static let utf8 = MTTS(rawValue: 4)
+    static let colours256 = MTTS(rawValue: 8)
+    /// Players come through a gateway.
+    static let proxy = MTTS(rawValue: 128)
+    static let trueColour = MTTS(rawValue: 256)
+    /// The variables of the Mud New-Environment Standard are understood.
+    static let mnes = MTTS(rawValue: 512)
+    static let ssl = MTTS(rawValue: 2048)
+
+    static func client(encoding: TextEncoding, isSecure: Bool) -> MTTS {
+        var bits: MTTS = [.ansi, .vt100, .colours256, .proxy, .trueColour, .mnes]
+        if encoding == .utf8 { bits.insert(.utf8) }
+        if isSecure { bits.insert(.ssl) }
+        return bits
+    }
+}

@@ -1,0 +1,64 @@
+/// Turns a client's UTF-8 into a target's encoding, whatever pieces it arrives in. What the target has no character for becomes `?`.
+struct TextEncoder {
+    private(set) var encoding: TextEncoding
+    /// The beginning of a character, at most three bytes.
+    private var partial: [UInt8] = []
+
+    private static let unknown = UInt8(ascii: "?")
+
+    init(encoding: TextEncoding) {
+        self.encoding = encoding
+    }
+
+    /// From now on. A character that is half there is lost.
+    mutating func change(to encoding: TextEncoding) {
+        self.encoding = encoding
+        partial = []
+    }
+
+    /// UTF-8 stays as it is, also where it is broken: the target's own rules apply to it.
+    mutating func encode(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        encoding == .utf8 ? text : narrowed(text)[...]
+    }
+
+    private mutating func narrowed(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        let bytes = partial.isEmpty ? text : (partial + text)[...]
+        partial = []
+        let span = bytes.span
+        var output: [UInt8] = []
+        output.reserveCapacity(span.count)
+        var index = 0
+        while index < span.count {
+            switch UTF8Sequence(in: span, at: index) {
+            case .character(length: 1):
+                output.append(span[index])
+                index += 1
+            case .character(let length):
+                output.append(byte(for: scalar(in: span, from: index, length)) ?? Self.unknown)
+                index += length
+            case .truncated:
+                partial = Array(bytes.dropFirst(index))
+                index = span.count
+            case .malformed(let length):
+                output.append(Self.unknown)
+                index += length
+            }
+        }
+        return output
+    }
+
+    /// The scalar of a character of two to four bytes.
+    private func scalar(in bytes: Span<UInt8>, from start: Int, _ length: Int) -> UInt32 {
+        var value = UInt32(bytes[start]) & (0x7F >> UInt32(length))
+        for index in start + 1..<start + length { value = value << 6 | UInt32(bytes[index] & 0x3F) }
+        return value
+    }
+
+    private func byte(for scalar: UInt32) -> UInt8? {
+        switch encoding {
+        case .utf8, .ascii: nil
+        case .latin1: UInt8(exactly: scalar)
+        default: CodePage.of(encoding).byte(for: scalar)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// One character in UTF-8, or what stands in its place (RFC 3629; the cuts are those of Unicode, table 3-7).
+enum UTF8Sequence: Hashable {
+    /// A whole character.
+    case character(length: Int)
+    /// The bytes end inside a character that may still become whole.
+    case truncated(length: Int)
+    /// Bytes that begin no character; the one behind them may begin another.
+    case malformed(length: Int)
+
+    /// What stands at `start`, which must be an index of `bytes`.
+    init(in bytes: Span<UInt8>, at start: Int) {
+        let first = bytes[start]
+        let length: Int
+        // What the second byte must lie in: it keeps out overlong forms, surrogates and what lies above U+10FFFF.
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch first {
+        case 0x00...0x7F: length = 1
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: length = 4
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default:
+            self = .malformed(length: 1)
+            return
+        }
+        var taken = 1
+        while taken < length {
+            guard start + taken < bytes.count else {
+                self = .truncated(length: taken)
+                return
+            }
+            guard (taken == 1 ? second : 0x80...0xBF).contains(bytes[start + taken]) else {
+                self = .malformed(length: taken)
+                return
+            }
+            taken += 1
+        }
+        self = .character(length: length)
+    }
+
+    /// How many bytes from the start are whole characters other than NUL.
+    static func wholeCharacters(in bytes: Span<UInt8>) -> Int {
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte < 0x80 {
+                if byte == 0 { return index }
+                index += 1
+            } else if case .character(let length) = UTF8Sequence(in: bytes, at: index) {
+                index += length
+            } else {
+                return index
+            }
+        }
+        return index
+    }
+}

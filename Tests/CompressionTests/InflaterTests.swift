@@ -1,0 +1,5 @@
+import Compression
+import Testing
+
+@Suite struct InflaterTests {
+}
