@@ -5,7 +5,10 @@ package import RelayCore
 
 /// What the engine is told by whoever composes the gateway. Values and shared state; no clocks, no sockets.
 package struct RelaySettings: Sendable {
-    package var target: TargetAddress
+    /// What clients may be connected to, and how it is reached.
+    package var targets: TargetPolicy
+    package var dialer: TargetDialer
+    package var dialects: DialectSettings
     package var session: SessionLimits
     package var gate: Gate
     package var drain: DrainSwitch
@@ -19,11 +22,13 @@ package struct RelaySettings: Sendable {
     package var logger: Logger
 
     package init(
-        target: TargetAddress, session: SessionLimits, gate: Gate, drain: DrainSwitch,
+        targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits, gate: Gate, drain: DrainSwitch,
         attestation: AttestationServices?, warnings: [String], version: String, audit: AuditLog,
         metrics: GatewayMetrics, logger: Logger
     ) {
-        self.target = target
+        self.targets = targets
+        self.dialer = dialer
+        self.dialects = dialects
         self.session = session
         self.gate = gate
         self.drain = drain
@@ -33,19 +38,6 @@ package struct RelaySettings: Sendable {
         self.audit = audit
         self.metrics = metrics
         self.logger = logger
-    }
-}
-
-/// The service behind the gateway.
-package struct TargetAddress: Sendable {
-    package var host: String
-    package var port: UInt16
-    package var dialTimeoutMilliseconds: Int
-
-    package init(host: String, port: UInt16, dialTimeoutMilliseconds: Int) {
-        self.host = host
-        self.port = port
-        self.dialTimeoutMilliseconds = dialTimeoutMilliseconds
     }
 }
 

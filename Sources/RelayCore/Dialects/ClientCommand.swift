@@ -18,12 +18,3 @@ enum ClientCommand: Hashable, Sendable {
 
     enum NeedsSession { case yes, no }
 }
-
-/// The target that a client asks for. Whether it may have it is for the target policy to say.
-package enum TargetRequest: Hashable, Sendable {
-    /// The gateway's default.
-    case standard
-    case route(String)
-    /// `host` as the client wrote it: a name or an address, unchecked.
-    case address(host: String, port: UInt16)
-}

@@ -143,8 +143,13 @@ package struct SessionStateMachine {
     // MARK: The gateway
 
     package mutating func shutDown(now: UInt64) -> SessionActions {
+        close(.shuttingDown, now: now)
+    }
+
+    /// Ends the session in order: what is queued on both sides is written, and the client is told `reason`.
+    package mutating func close(_ reason: CloseReason, now: UInt64) -> SessionActions {
         guard phase == .dialing || phase == .open else { return [] }
-        return flushClient(.shuttingDown, now)
+        return flushClient(reason, now)
     }
 
     /// - Parameter now: at or after `nextDeadline`.

@@ -64,6 +64,9 @@ package struct Translation {
     /// Whether ``next(_:now:into:)`` takes anything: before ``connected(_:telnet:into:)`` the target's bytes stay where they are.
     package var isConnected: Bool { phase == .connected }
 
+    /// The last message has been said: a ``TranslationOrder/close(_:)`` was given.
+    package var hasEnded: Bool { phase == .ended }
+
     /// The target's bytes lie inside and wait for ``next(_:now:into:)``, even if there is no input.
     package var holdsBytes: Bool { telnet?.holdsBytes ?? false }
 

@@ -2,6 +2,8 @@
 final class SessionTable {
     private var drivers: [ObjectIdentifier: SessionDriver] = [:]
 
+    let compressor = ZlibCompressor()
+
     var count: Int { drivers.count }
 
     func insert(_ driver: SessionDriver) {

@@ -1,0 +1,20 @@
+package import RelayCore
+package import Telnet
+
+/// What sessions speak with their clients and, in those clients' place, with their targets. Times in nanoseconds.
+package struct DialectSettings: Sendable {
+    /// `DEFAULT_DIALECT`
+    package var standard = DefaultDialect.auto
+    /// `DIALECT_WAIT_MS`
+    package var wait = DialectChooser.defaultWait
+    /// `MAX_MESSAGE_BYTES`
+    package var maximumMessageBytes = Translation.defaultMaximumMessageBytes
+    /// A client that names its target itself must do so within this; then it is closed with 1008.
+    package var connectWait: UInt64 = 60_000_000_000
+    /// `MUD_KEEPALIVE_SECONDS`; nil: never.
+    package var keepAlive: UInt64?
+    /// `TN_ENCODING`, `MXP_MODE` and the limits of telnet; what concerns one client is filled in for each session.
+    package var telnet = TelnetClientSettings()
+
+    package init() {}
+}

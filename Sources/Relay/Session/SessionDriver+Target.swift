@@ -1,0 +1,125 @@
+import Admission
+import Logging
+import Observability
+import Reactors
+import RelayCore
+import Telnet
+
+/// The target's side of a session: which one it is, and how it is reached.
+extension SessionDriver {
+    /// Every target of every dialect comes through here, and through the one policy.
+    func dial(_ request: TargetRequest) {
+        switch settings.targets.authorize(request, for: client.principal.access) {
+        case .refused(let refusal): refuse(request, refusal)
+        case .authorized(let target) where leg?.target == target: meetTarget()
+        case .authorized(let target): dial(target)
+        }
+    }
+
+    private func dial(_ target: AuthorizedTarget) {
+        leg?.abandon()
+        pending.removeAll()
+        endOfTarget = nil
+        let leg = TargetLeg(target, handler: self)
+        self.leg = leg
+        settings.dialer.dial(leg, for: client, on: reactor)
+    }
+
+    private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
+        settings.logger.info(
+            "target refused",
+            metadata: [LogKeys.session: "\(client.session)", LogKeys.reason: "\(refusal.rawValue)"])
+        if case .translated = speech {
+            translate { $0.dialFailed(.notAllowed, into: &$1) }
+        } else {
+            perform(machine.close(.targetUnreachable, now: reactor.now))
+        }
+    }
+
+    /// The target that is asked for is the one that there is: what it has said is heard from its beginning.
+    func meetTarget() {
+        if leg?.isConnected == true { translationConnected() }
+    }
+
+    func translationConnected() {
+        guard case .translated(let translation) = speech, !translation.isConnected, let leg else { return }
+        deadlines.connectBy = nil
+        deadlines.sentToTarget(at: reactor.now, keepAlive: settings.dialects.keepAlive)
+        let telnet = telnetSettings(for: leg.target)
+        translate { $0.connected(SessionIdentity.random(), telnet: telnet, into: &$1) }
+        sendTicket()
+        tellClient()
+    }
+
+    /// - Returns: whether that was all: the client may ask for another target.
+    func dialFailed(_ error: TCPError) -> Bool {
+        switch speech {
+        case .raw, .choosing: return false
+        case .translated:
+            translate { $0.dialFailed(DialFailure(error), into: &$1) }
+            deadlines.connectBy = reactor.now + settings.dialects.connectWait
+            perform(machine.targetDrained(queued: 0, now: reactor.now))
+            return machine.acceptsFromClient
+        }
+    }
+
+    private func telnetSettings(for target: AuthorizedTarget) -> TelnetClientSettings {
+        var telnet = settings.dialects.telnet
+        telnet.address = client.addressText
+        telnet.isSecure = client.isSecure
+        if let encoding = target.options.encoding.flatMap(TextEncoding.init) { telnet.encoding = encoding }
+        if let mxp = target.options.mxp { telnet.mxp = MXPMode(mxp) }
+        return telnet
+    }
+
+    // MARK: Time
+
+    func deadlineReached(_ now: UInt64) {
+        if case .choosing(var chooser) = speech, let kind = chooser.tick(now: now) {
+            speech = .choosing(chooser)
+            choose(kind)
+        }
+        guard machine.acceptsFromClient else { return }
+        if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
+        if deadlines.takeTicket(now) { sendTicket() }
+        if deadlines.takeConnect(now), leg == nil { perform(machine.close(.noTargetNamed, now: now)) }
+    }
+
+    /// A client that came by a ticket is handed its next one, so that a reload or a reconnect works.
+    func sendTicket() {
+        guard client.principal.isByTicket, let tickets = settings.tickets, case .translated = speech else { return }
+        let time = MonotonicTime(nanoseconds: reactor.now)
+        guard case .issued(let issued) = tickets.issue(to: client.principal, at: time) else { return }
+        translate { $0.send(ticket: issued.ticket.text, into: &$1) }
+        // Well before that one expires.
+        deadlines.nextTicket = reactor.now + UInt64(issued.expiresIn) * 500_000_000
+    }
+}
+
+/// The times at which a session has something to do by itself, beside those of its state machine. Nanoseconds of the reactor's clock.
+struct SessionDeadlines {
+    /// A client that names its target must have done so by then.
+    var connectBy: UInt64?
+    var nextTicket: UInt64?
+    private var keepAlive: UInt64?
+
+    /// - Parameter interval: nil: the target isn't kept awake.
+    mutating func sentToTarget(at now: UInt64, keepAlive interval: UInt64?) {
+        keepAlive = interval.map { now + $0 }
+    }
+
+    mutating func takeKeepAlive(_ now: UInt64) -> Bool { Self.take(&keepAlive, now) }
+    mutating func takeTicket(_ now: UInt64) -> Bool { Self.take(&nextTicket, now) }
+    mutating func takeConnect(_ now: UInt64) -> Bool { Self.take(&connectBy, now) }
+
+    func next(choosing: UInt64?) -> UInt64? {
+        let next = min(connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, choosing ?? .max))
+        return next == .max ? nil : next
+    }
+
+    private static func take(_ deadline: inout UInt64?, _ now: UInt64) -> Bool {
+        guard let reached = deadline, now >= reached else { return false }
+        deadline = nil
+        return true
+    }
+}

@@ -1,0 +1,58 @@
+import Admission
+import Reactors
+import RelayCore
+
+/// What the upgrade itself says of the session that it opens.
+struct SessionRequest: Sendable {
+    /// Where to, unless the dialect's own messages name a target.
+    let target: TargetRequest
+    /// Of the query: size, name, terminal.
+    let client: ClientDescription
+}
+
+extension Principal {
+    /// As routes tell ways apart.
+    var access: TargetAccess {
+        switch admissionWay {
+        case .app: .app
+        case .certificate: .cert
+        case .ticket: .ticket
+        case .anonymous: .anonymous
+        }
+    }
+}
+
+extension SessionIdentity {
+    /// A new session's: a UUID of version 4 (RFC 9562) and 256 random bits.
+    static func random() -> SessionIdentity {
+        var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Hexadecimal.encode(bytes)
+        let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { range in
+            String(digits.dropFirst(range.lowerBound).prefix(range.count))
+        }
+        let token = Hexadecimal.encode((0..<32).map { _ in UInt8.random(in: 0...255) })
+        return SessionIdentity(id: groups.joined(separator: "-"), token: token)
+    }
+}
+
+extension DialFailure {
+    init(_ error: TCPError) {
+        switch error {
+        case .timedOut: self = .timedOut
+        case .notAllowed: self = .notAllowed
+        case .notResolved, .notConnected, .notSecured, .broken: self = .unreachable
+        }
+    }
+}
+
+extension CloseReason {
+    /// A few words for the client; what exactly went wrong stands in the log.
+    init(_ error: TCPError) {
+        switch error {
+        case .notResolved, .notConnected, .notSecured, .notAllowed, .timedOut: self = .targetUnreachable
+        case .broken: self = .targetLost
+        }
+    }
+}
