@@ -45,7 +45,8 @@ final class SessionDriver: WebSocketHandler, TCPHandler, TimerTarget {
         settings.metrics.sessionOpened()
         target = TCPConnection.dial(
             host: settings.target.host, port: settings.target.port,
-            timeoutMilliseconds: settings.target.dialTimeoutMilliseconds, on: reactor, handler: self)
+            options: DialOptions(timeoutMilliseconds: settings.target.dialTimeoutMilliseconds), on: reactor,
+            handler: self)
         perform(settings.drain.isDraining ? machine.shutDown(now: reactor.now) : [])
     }
 
@@ -180,7 +181,7 @@ extension CloseReason {
     /// A few words for the client; what exactly went wrong stands in the log.
     fileprivate init(_ error: TCPError) {
         switch error {
-        case .notResolved, .notConnected, .timedOut: self = .targetUnreachable
+        case .notResolved, .notAllowed, .notConnected, .timedOut: self = .targetUnreachable
         case .broken: self = .targetLost
         }
     }
