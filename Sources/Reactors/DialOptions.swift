@@ -1,6 +1,6 @@
 /// How a connection toward a target is opened.
 package struct DialOptions: Sendable {
-    /// For resolving and connecting together.
+    /// For resolving and connecting together. What TLS may take comes on top: see `TargetTLSSettings`.
     package var timeoutMilliseconds: Int
     /// Asked about every address before it is dialled, also where the host is numeric: 4 bytes or 16 in network order, an IPv4-mapped
     /// one as its 4. Where it accepts none, the dial ends as `TCPError.notAllowed`.

@@ -20,6 +20,8 @@ package enum TCPError: Error, Equatable {
     case notAllowed
     case notConnected(String)
     case timedOut
+    /// The connection came about, and TLS on it didn't.
+    case notSecured(TargetTLSFailure)
     case broken(String)
 }
 

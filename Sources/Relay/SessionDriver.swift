@@ -181,7 +181,7 @@ extension CloseReason {
     /// A few words for the client; what exactly went wrong stands in the log.
     fileprivate init(_ error: TCPError) {
         switch error {
-        case .notResolved, .notAllowed, .notConnected, .timedOut: self = .targetUnreachable
+        case .notResolved, .notAllowed, .notConnected, .timedOut, .notSecured: self = .targetUnreachable
         case .broken: self = .targetLost
         }
     }
