@@ -16,3 +16,19 @@ static inline void portcullis_SSL_CTX_forbid_resumption(SSL_CTX *context) {
 }
 static const unsigned long PORTCULLIS_XN_FLAGS = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_UTF8_CONVERT;
 static inline X509 *portcullis_SSL_get1_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
+
+// Toward the target: a client's context and its BIO.
+static inline void portcullis_SSL_CTX_set_client_modes(SSL_CTX *context) {
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+}
+static inline void portcullis_SSL_CTX_forbid_renegotiation(SSL_CTX *context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+static inline void portcullis_SSL_CTX_set_max_cert_list(SSL_CTX *context, long bytes) {
+    SSL_CTX_set_max_cert_list(context, bytes);
+}
+static inline int portcullis_SSL_set_server_name(SSL *ssl, const char *name) {
+    return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+static inline void portcullis_BIO_ask_to_read_again(BIO *bio) { BIO_set_retry_read(bio); }
+static inline void portcullis_BIO_forget_retry(BIO *bio) { BIO_clear_retry_flags(bio); }

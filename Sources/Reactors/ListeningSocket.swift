@@ -111,10 +111,15 @@ func systemErrorText() -> String {
 }
 
 private func localPort(of socket: Int32) -> UInt16 {
+    localAddress(of: socket)?.port ?? 0
+}
+
+/// The socket's own end.
+func localAddress(of socket: Int32) -> PeerAddress? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    _ = withUnsafeMutablePointer(to: &storage) { storage in
+    let code = withUnsafeMutablePointer(to: &storage) { storage in
         storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
     }
-    return PeerAddress(storage)?.port ?? 0
+    return code == 0 ? PeerAddress(storage) : nil
 }

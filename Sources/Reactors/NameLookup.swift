@@ -21,6 +21,9 @@ struct ResolvedAddress {
 
     var family: Int32 { Int32(storage.ss_family) }
 
+    /// nil for what is neither IPv4 nor IPv6.
+    var peer: PeerAddress? { PeerAddress(storage) }
+
     func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
         withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
     }

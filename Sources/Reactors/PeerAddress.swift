@@ -1,7 +1,7 @@
 import CLibuv
 import Glibc
 
-/// A TCP peer's address and port, as the kernel reports it. IPv4-mapped IPv6 addresses are IPv4 addresses here.
+/// The address and port of a TCP connection's end, as the kernel reports it. IPv4-mapped IPv6 addresses are IPv4 addresses here.
 package struct PeerAddress: Hashable, Sendable {
     /// 4 bytes or 16, in network order.
     package let bytes: [UInt8]

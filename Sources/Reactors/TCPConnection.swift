@@ -16,8 +16,12 @@ package protocol TCPHandler: AnyObject {
 
 package enum TCPError: Error, Equatable {
     case notResolved(String)
+    /// The name has addresses, and `DialOptions.accepts` refused every one.
+    case notAllowed
     case notConnected(String)
     case timedOut
+    /// The connection came about, and TLS on it didn't.
+    case notSecured(TargetTLSFailure)
     case broken(String)
 }
 
@@ -43,6 +47,11 @@ package final class TCPConnection: Flushable, TimerTarget {
     private var peerHasFinished = false
     private var isClosed = false
     private lazy var dialTimer = ReactorTimer(on: reactor, target: self)
+    /// While dialling: what is left to try.
+    private var addresses: ArraySlice<ResolvedAddress> = []
+    private var options: DialOptions?
+    /// The address that was dialled last.
+    private(set) var dialled: ResolvedAddress?
     var isTouched = false
 
     private init(on reactor: Reactor, handler: any TCPHandler) {
@@ -64,26 +73,32 @@ package final class TCPConnection: Flushable, TimerTarget {
 
     // MARK: Opening
 
-    /// Resolves `host` on libuv's thread pool, dials the first address that answers, and tells `handler`.
+    /// Resolves `host` on libuv's thread pool, dials the first allowed address that answers, and tells `handler`.
     package static func dial(
-        host: String, port: UInt16, timeoutMilliseconds: Int, on reactor: Reactor, handler: any TCPHandler
+        host: String, port: UInt16, options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
-        connection.dialTimer.arm(at: reactor.now + UInt64(timeoutMilliseconds) * 1_000_000)
+        connection.beginDialling(options)
         NameLookup.resolve(host: host, port: port, on: reactor) { [weak connection] result in
             connection?.resolved(result)
         }
         return connection
     }
 
-    /// Dials the first of `addresses` that answers. Where none can be dialled at all, `handler` hears so before this returns.
+    /// Dials the first of `addresses` that is allowed and answers. Where none can be dialled at all, `handler` hears so before this
+    /// returns.
     static func dial(
-        _ addresses: [ResolvedAddress], timeoutMilliseconds: Int, on reactor: Reactor, handler: any TCPHandler
+        _ addresses: [ResolvedAddress], options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
-        connection.dialTimer.arm(at: reactor.now + UInt64(timeoutMilliseconds) * 1_000_000)
+        connection.beginDialling(options)
         connection.resolved(.success(addresses))
         return connection
+    }
+
+    private func beginDialling(_ options: DialOptions) {
+        self.options = options
+        dialTimer.arm(at: reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000)
     }
 
     /// Takes over a connected socket that was accepted here.
@@ -100,20 +115,25 @@ package final class TCPConnection: Flushable, TimerTarget {
         return connection
     }
 
-    private var addresses: ArraySlice<ResolvedAddress> = []
-
     private func resolved(_ result: Result<[ResolvedAddress], TCPError>) {
         guard !isClosed else { return }
         switch result {
         case .failure(let error): close(error: error)
         case .success(let found):
-            addresses = found[...]
-            dialNext(after: .notResolved("no address"))
+            addresses = found.filter(isAllowed)[...]
+            dialNext(after: found.isEmpty ? .notResolved("no address") : .notAllowed)
         }
+    }
+
+    /// What isn't an IP address is nothing that a filter could judge.
+    private func isAllowed(_ address: ResolvedAddress) -> Bool {
+        guard let options else { return true }
+        return address.peer.map { options.accepts($0.bytes) } ?? false
     }
 
     private func dialNext(after error: TCPError) {
         guard let address = addresses.popFirst() else { return close(error: error) }
+        dialled = address
         let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
         connect.pointee.data = handle.pointee.data
         let code = address.withSockaddr { uv_tcp_connect(connect, handle, $0) { tcpConnectDone($0!, $1) } }
@@ -137,8 +157,24 @@ package final class TCPConnection: Flushable, TimerTarget {
         guard !isClosed else { return }
         guard status == 0 else { return dialFailed(status) }
         dialTimer.cancel()
+        addresses = []
+        guard queuePrologue() else { return close(error: .broken("no local address")) }
         opened()
         handler?.tcpConnected()
+    }
+
+    /// Puts it before whatever was sent while dialling.
+    ///
+    /// - Returns: whether it could be made.
+    private func queuePrologue() -> Bool {
+        guard let prologue = options?.prologue else { return true }
+        guard let remote = dialled?.peer, let local = localAddress(of: descriptor) else { return false }
+        var first = OutputBuffer()
+        prologue(local, remote).withUnsafeBytes { first.append($0, from: reactor.buffers) }
+        first.append(UnsafeRawBufferPointer(output.front(limit: output.count)), from: reactor.buffers)
+        output.release(to: reactor.buffers)
+        output = first
+        return true
     }
 
     private func opened() {
@@ -258,10 +294,14 @@ package final class TCPConnection: Flushable, TimerTarget {
     private func sendFinishIfDue() {
         guard wantsFinish, !hasFinished, output.isEmpty, !isWriting else { return }
         hasFinished = true
-        var descriptor: Int32 = -1
-        handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
         shutdown(descriptor, Int32(SHUT_WR))
         closeIfDone()
+    }
+
+    private var descriptor: Int32 {
+        var descriptor: Int32 = -1
+        handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
+        return descriptor
     }
 
     // MARK: Closing

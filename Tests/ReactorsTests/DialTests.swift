@@ -13,7 +13,7 @@ struct DialTests {
         await WatchedConnection.open { handler in
             .dial(
                 addresses.map { ResolvedAddress(NumericAddress(host: $0.0, port: $0.1).storage) },
-                timeoutMilliseconds: 30_000,
+                options: .patient,
                 on: TestReactor.shared, handler: handler)
         }
     }
@@ -86,7 +86,7 @@ struct DialTests {
         for host in ["127.0.0.1", "localhost"] {
             var (connection, heard) = await WatchedConnection.open {
                 let connection = TCPConnection.dial(
-                    host: host, port: server.port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+                    host: host, port: server.port, options: .patient, on: TestReactor.shared, handler: $0)
                 connection.drop()
                 return connection
             }

@@ -88,7 +88,7 @@ struct ReactorTests {
             await endOfReactor { reactor in
                 let handler = StoppingHandler(reactor, sink)
                 handler.connection = .dial(
-                    host: "127.0.0.1", port: server.port, timeoutMilliseconds: 30_000, on: reactor, handler: handler)
+                    host: "127.0.0.1", port: server.port, options: .patient, on: reactor, handler: handler)
             }
             var iterator = events.makeAsyncIterator()
             #expect(await iterator.next() == .some(nil))

@@ -96,7 +96,7 @@ struct TCPConnectionTests {
         }
         var (connection, heard) = await WatchedConnection.open {
             let connection = TCPConnection.dial(
-                host: "127.0.0.1", port: server.port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+                host: "127.0.0.1", port: server.port, options: .patient, on: TestReactor.shared, handler: $0)
             connection.setReading(paused: true)
             return connection
         }
@@ -121,7 +121,7 @@ struct TCPConnectionTests {
         async let arrived = server.serve { $0.readAll() }
         var (_, heard) = await WatchedConnection.open {
             let connection = TCPConnection.dial(
-                host: "127.0.0.1", port: server.port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+                host: "127.0.0.1", port: server.port, options: .patient, on: TestReactor.shared, handler: $0)
             Self.hello.withUnsafeBytes { connection.send($0) }
             connection.finish()
             return connection

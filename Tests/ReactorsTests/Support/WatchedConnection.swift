@@ -32,7 +32,7 @@ final class WatchedConnection: TCPHandler, @unchecked Sendable {
 
     static func dial(_ port: UInt16, host: String = "127.0.0.1") async -> (WatchedConnection, Heard) {
         await open {
-            .dial(host: host, port: port, timeoutMilliseconds: 30_000, on: TestReactor.shared, handler: $0)
+            .dial(host: host, port: port, options: .patient, on: TestReactor.shared, handler: $0)
         }
     }
 
@@ -61,6 +61,11 @@ final class WatchedConnection: TCPHandler, @unchecked Sendable {
     func tcpPeerFinished() { sink.yield(.finished) }
     func tcpWrote() { queuedAfterWrites.append(connection?.queuedBytes ?? -1) }
     func tcpClosed(error: TCPError?) { sink.yield(.closed(error)) }
+}
+
+extension DialOptions {
+    /// Longer than any test lasts.
+    static let patient = DialOptions(timeoutMilliseconds: 30_000)
 }
 
 /// What was heard, to be asked for in order.

@@ -1,0 +1,24 @@
+import FoundationEssentials
+
+/// The one public key that a target may have: SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
+///
+/// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints it.
+package struct PublicKeyPin: Hashable, Sendable {
+    /// 32 bytes.
+    package let sha256: [UInt8]
+
+    init?(sha256: [UInt8]) {
+        guard sha256.count == Self.digestBytes else { return nil }
+        self.sha256 = sha256
+    }
+
+    /// - Parameter base64: 44 characters, padded, of the standard alphabet; the one spelling that `base64` gives back.
+    package init?(base64: String) {
+        guard let data = Data(base64Encoded: base64), data.base64EncodedString() == base64 else { return nil }
+        self.init(sha256: [UInt8](data))
+    }
+
+    package var base64: String { Data(sha256).base64EncodedString() }
+
+    static let digestBytes = 32
+}

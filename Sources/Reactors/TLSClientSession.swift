@@ -1,0 +1,204 @@
+import COpenSSL
+import Glibc
+
+/// Takes what a TLS session wants on the wire, in order, before the call returns. It must not call the session back.
+protocol TLSRecordSink: AnyObject {
+    func tlsWrites(_ records: UnsafeRawBufferPointer)
+}
+
+/// The client's end of one TLS connection over memory: no socket, no clock. Reactor thread only.
+///
+/// Records from the peer go in through `take`; handshake, read and write then do what they can with them. What OpenSSL hasn't asked for
+/// yet is kept, so a caller may stop reading at any byte.
+final class TLSClientSession {
+    private let tls: TargetTLS
+    private let ssl: OpaquePointer
+    private unowned let sink: any TLSRecordSink
+    private let buffers: BufferPool
+    /// From the peer, before `borrowed`.
+    private var kept = OutputBuffer()
+    /// The caller's memory, while `take` runs.
+    private var borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var presentedPin: PublicKeyPin?
+
+    enum Handshake: Equatable {
+        case underWay
+        case done
+        case failed(TargetTLSFailure)
+    }
+
+    enum Outcome: Equatable {
+        /// As much as there was room for; there may be more.
+        case full
+        /// The peer's next record isn't complete.
+        case needsInput
+        /// close_notify: nothing more comes.
+        case finished
+        case failed(String)
+    }
+
+    /// - Parameter host: as it was configured; sent as SNI and verified where it is a name, verified alone where it is an address.
+    init(_ tls: TargetTLS, host: String, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
+        OpenSSLError.clear()
+        guard let ssl = SSL_new(tls.context) else { throw .failed(OpenSSLError.drain()) }
+        self.tls = tls
+        self.ssl = ssl
+        self.sink = sink
+        self.buffers = buffers
+        SSL_set_ex_data(ssl, Self.sessionIndex, Unmanaged.passUnretained(self).toOpaque())
+        guard tls.bio.attach(to: ssl, of: self), setName(host) else { throw .failed(OpenSSLError.drain()) }
+        SSL_set_connect_state(ssl)
+    }
+
+    deinit {
+        SSL_free(ssl)
+        kept.release(to: buffers)
+    }
+
+    private func setName(_ host: String) -> Bool {
+        let parameters = SSL_get0_param(ssl)
+        if X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return true }
+        OpenSSLError.clear()
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        // RFC 9525: names stand in subjectAltName, and a wildcard is a whole label.
+        X509_VERIFY_PARAM_set_hostflags(
+            parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
+        return !name.isEmpty && X509_VERIFY_PARAM_set1_host(parameters, name, name.utf8.count) == 1
+            && portcullis_SSL_set_server_name(ssl, name) == 1
+    }
+
+    /// `TLSv1.3`, for logs.
+    var version: String { String(cString: SSL_get_version(ssl)) }
+
+    // MARK: Input
+
+    /// Lets `body` work with `records` after those that were kept before, and keeps what it leaves.
+    func take(_ records: UnsafeRawBufferPointer, _ body: () -> Void) {
+        borrowed = records
+        body()
+        kept.append(borrowed, from: buffers)
+        borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// From OpenSSL, by way of `TLSMemoryBIO`.
+    func bioRead(_ bio: OpaquePointer?, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
+        portcullis_BIO_forget_retry(bio)
+        var count = 0
+        if !kept.isEmpty {
+            let source = kept.front(limit: buffer.count)
+            buffer.copyMemory(from: UnsafeRawBufferPointer(source))
+            count = source.count
+            kept.removeFirst(count, to: buffers)
+        } else if !borrowed.isEmpty {
+            count = min(borrowed.count, buffer.count)
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: borrowed[..<count]))
+            borrowed = UnsafeRawBufferPointer(rebasing: borrowed[count...])
+        }
+        guard count > 0 else {
+            portcullis_BIO_ask_to_read_again(bio)
+            return -1
+        }
+        return Int32(count)
+    }
+
+    func bioWrite(_ records: UnsafeRawBufferPointer) -> Int32 {
+        sink.tlsWrites(records)
+        return Int32(records.count)
+    }
+
+    // MARK: Handshake
+
+    func handshake() -> Handshake {
+        OpenSSLError.clear()
+        let result = SSL_do_handshake(ssl)
+        if result == 1 { return isVerified ? .done : .failed(.untrusted("no certificate")) }
+        guard SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ else { return .underWay }
+        let text = OpenSSLError.drain()
+        let verification = SSL_get_verify_result(ssl)
+        if let presentedPin, verification != Int(X509_V_OK) { return .failed(.notPinned(presentedPin)) }
+        guard verification == Int(X509_V_OK) else {
+            return .failed(.untrusted(String(cString: X509_verify_cert_error_string(verification))))
+        }
+        return .failed(.failed(text))
+    }
+
+    /// OpenSSL has verified already, or the handshake would have failed: this is the belt to its braces.
+    private var isVerified: Bool {
+        guard SSL_get_verify_result(ssl) == Int(X509_V_OK), SSL_session_reused(ssl) == 0,
+            let certificate = portcullis_SSL_get1_peer_certificate(ssl)
+        else { return false }
+        defer { X509_free(certificate) }
+        return tls.settings.pins.isEmpty || pin(of: certificate).map(tls.settings.pins.contains) == true
+    }
+
+    private static let sessionIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
+
+    /// The session whose peer is being verified.
+    static func verifying(in store: OpaquePointer?) -> TLSClientSession? {
+        guard let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
+            let session = SSL_get_ex_data(OpaquePointer(ssl), sessionIndex)
+        else { return nil }
+        return Unmanaged<TLSClientSession>.fromOpaque(session).takeUnretainedValue()
+    }
+
+    /// Whether the target's own certificate has a pinned key; in place of the verification of its chain. That the target holds the
+    /// private key too is proven by the rest of the handshake.
+    func verifyPin(in store: OpaquePointer?) -> Bool {
+        presentedPin = X509_STORE_CTX_get0_cert(store).flatMap(pin)
+        let isPinned = presentedPin.map(tls.settings.pins.contains) == true
+        X509_STORE_CTX_set_error(store, isPinned ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION)
+        return isPinned
+    }
+
+    private func pin(of certificate: OpaquePointer) -> PublicKeyPin? {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded)
+        guard count > 0, let encoded else { return nil }
+        defer { CRYPTO_free(encoded, #file, #line) }
+        var digest = [UInt8](repeating: 0, count: PublicKeyPin.digestBytes)
+        SHA256(encoded, Int(count), &digest)
+        return PublicKeyPin(sha256: digest)
+    }
+
+    // MARK: Application data
+
+    /// Decrypts into `buffer` what there is.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, outcome: Outcome) {
+        var total = 0
+        while total < buffer.count {
+            var count = 0
+            OpenSSLError.clear()
+            guard SSL_read_ex(ssl, buffer.baseAddress! + total, buffer.count - total, &count) == 1 else {
+                return (total, outcomeOfFailure())
+            }
+            total += count
+        }
+        return (total, .full)
+    }
+
+    private func outcomeOfFailure() -> Outcome {
+        switch SSL_get_error(ssl, 0) {
+        case SSL_ERROR_WANT_READ: .needsInput
+        case SSL_ERROR_ZERO_RETURN: .finished
+        default: .failed(OpenSSLError.drain())
+        }
+    }
+
+    /// Encrypts the front of `plaintext` into the sink.
+    ///
+    /// - Returns: how much, a record's worth at most; `.needsInput` where OpenSSL first has to see the rest of a message of the peer's.
+    func write(_ plaintext: UnsafeRawBufferPointer) -> (count: Int, outcome: Outcome) {
+        var count = 0
+        OpenSSLError.clear()
+        guard SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &count) == 1 else {
+            return (0, outcomeOfFailure())
+        }
+        return (count, .full)
+    }
+
+    /// Sends close_notify: nothing more goes out. Reading goes on.
+    func finish() {
+        OpenSSLError.clear()
+        SSL_shutdown(ssl)
+    }
+}

@@ -1,0 +1,74 @@
+import COpenSSL
+import Glibc
+
+/// What all TLS connections to one target share: settings and their `SSL_CTX`, made once, at start.
+///
+/// - Note: `@unchecked Sendable` because the context isn't changed after `init`; OpenSSL counts its references atomically and locks its
+///   certificate store, so all reactors share one.
+package final class TargetTLS: @unchecked Sendable {
+    package let settings: TargetTLSSettings
+    let context: OpaquePointer
+    let bio: TLSMemoryBIO
+
+    /// Of the certificates that a target sends, together; a handshake with more fails.
+    static let maximumCertificateBytes = 65_536
+    /// Certificates between the target's and a root.
+    static let maximumChainDepth: Int32 = 8
+
+    /// For `prefer` and `required`; with `plain` nobody needs one.
+    package init(_ settings: TargetTLSSettings) throws(TargetTLSSettingsError) {
+        OpenSSLError.clear()
+        guard let context = SSL_CTX_new(TLS_client_method()) else { throw .openSSL(OpenSSLError.drain()) }
+        guard let bio = TLSMemoryBIO() else {
+            SSL_CTX_free(context)
+            throw .openSSL(OpenSSLError.drain())
+        }
+        self.settings = settings
+        self.context = context
+        self.bio = bio
+        guard portcullis_SSL_CTX_min_tls12(context) == 1 else { throw .openSSL(OpenSSLError.drain()) }
+        portcullis_SSL_CTX_forbid_renegotiation(context)
+        portcullis_SSL_CTX_set_client_modes(context)
+        portcullis_SSL_CTX_set_max_cert_list(context, Self.maximumCertificateBytes)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        SSL_CTX_set_verify_depth(context, Self.maximumChainDepth)
+        if settings.pins.isEmpty { try trustAuthorities() } else { trustPins() }
+    }
+
+    deinit { SSL_CTX_free(context) }
+
+    private func trustAuthorities() throws(TargetTLSSettingsError) {
+        guard let path = settings.caPath else {
+            guard SSL_CTX_set_default_verify_paths(context) == 1 else { throw .openSSL(OpenSSLError.drain()) }
+            guard hasAuthorities else { throw .nothingTrusted }
+            return
+        }
+        guard X509_STORE_load_file(SSL_CTX_get_cert_store(context), path) == 1, hasLoadedAuthorities else {
+            throw .caFile(path: path, reason: OpenSSLError.drain())
+        }
+    }
+
+    /// The system's CAs stand in a file, which has been loaded, or in a folder, which is searched later.
+    private var hasAuthorities: Bool {
+        if hasLoadedAuthorities { return true }
+        let variable = getenv(X509_get_default_cert_dir_env())
+        guard let folder = opendir(variable.map { UnsafePointer($0) } ?? X509_get_default_cert_dir()) else {
+            return false
+        }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { return true }
+        }
+        return false
+    }
+
+    private var hasLoadedAuthorities: Bool {
+        OPENSSL_sk_num(X509_STORE_get0_objects(SSL_CTX_get_cert_store(context))) > 0
+    }
+
+    /// Instead of OpenSSL's whole verification of the chain.
+    private func trustPins() {
+        SSL_CTX_set_cert_verify_callback(
+            context, { store, _ in TLSClientSession.verifying(in: store)?.verifyPin(in: store) == true ? 1 : 0 }, nil)
+    }
+}
