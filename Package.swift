@@ -82,14 +82,15 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "RelayCore", "Telnet", "AppAttest", "KeyStore", "Admission", "Reactors", "Observability", logging,
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "Reactors",
+                "Observability", logging,
             ],
             swiftSettings: houseSettings),
         .target(
             name: "GatewayServer",
             dependencies: [
                 "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
-                "RelayCore",
+                "RelayCore", "Telnet",
                 logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -58,7 +58,10 @@ enum ImportTable {
             reason: "The only code that touches the network's C."),
         ImportRow(
             target: "Relay", isPure: false,
-            ours: ["RelayCore", "Telnet", "AppAttest", "KeyStore", "Admission", "Reactors", "Observability"],
+            ours: [
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "Reactors",
+                "Observability",
+            ],
             others: ["Logging", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
         ImportRow(

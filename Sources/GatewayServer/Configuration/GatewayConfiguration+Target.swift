@@ -1,4 +1,5 @@
 package import Admission
+package import Reactors
 package import RelayCore
 package import Telnet
 
@@ -13,10 +14,10 @@ extension GatewayConfiguration {
         /// Of `TARGET_MODE=allowlist`.
         package let allowlist: [TargetEndpoint]
         /// Of `TARGET_MODE=arbitrary`.
-        package let ports: [UInt16]
+        package let ports: [ClosedRange<UInt16>]
         package let routes: [Route]
         package let tls: TLS
-        package let proxyProtocol: ProxyProtocolMode
+        package let proxyProtocol: TargetProxyHeader
         /// 0: never.
         package let keepAliveSeconds: Int
 
@@ -24,8 +25,7 @@ extension GatewayConfiguration {
             package let mode: TargetTLSMode
             /// PEM; nil: the system's authorities.
             package let authorityPath: String?
-            /// SHA-256 of a SubjectPublicKeyInfo each, 32 bytes.
-            package let pins: [[UInt8]]
+            package let pins: [PublicKeyPin]
         }
     }
 

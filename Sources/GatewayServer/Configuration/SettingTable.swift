@@ -1,5 +1,9 @@
+import Admission
 import AppAttest
 import Logging
+import Reactors
+import RelayCore
+import Telnet
 
 /// Every setting of the gateway, one row each: name, section, default, unit and range, meaning.
 ///
@@ -33,8 +37,8 @@ enum SettingTable {
     static let targetAllowlist = Setting<[TargetEndpoint]>.text(
         "TARGET_ALLOWLIST", .target, default: [], "", "`host:port`, comma-separated",
         "The targets of `TARGET_MODE=allowlist`.", SettingGrammar.endpoints)
-    static let targetPorts = Setting<[UInt16]>.text(
-        "TARGET_PORTS", .target, default: [], "", "ports, comma-separated",
+    static let targetPorts = Setting<[ClosedRange<UInt16>]>.text(
+        "TARGET_PORTS", .target, default: [], "", "ports and ranges of them, comma-separated",
         "The ports that `TARGET_MODE=arbitrary` allows.", SettingGrammar.ports)
     static let routes = Setting<[Route]>.text(
         "MUD_ROUTES", .target, default: [], "", "`name=host:port[,option…]`, separated by `;`",
@@ -45,10 +49,10 @@ enum SettingTable {
     static let targetCAPath = Setting<String?>.text(
         "MUD_CA_PATH", .target, default: nil, "", "a PEM file",
         "The authorities of the target's certificate, in place of the system's.", SettingGrammar.path)
-    static let targetPins = Setting<[[UInt8]]>.text(
+    static let targetPins = Setting<[PublicKeyPin]>.text(
         "MUD_TLS_PIN", .target, default: [], "", "SHA-256 in base64, comma-separated",
         "Public keys (SPKI) of the target's certificate that are trusted, whoever signed it.", SettingGrammar.pins)
-    static let proxyProtocol = Setting<ProxyProtocolMode>.choice(
+    static let proxyProtocol = Setting<TargetProxyHeader>.choice(
         "PROXY_PROTOCOL", .target, default: .off, "Whether the target is told the client's address by a PROXY header.")
     static let targetKeepAlive = Setting<Int>.integer(
         "MUD_KEEPALIVE_SECONDS", .target, default: 0, 0...86_400, "s",

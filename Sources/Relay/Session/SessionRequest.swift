@@ -1,6 +1,7 @@
 import Admission
 import Reactors
 import RelayCore
+import Telnet
 
 /// What the upgrade itself says of the session that it opens.
 struct SessionRequest: Sendable {
@@ -53,6 +54,16 @@ extension CloseReason {
         switch error {
         case .notResolved, .notConnected, .notSecured, .notAllowed, .timedOut: self = .targetUnreachable
         case .broken: self = .targetLost
+        }
+    }
+}
+
+extension MXPMode {
+    init(_ mode: TargetMXP) {
+        switch mode {
+        case .pass: self = .pass
+        case .strip: self = .strip
+        case .refuse: self = .refuse
         }
     }
 }

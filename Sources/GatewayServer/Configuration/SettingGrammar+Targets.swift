@@ -1,0 +1,58 @@
+import Admission
+import Reactors
+import RelayCore
+import Telnet
+
+extension SettingGrammar {
+    static func endpoints(_ text: String) throws(SettingProblem) -> [TargetEndpoint] {
+        try targetErrors("holds a target that can't be read") { () throws(TargetFaults) in
+            try TargetList.targets(text)
+        }
+    }
+
+    static func ports(_ text: String) throws(SettingProblem) -> [ClosedRange<UInt16>] {
+        try targetErrors("holds a port that can't be read") { () throws(TargetFaults) in try TargetList.ports(text) }
+    }
+
+    static func routes(_ text: String) throws(SettingProblem) -> [Route] {
+        try targetErrors("holds a route that can't be read") { () throws(TargetFaults) in
+            try Route.list(text) { TextEncoding(rawValue: $0) != nil }
+        }
+    }
+
+    /// Each fault names its entry by number; what stands there isn't repeated.
+    private static func targetErrors<Value>(
+        _ problem: String, _ body: () throws(TargetFaults) -> Value
+    ) throws(SettingProblem) -> Value {
+        do throws(TargetFaults) {
+            return try body()
+        } catch {
+            let reasons = error.entries.map { entry in
+                (entry.number.map { "entry \($0): " } ?? "") + "\(entry.fault)"
+            }
+            throw SettingProblem(problem: problem, remedy: "It says: " + reasons.joined(separator: "; ") + ".")
+        }
+    }
+
+    static func pins(_ text: String) throws(SettingProblem) -> [PublicKeyPin] {
+        let elements = try list(text)
+        let pins = elements.compactMap { PublicKeyPin(base64: $0) }
+        guard pins.count == elements.count else {
+            throw SettingProblem(
+                problem: "holds something that isn't a pin",
+                remedy: "Write the SHA-256 of a public key (SPKI) in base64: 44 characters, the last of them `=`.")
+        }
+        return pins
+    }
+
+    static func addressRanges(_ text: String) throws(SettingProblem) -> [AddressRange] {
+        let elements = try list(text)
+        let ranges = elements.compactMap { AddressRange($0) }
+        guard ranges.count == elements.count else {
+            throw SettingProblem(
+                problem: "holds something that isn't an address range",
+                remedy: "Write addresses like `192.0.2.1`, or ranges like `10.0.0.0/8` and `2001:db8::/32`.")
+        }
+        return ranges
+    }
+}
