@@ -20,6 +20,7 @@ package final class Gateway: Sendable {
     let audit: AuditLog
     let logger: Logger
     let shutdown: GatewayConfiguration.Process
+    let control: ControlDesk?
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     package init(_ loaded: LoadedConfiguration, logger: Logger) throws(GatewayError) {
@@ -47,6 +48,11 @@ package final class Gateway: Sendable {
         }
         let scheme = configuration.listener.tls == nil ? "http" : "https"
         address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
+            try ControlDesk(
+                path: path, on: pool, tickets: parts.relay.tickets,
+                page: configuration.tickets.servesWebClient ? address : nil, logger: logger)
+        }
         for warning in loaded.warnings { logger.warning("\(warning)") }
         logger.notice(
             "listening",
@@ -62,6 +68,8 @@ package enum GatewayError: Error, CustomStringConvertible {
     case store(path: String, String)
     case auditLog(String)
     case trustRoot(String)
+    case targetTLS(String)
+    case control(String)
     case edge(String)
 
     package var description: String {
@@ -70,6 +78,8 @@ package enum GatewayError: Error, CustomStringConvertible {
             "the key store \(path) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
         case .auditLog(let reason): "the audit log can't be written: \(reason). Check AUDIT_LOG_PATH."
         case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
+        case .targetTLS(let reason): "TLS toward the target can't be set up: \(reason)"
+        case .control(let reason): "the control socket can't be opened: \(reason). Check CONTROL_SOCKET_PATH."
         case .edge(let reason): reason
         }
     }

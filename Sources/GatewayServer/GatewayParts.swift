@@ -17,7 +17,7 @@ struct GatewayParts {
     let edge: EdgeSettings
     let reactorCount: Int
 
-    private static let subprotocols = ["binary", "telnet", "telnet.mudstandards.org"]
+    private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
     init(_ configuration: GatewayConfiguration, warnings: [ConfigurationWarning], logger: Logger) throws(GatewayError) {
         let capacity = FileLimit.raise()
@@ -40,15 +40,17 @@ struct GatewayParts {
             verificationsPerSecond: configuration.limits.verificationsPerSecond,
             maximumEntries: configuration.limits.maximumLimiterEntries)
         gate.appAttest = appAttest?.settings
+        let tickets = TicketOffice(
+            timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
+        gate.tickets = tickets
         gate.checksCertificates = configuration.clientCertificates != nil
         gate.requiresAppAuth = configuration.gate.requiresCredentials
 
         relay = RelaySettings(
-            target: TargetAddress(
-                host: configuration.target.host.text, port: UInt16(configuration.target.port),
-                dialTimeoutMilliseconds: configuration.target.dialTimeoutMilliseconds),
-            session: SessionLimits(configuration.session), gate: Gate(gate), drain: drain,
-            attestation: appAttest?.services,
+            targets: configuration.target.policy, dialer: try Self.dialer(configuration.target),
+            dialects: Self.dialects(configuration), session: SessionLimits(configuration.session), gate: Gate(gate),
+            drain: drain, attestation: appAttest?.services, tickets: tickets,
+            servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.proxies.trusted,
             warnings: configuration.appAttest?.customRoot == nil
                 ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: audit, metrics: GatewayMetrics(), logger: logger)

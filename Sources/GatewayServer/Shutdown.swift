@@ -29,6 +29,7 @@ struct Shutdown {
         gateway.logger.notice("draining")
         leave(by: deadline)
         gateway.server.beginDraining()
+        gateway.control?.close()
         try? await clock.sleep(for: .milliseconds(gateway.shutdown.shutdownGraceMilliseconds))
         gateway.server.closeSessions()
         while clock.now < deadline, await gateway.server.sessionCount() > 0 {

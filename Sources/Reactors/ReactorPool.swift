@@ -48,6 +48,14 @@ package final class ReactorPool: Sendable {
         return bound
     }
 
+    /// Runs `body` on the first reactor's thread and waits for it. Not from a reactor.
+    package func onFirstReactor<Value: Sendable>(_ body: @escaping @Sendable (Reactor) -> Value) -> Value {
+        let outcome = DispatchFlag<Value>()
+        let reactor = reactors[0]
+        reactor.submit { outcome.set(body(reactor)) }
+        return outcome.wait()
+    }
+
     /// No new connections from here on; those that stand go on.
     package func stopListening() {
         for reactor in reactors {

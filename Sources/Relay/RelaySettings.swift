@@ -14,6 +14,11 @@ package struct RelaySettings: Sendable {
     package var drain: DrainSwitch
     /// Nil where App Attest isn't configured: `/attest/*` answers 404.
     package var attestation: AttestationServices?
+    package var tickets: TicketOffice?
+    /// `ENABLE_WEB_CLIENT`
+    package var servesWebClient: Bool
+    /// `TRUSTED_PROXY_CIDRS`
+    package var trustedProxies: [AddressRange]
     /// Said in `/health`, so that nobody forgets them.
     package var warnings: [String]
     package var version: String
@@ -23,7 +28,8 @@ package struct RelaySettings: Sendable {
 
     package init(
         targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits, gate: Gate, drain: DrainSwitch,
-        attestation: AttestationServices?, warnings: [String], version: String, audit: AuditLog,
+        attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
+        trustedProxies: [AddressRange], warnings: [String], version: String, audit: AuditLog,
         metrics: GatewayMetrics, logger: Logger
     ) {
         self.targets = targets
@@ -33,6 +39,9 @@ package struct RelaySettings: Sendable {
         self.gate = gate
         self.drain = drain
         self.attestation = attestation
+        self.tickets = tickets
+        self.servesWebClient = servesWebClient
+        self.trustedProxies = trustedProxies
         self.warnings = warnings
         self.version = version
         self.audit = audit

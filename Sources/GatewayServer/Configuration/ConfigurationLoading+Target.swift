@@ -7,57 +7,59 @@ extension ConfigurationLoader {
         let port = read(SettingTable.targetPort)
         let timeout = read(SettingTable.dialTimeout)
         let mode = read(SettingTable.targetMode)
-        let allowlist = read(SettingTable.targetAllowlist)
+        let allowed = read(SettingTable.targetAllowlist)
         let ports = read(SettingTable.targetPorts)
         let routes = read(SettingTable.routes)
-        let tls = targetTLS()
+        let tls = targetTLS(routes)
         let proxyProtocol = read(SettingTable.proxyProtocol)
         let keepAlive = read(SettingTable.targetKeepAlive)
         guard let host, let port else { return nil }
+        guard let targetHost = TargetHost(host.text) else {
+            fail(SettingTable.targetHost, "isn't a host that can be dialled", "Write a host name or an IP address.")
+            return nil
+        }
+        let policy = targetPolicy(
+            TargetSettings(
+                mode: mode, standard: TargetEndpoint(host: targetHost, port: UInt16(port)), routes: routes,
+                allowed: allowed, ports: ports, requiresCredentials: read(SettingTable.requireAppAuth)))
+        guard let policy else { return nil }
         return GatewayConfiguration.Target(
-            host: host, port: port, dialTimeoutMilliseconds: timeout, mode: mode, allowlist: allowlist, ports: ports,
-            routes: routes, tls: tls, proxyProtocol: proxyProtocol, keepAliveSeconds: keepAlive)
+            host: host, port: port, dialTimeoutMilliseconds: timeout, policy: policy, routes: routes, tls: tls,
+            proxyProtocol: proxyProtocol, keepAliveSeconds: keepAlive)
     }
 
-    private mutating func targetTLS() -> GatewayConfiguration.Target.TLS {
+    /// Each mode with what it needs, and nothing that it doesn't use: an entry that is ignored is a hole that looks closed.
+    private mutating func targetPolicy(_ settings: TargetSettings) -> TargetPolicy? {
+        do throws(TargetFaults) {
+            return try TargetPolicy(settings)
+        } catch {
+            let names = [
+                SettingTable.targetMode.row.name, SettingTable.targetAllowlist.row.name,
+                SettingTable.targetPorts.row.name, SettingTable.requireAppAuth.row.name,
+            ]
+            for entry in error.entries {
+                refuse(
+                    SettingTable.targetMode.row.name, "can't be used so: \(entry.fault)",
+                    "See docs/CONFIGURATION.md for what each mode needs.", involving: names)
+            }
+            return nil
+        }
+    }
+
+    private mutating func targetTLS(_ routes: [Route]) -> GatewayConfiguration.Target.TLS {
         let mode = read(SettingTable.targetTLSMode)
         let authority = read(SettingTable.targetCAPath)
         let pins = read(SettingTable.targetPins)
         if let authority { checkTargetAuthorities(authority) }
-        return GatewayConfiguration.Target.TLS(mode: mode, authorityPath: authority, pins: pins)
-    }
-
-    /// Each mode with what it needs, and nothing that it doesn't use: an entry that is ignored is a hole that looks closed.
-    mutating func checkTargets(_ target: GatewayConfiguration.Target?, _ gate: GatewayConfiguration.Gate) {
-        guard let target else { return }
-        require(SettingTable.targetAllowlist, target.mode == .allowlist, isEmpty: target.allowlist.isEmpty)
-        require(SettingTable.targetPorts, target.mode == .arbitrary, isEmpty: target.ports.isEmpty)
-        if target.mode == .arbitrary, !gate.requiresCredentials {
-            refuse(
-                SettingTable.targetMode.row.name, "is arbitrary while REQUIRE_APP_AUTH is false",
-                "Anybody could reach any public address through this gateway: ask for credentials, or list the targets.",
-                involving: [SettingTable.targetMode.row.name, SettingTable.requireAppAuth.row.name])
-        }
-        let usesTLS = target.tls.mode != .plain || target.routes.contains { ($0.options.tls ?? .plain) != .plain }
+        let usesTLS = mode != .plain || routes.contains { ($0.options.tls ?? .plain) != .plain }
         for (name, isSet) in [
-            (SettingTable.targetCAPath.row.name, target.tls.authorityPath != nil),
-            (SettingTable.targetPins.row.name, !target.tls.pins.isEmpty),
+            (SettingTable.targetCAPath.row.name, authority != nil), (SettingTable.targetPins.row.name, !pins.isEmpty),
         ] where isSet && !usesTLS {
             refuse(
                 name, "is set while no target is reached over TLS", "Set MUD_TLS_MODE, or remove it.",
                 involving: [name, SettingTable.targetTLSMode.row.name, SettingTable.routes.row.name])
         }
-    }
-
-    private mutating func require(_ setting: Setting<some Any>, _ isNeeded: Bool, isEmpty: Bool) {
-        let names = [setting.row.name, SettingTable.targetMode.row.name]
-        if isNeeded, isEmpty {
-            refuse(setting.row.name, "isn't set, and TARGET_MODE needs it", setting.row.meaning, involving: names)
-        } else if !isNeeded, !isEmpty {
-            refuse(
-                setting.row.name, "is set, and TARGET_MODE doesn't use it", "Change TARGET_MODE, or remove it.",
-                involving: names)
-        }
+        return GatewayConfiguration.Target.TLS(mode: mode, authorityPath: authority, pins: pins)
     }
 
     mutating func telnet() -> GatewayConfiguration.TelnetOptions {

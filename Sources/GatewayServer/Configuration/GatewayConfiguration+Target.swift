@@ -10,11 +10,8 @@ extension GatewayConfiguration {
         package let host: NetworkHost
         package let port: Int
         package let dialTimeoutMilliseconds: Int
-        package let mode: TargetMode
-        /// Of `TARGET_MODE=allowlist`.
-        package let allowlist: [TargetEndpoint]
-        /// Of `TARGET_MODE=arbitrary`.
-        package let ports: [ClosedRange<UInt16>]
+        /// What clients may be connected to.
+        package let policy: TargetPolicy
         package let routes: [Route]
         package let tls: TLS
         package let proxyProtocol: TargetProxyHeader

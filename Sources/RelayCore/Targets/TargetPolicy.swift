@@ -6,7 +6,7 @@ package enum TargetMode: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What the operator says of targets.
-package struct TargetSettings: Sendable {
+package struct TargetSettings: Sendable, Equatable {
     package var mode: TargetMode
     /// The default target.
     package var standard: TargetEndpoint?
@@ -52,7 +52,7 @@ package struct TargetSettings: Sendable {
 /// | `fixed` | lead to the default target, whatever they are. Clients of mud-web-proxy always send some |
 /// | `allowlist` | are refused |
 /// | `arbitrary` | are dialled, if the port is in `TARGET_PORTS` and the address is public once it is resolved |
-package struct TargetPolicy: Sendable {
+package struct TargetPolicy: Sendable, Equatable {
     private let settings: TargetSettings
     private let routes: [String: Route]
     /// Of several routes to one target the first.

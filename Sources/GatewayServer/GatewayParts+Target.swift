@@ -1,0 +1,63 @@
+import Reactors
+import Relay
+import RelayCore
+import Telnet
+
+extension GatewayParts {
+    /// How targets are reached. What of TLS can't be set up stops the start.
+    static func dialer(_ target: GatewayConfiguration.Target) throws(GatewayError) -> TargetDialer {
+        let modes = Set([target.tls.mode] + target.routes.compactMap(\.options.tls))
+        return TargetDialer(
+            tlsMode: target.tls.mode,
+            preferredTLS: modes.contains(.prefer) ? try tls(.prefer, target.tls) : nil,
+            requiredTLS: modes.contains(.required) ? try tls(.required, target.tls) : nil,
+            proxyHeader: target.proxyProtocol, timeoutMilliseconds: target.dialTimeoutMilliseconds)
+    }
+
+    private static func tls(
+        _ mode: TargetTLSSettings.Mode, _ settings: GatewayConfiguration.Target.TLS
+    ) throws(GatewayError) -> TargetTLS {
+        do throws(TargetTLSSettingsError) {
+            return try TargetTLS(
+                TargetTLSSettings(mode: mode, caPath: settings.authorityPath, pins: settings.pins))
+        } catch {
+            switch error {
+            case .caFile(let path, let reason): throw .targetTLS("MUD_CA_PATH \(path) can't be used: \(reason)")
+            case .nothingTrusted:
+                throw .targetTLS("no authority is trusted: install ca-certificates, or set MUD_CA_PATH or MUD_TLS_PIN")
+            case .openSSL(let reason): throw .targetTLS("OpenSSL: \(reason)")
+            }
+        }
+    }
+
+    static func dialects(_ configuration: GatewayConfiguration) -> DialectSettings {
+        var settings = DialectSettings()
+        settings.standard = configuration.dialects.standard.dialect
+        settings.wait = UInt64(configuration.dialects.waitMilliseconds) * 1_000_000
+        settings.maximumMessageBytes = configuration.session.maximumMessageBytes
+        let keepAlive = UInt64(configuration.target.keepAliveSeconds)
+        settings.keepAlive = keepAlive == 0 ? nil : keepAlive * 1_000_000_000
+        settings.telnet.clientVersion = Gateway.version
+        settings.telnet.encoding = configuration.telnet.encoding
+        settings.telnet.mxp = configuration.telnet.mxp
+        settings.telnet.maximumSubnegotiationBytes = configuration.telnet.maximumSubnegotiationBytes
+        settings.telnet.decompression.ratio = configuration.telnet.maximumCompressionRatio
+        settings.telnet.decompression.bytesPerSecond = configuration.telnet.inflatedBytesPerSecond
+        settings.telnet.decompression.burst = configuration.telnet.inflatedBytesPerSecond
+        return settings
+    }
+}
+
+extension DialectChoice {
+    fileprivate var dialect: DefaultDialect {
+        switch self {
+        case .auto: .auto
+        case .raw: .fixed(.raw)
+        case .terminal: .fixed(.terminal)
+        case .gmcp: .fixed(.gmcp)
+        case .json: .fixed(.json)
+        case .typed: .fixed(.typed)
+        case .legacy: .fixed(.legacy)
+        }
+    }
+}
