@@ -13,7 +13,7 @@ package final class Gateway: Sendable {
     package static let version = "0.1.0"
 
     /// Where it can be reached, as a URL.
-    package let address: String
+    let address: String
     let server: RelayServer
     let pool: ReactorPool
     let store: SQLiteKeyRegistry?
@@ -21,6 +21,7 @@ package final class Gateway: Sendable {
     let logger: Logger
     let shutdown: GatewayConfiguration.Process
     let control: ControlDesk?
+    private let target: GatewayConfiguration.Target
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     package init(_ loaded: LoadedConfiguration, logger: Logger) throws(GatewayError) {
@@ -30,6 +31,7 @@ package final class Gateway: Sendable {
         store = parts.store
         audit = parts.audit
         shutdown = configuration.process
+        target = configuration.target
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
                 count: parts.reactorCount, census: parts.census,
@@ -54,12 +56,15 @@ package final class Gateway: Sendable {
                 page: configuration.tickets.servesWebClient ? address : nil, logger: logger)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
+    }
+
+    /// The ready line: scripts wait for it, hence it is written at every `LOG_LEVEL`, in the form of the log.
+    func announce() {
+        var logger = logger
+        logger.logLevel = min(logger.logLevel, .notice)
         logger.notice(
-            "listening",
-            metadata: [
-                LogKeys.port: "\(port)", LogKeys.version: "\(Self.version)",
-                LogKeys.target: "\(configuration.target.host):\(configuration.target.port)",
-            ])
+            "listening on \(address)",
+            metadata: [LogKeys.version: "\(Self.version)", LogKeys.target: "\(target.host):\(target.port)"])
     }
 }
 
