@@ -23,7 +23,8 @@ final class EdgeRouter: EdgeHandler {
     }
 
     func handle(_ exchange: HTTPExchange) {
-        let context = RequestContext(peer: exchange.peer, reactor: reactor)
+        let context = RequestContext(
+            peer: exchange.peer, head: exchange.head, trusting: settings.trustedProxies, reactor: reactor)
         switch (exchange.head.method, RequestPath(exchange.head.path)) {
         case (.get, .health), (.head, .health): exchange.respond(health())
         case (_, .challenge) where attestation == nil, (_, .register) where attestation == nil:
@@ -51,7 +52,7 @@ final class EdgeRouter: EdgeHandler {
     }
 
     func refusalAnswer(_ framing: FramingRefusal, peer: PeerAddress) -> HTTPAnswer {
-        let context = RequestContext(peer: peer, reactor: reactor)
+        let context = RequestContext(peer: peer, head: nil, trusting: [], reactor: reactor)
         let refusal = Refusal(framing)
         record.requestRefused(refusal, context)
         return JSONAnswers.refusal(refusal, requestID: context.id)
@@ -88,6 +89,8 @@ enum RequestPath: Equatable {
     case challenge
     case register
     case health
+    /// A route by its name, which the target policy knows or doesn't.
+    case mud(String)
     case other
 
     init(_ path: String) {
@@ -96,6 +99,7 @@ enum RequestPath: Equatable {
         if text.count > 1, text.hasSuffix("/") { text.removeLast() }
         self =
             switch text {
+            case _ where text.hasPrefix("/mud/"): .mud(String(text.dropFirst("/mud/".count)))
             case "/": .root
             case "/attest/challenge": .challenge
             case "/attest/register": .register

@@ -7,10 +7,16 @@ struct RequestContext: Sendable {
     let id: String
     let address: ClientAddress
     let moment: Moment
+    /// A trusted proxy has named the address: its port isn't known.
+    let isForwarded: Bool
 
-    init(peer: PeerAddress, reactor: Reactor) {
+    /// - Parameter trusted: proxies whose word about the client's address counts.
+    init(peer: PeerAddress, head: RequestHead?, trusting trusted: [AddressRange], reactor: Reactor) {
         id = Self.makeID()
-        address = ClientAddress(peer)
+        let peer = ClientAddress(peer)
+        let forwarded = ForwardedFor(xForwardedFor: head?["x-forwarded-for"], forwarded: head?["forwarded"])
+        address = ClientAddress(peer: peer, forwarded: forwarded, trusted: trusted)
+        isForwarded = address != peer
         moment = Moment(
             monotonic: MonotonicTime(nanoseconds: reactor.now),
             unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))

@@ -2,6 +2,7 @@ import Admission
 import Logging
 import Observability
 import Reactors
+import RelayCore
 
 /// Brings an upgrade before the gate, and opens a session for whoever it admits. Reactor thread only.
 final class UpgradeHandler {
@@ -18,29 +19,43 @@ final class UpgradeHandler {
     }
 
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
-        let context = RequestContext(peer: upgrade.peer, reactor: reactor)
-        guard RequestPath(upgrade.head.path) == .root else {
-            let refusal = Refusal(.notFound, detail: "upgrade of an unknown path")
+        let context = RequestContext(
+            peer: upgrade.peer, head: upgrade.head, trusting: settings.trustedProxies, reactor: reactor)
+        guard let session = SessionRequest(upgrade.head) else {
+            let refusal = Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query")
             record.requestRefused(refusal, context)
             return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         }
-        let request = AdmissionRequest(upgrade, context)
+        let ways = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
+        let request = AdmissionRequest(
+            upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, allowedWays: ways, context)
         switch settings.gate.evaluate(request) {
         case .refused(let refusal):
             record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
             return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         case .admitted(let admitted):
             record.upgradeAdmitted(admitted, context)
-            return .accept(
-                SessionDriver(
-                    admitted: admitted, id: context.id, settings: settings, sessions: sessions, reactor: reactor))
+            return .accept(makeSession(admitted, session, upgrade, context))
         }
+    }
+
+    private func makeSession(
+        _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeRequest, _ context: RequestContext
+    ) -> SessionDriver {
+        let client = ClientIdentity(
+            session: context.id, principal: admitted.principal, address: context.address,
+            port: context.isForwarded ? 0 : upgrade.peer.port, isSecure: upgrade.isTLS)
+        return SessionDriver(
+            admitted: admitted, client: client, request: session, settings: settings, sessions: sessions,
+            reactor: reactor)
     }
 }
 
 extension AdmissionRequest {
-    fileprivate init(_ upgrade: UpgradeRequest, _ context: RequestContext) {
-        let head = upgrade.head
+    init(
+        _ head: RequestHead, isTLS: Bool, certificate: PeerCertificate?, allowedWays: Set<AdmissionWay>?,
+        _ context: RequestContext
+    ) {
         self.init(
             id: context.id, address: context.address, moment: context.moment,
             handshake: HandshakeFields(
@@ -48,10 +63,20 @@ extension AdmissionRequest {
                 connectionIsUpgrade: Self.list(head["connection"]).contains { $0.lowercased() == "upgrade" },
                 version: head["sec-websocket-version"], key: head["sec-websocket-key"],
                 offeredSubprotocols: Self.offers(head["sec-websocket-protocol"])),
-            origin: head["origin"], host: head["host"], isTLS: upgrade.isTLS,
+            origin: head["origin"], host: head["host"], isTLS: isTLS,
             assertion: AssertionFields(
                 keyID: head["x-app-assert-keyid"], data: head["x-app-assert-data"], nonce: head["x-app-assert-nonce"]),
-            certificate: upgrade.certificate.map(ClientCertificate.init))
+            certificate: certificate.map(ClientCertificate.init), ticket: Self.ticket(head.query["ticket"]),
+            allowedWays: allowedWays)
+    }
+
+    /// A ticket that is there and can't be read counts as one that is wrong.
+    private static func ticket(_ parameter: RequestQuery.Parameter) -> String? {
+        switch parameter {
+        case .absent: nil
+        case .value(let text): text
+        case .malformed: ""
+        }
     }
 
     /// The subprotocols offered. A list with an empty member is none that libwebsockets could read: it counts as an offer of one
@@ -79,5 +104,16 @@ extension ClientCertificate {
         self.init(
             isVerified: certificate.isVerified, isResumedSession: certificate.isResumedSession,
             sha256: certificate.sha256, subject: certificate.subject, notAfter: nil)
+    }
+}
+
+extension AdmissionWay {
+    fileprivate init(_ access: TargetAccess) {
+        switch access {
+        case .app: self = .app
+        case .cert: self = .certificate
+        case .ticket: self = .ticket
+        case .anonymous: self = .anonymous
+        }
     }
 }

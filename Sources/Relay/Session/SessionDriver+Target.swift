@@ -65,7 +65,7 @@ extension SessionDriver {
 
     private func telnetSettings(for target: AuthorizedTarget) -> TelnetClientSettings {
         var telnet = settings.dialects.telnet
-        telnet.address = client.addressText
+        telnet.address = client.address.text
         telnet.isSecure = client.isSecure
         if let encoding = target.options.encoding.flatMap(TextEncoding.init) { telnet.encoding = encoding }
         if let mxp = target.options.mxp { telnet.mxp = MXPMode(mxp) }

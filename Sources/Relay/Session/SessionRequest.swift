@@ -9,6 +9,21 @@ struct SessionRequest: Sendable {
     let target: TargetRequest
     /// Of the query: size, name, terminal.
     let client: ClientDescription
+
+    /// `/` and `/mud/<name>`, with the parameters `target`, `cols`, `rows`, `client` and `ttype`.
+    ///
+    /// - Returns: nil for any other path, and where the route is named in two ways.
+    init?(_ head: RequestHead) {
+        let query = head.query
+        switch (RequestPath(head.path), query["target"]) {
+        case (.root, .absent): target = .standard
+        case (.root, .value(let name)), (.mud(let name), .absent): target = .route(name)
+        default: return nil
+        }
+        client = ClientDescription { name in
+            if case .value(let text) = query[name] { text } else { nil }
+        }
+    }
 }
 
 extension Principal {

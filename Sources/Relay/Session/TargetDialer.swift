@@ -51,13 +51,15 @@ struct ClientIdentity: Sendable {
     /// The session's id, as in the log.
     let session: String
     let principal: Principal
-    let address: PeerAddress
+    let address: ClientAddress
+    /// 0: not known.
+    let port: UInt16
     /// Whether the client's own connection is encrypted.
     let isSecure: Bool
 
     /// The header that goes before everything else. Of the gateway's own ends a target knows already what it needs.
     fileprivate func proxyHeader(toward target: PeerAddress, _ version: ProxyVersion) -> [UInt8] {
-        guard let source = ProxyAddress(bytes: address.bytes, port: address.port),
+        guard let source = ProxyAddress(bytes: address.bytes, port: port),
             let destination = ProxyAddress(bytes: target.bytes, port: target.port)
         else { return [] }
         let tlvs = [

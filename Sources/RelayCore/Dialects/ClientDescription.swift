@@ -25,19 +25,12 @@ package struct ClientDescription: Hashable, Sendable {
 
     /// The parameters `cols`, `rows`, `client` and `ttype` of a query, as far as they make sense.
     ///
-    /// - Parameter query: what stands behind the `?` of the target, still percent-encoded.
-    package init(query: String) {
-        for parameter in query.utf8.split(separator: UInt8(ascii: "&")) {
-            let parts = parameter.split(separator: UInt8(ascii: "="), maxSplits: 1)
-            guard parts.count == 2, let value = Self.percentDecoded(parts[1]) else { continue }
-            switch String(decoding: parts[0], as: UTF8.self) {
-            case "cols": columns = Self.size(value)
-            case "rows": rows = Self.size(value)
-            case "client": name = Self.term(value)
-            case "ttype": terminalType = Self.term(value)
-            default: break
-            }
-        }
+    /// - Parameter parameter: the decoded value of the parameter with this name; nil where it is absent or malformed.
+    package init(parameter: (String) -> String?) {
+        columns = parameter("cols").flatMap(Self.size)
+        rows = parameter("rows").flatMap(Self.size)
+        name = parameter("client").flatMap(Self.term)
+        terminalType = parameter("ttype").flatMap(Self.term)
     }
 
     /// What `newer` says takes the place of what was said before.
@@ -66,22 +59,5 @@ package struct ClientDescription: Hashable, Sendable {
     private static func term(_ text: String) -> String? {
         let isSane = text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.contains { $0 > 0x20 }
         return isSane && text.utf8.count <= maximumTermBytes ? text : nil
-    }
-
-    private static func percentDecoded(_ text: some Sequence<UInt8>) -> String? {
-        var bytes: [UInt8] = []
-        var iterator = text.makeIterator()
-        while let byte = iterator.next() {
-            switch byte {
-            case UInt8(ascii: "+"): bytes.append(0x20)
-            case UInt8(ascii: "%"):
-                guard let high = iterator.next().flatMap(JSONEscape.hexadecimalDigit),
-                    let low = iterator.next().flatMap(JSONEscape.hexadecimalDigit)
-                else { return nil }
-                bytes.append(UInt8(high << 4 | low))
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 }
