@@ -3,22 +3,38 @@ import KeyStore
 /// Decides every upgrade, on whichever reactor it arrives. Nothing past it sees a client that it hasn't admitted.
 ///
 /// It asks its policies in their order and takes the first opinion; undecided means refused. The order is part of the contract: what
-/// costs the client something (the challenge, then the counter) comes after everything that may refuse for nothing.
+/// costs the client something (a ticket, the challenge, then the counter) comes after everything that may refuse for nothing.
 package struct Gate: Sendable {
     private static let storeRetryAfter = 1
 
-    private let policies: [any AdmissionPolicy]
+    private let upgradePolicies: [any AdmissionPolicy]
+    private let credentialPolicies: [any AdmissionPolicy]
     private let settings: GateSettings
 
     package init(_ settings: GateSettings) {
         self.settings = settings
-        var policies: [any AdmissionPolicy] = [
-            HandshakePolicy(subprotocols: settings.subprotocols),
-            DrainingPolicy(drain: settings.drain),
-            OriginPolicy(allowed: Set(settings.allowedOrigins)),
-            CapacityPolicy(slots: settings.slots),
-            RatePolicy(limits: settings.limits, checksCertificates: settings.checksCertificates),
+        let state: [any AdmissionPolicy] = [
+            DrainingPolicy(drain: settings.drain), OriginPolicy(allowed: Set(settings.allowedOrigins)),
         ]
+        let credentials = Self.credentialPolicies(settings)
+        credentialPolicies = state + credentials
+        upgradePolicies =
+            [HandshakePolicy(subprotocols: settings.subprotocols)] + state + [CapacityPolicy(slots: settings.slots)]
+            + credentials
+    }
+
+    private static func credentialPolicies(_ settings: GateSettings) -> [any AdmissionPolicy] {
+        var policies: [any AdmissionPolicy] = [
+            RatePolicy(limits: settings.limits, checksCertificates: settings.checksCertificates),
+            WayPolicy(checksCertificates: settings.checksCertificates),
+        ]
+        if let tickets = settings.tickets {
+            policies.append(
+                TicketPolicy(
+                    office: tickets, appAttest: settings.appAttest, checksCertificates: settings.checksCertificates))
+        } else {
+            policies.append(NoTicketPolicy())
+        }
         if let appAttest = settings.appAttest {
             policies.append(AppAttestPolicy(settings: appAttest))
         } else {
@@ -26,30 +42,46 @@ package struct Gate: Sendable {
         }
         if settings.checksCertificates { policies.append(ClientCertificatePolicy()) }
         if !settings.requiresAppAuth { policies.append(AnonymousPolicy()) }
-        self.policies = policies
+        return policies
     }
 
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
-        switch firstOpinion(on: request) {
-        case .admitted(let principal): seat(principal, for: request)
-        case .refused(let refusal): .refused(afterCounting(refusal, of: request))
-        case .noOpinion:
-            .refused(afterCounting(Refusal(.appAuthRequired, detail: "no credentials"), of: request))
+        switch firstOpinion(of: upgradePolicies, on: request) {
+        case .authenticated(let principal): seat(principal, for: request)
+        case .refused(let refusal): .refused(refusal)
         }
     }
 
-    private func firstOpinion(on request: AdmissionRequest) -> PolicyOutcome {
+    /// Who asks, by the same rules and at the same price as for an upgrade, where no session begins: neither a handshake nor a free place
+    /// is needed.
+    package func authenticate(_ request: AdmissionRequest) -> CredentialDecision {
+        firstOpinion(of: credentialPolicies, on: request)
+    }
+
+    private func firstOpinion(of policies: [any AdmissionPolicy], on request: AdmissionRequest)
+        -> CredentialDecision
+    {
         do throws(KeyRegistryError) {
             for policy in policies {
                 switch try policy.evaluate(request) {
                 case .noOpinion: continue
-                case let opinion: return opinion
+                case .admitted(let principal): return checkingWay(of: principal, for: request)
+                case .refused(let refusal): return .refused(afterCounting(refusal, of: request))
                 }
             }
-            return .noOpinion
+            return .refused(afterCounting(Refusal(.appAuthRequired, detail: "no credentials"), of: request))
         } catch {
-            return .refused(.storeUnavailable, "\(error)", retryAfter: Self.storeRetryAfter)
+            let refusal = Refusal(.storeUnavailable, detail: "\(error)", retryAfter: Self.storeRetryAfter)
+            return .refused(afterCounting(refusal, of: request))
         }
+    }
+
+    /// Every policy looks at the ways before it admits. Should one forget, nobody comes in by it.
+    private func checkingWay(of principal: Principal, for request: AdmissionRequest) -> CredentialDecision {
+        guard let allowed = request.allowedWays, !allowed.contains(principal.admissionWay) else {
+            return .authenticated(principal)
+        }
+        return .refused(Refusal(.wayNotAllowed, detail: "the route is not open to \(principal.wayName)"))
     }
 
     /// Another request may have taken the last place since ``CapacityPolicy`` looked.

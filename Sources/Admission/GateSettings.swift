@@ -8,6 +8,8 @@ package struct GateSettings: Sendable {
     package var limits: UpgradeLimits
     /// `nil`: App Attest isn't configured.
     package var appAttest: AppAttestSettings?
+    /// `nil`: there are no tickets.
+    package var tickets: TicketOffice?
     /// `MTLS_CLIENT_CA_PATH` is set. Otherwise a presented certificate is ignored.
     package var checksCertificates: Bool
     /// `REQUIRE_APP_AUTH`. Danger: `false` lets clients without credentials in.
@@ -16,7 +18,7 @@ package struct GateSettings: Sendable {
     package init(
         subprotocols: Subprotocols = .standard, drain: DrainSwitch, allowedOrigins: [WebOrigin] = [],
         slots: SessionSlots, limits: UpgradeLimits = UpgradeLimits(), appAttest: AppAttestSettings? = nil,
-        checksCertificates: Bool = false, requiresAppAuth: Bool = true
+        tickets: TicketOffice? = nil, checksCertificates: Bool = false, requiresAppAuth: Bool = true
     ) {
         self.subprotocols = subprotocols
         self.drain = drain
@@ -24,6 +26,7 @@ package struct GateSettings: Sendable {
         self.slots = slots
         self.limits = limits
         self.appAttest = appAttest
+        self.tickets = tickets
         self.checksCertificates = checksCertificates
         self.requiresAppAuth = requiresAppAuth
     }

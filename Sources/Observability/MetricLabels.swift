@@ -6,6 +6,8 @@ package protocol MetricLabel: CaseIterable, Hashable, Sendable, RawRepresentable
 package enum GateWay: String, MetricLabel {
     case appAttest = "app_attest"
     case debugCertificate = "debug_certificate"
+    /// A ticket, whoever's it is: who has got it stands beside it.
+    case ticket
     case anonymous
     /// It brought no credentials, or was refused before they were looked at.
     case none

@@ -11,7 +11,7 @@ struct DecisionRecord: Sendable {
     let logger: Logger
 
     func upgradeAdmitted(_ admitted: Admitted, _ context: RequestContext) {
-        let way = GateWay(admitted.principal.way)
+        let way = GateWay(admitted.principal)
         write(.upgrade, .admitted, way, who: admitted.principal.identity, refusal: nil, context)
         metrics.decided(.admitted, by: way, reason: NoReason.none)
     }
@@ -70,8 +70,10 @@ extension Refusal {
 }
 
 extension GateWay {
-    init(_ way: Principal.Way) {
-        switch way {
+    init(_ principal: Principal) {
+        switch principal.way {
+        case _ where principal.isByTicket: self = .ticket
+        case .operatorTicket: self = .ticket
         case .appAttest: self = .appAttest
         case .debugCertificate: self = .debugCertificate
         case .anonymous: self = .anonymous
@@ -80,7 +82,9 @@ extension GateWay {
 
     /// By which way a client tried that was not admitted.
     init(attemptedBy request: AdmissionRequest) {
-        if request.assertion.arePresent {
+        if request.ticket != nil {
+            self = .ticket
+        } else if request.assertion.arePresent {
             self = .appAttest
         } else if request.certificate != nil {
             self = .debugCertificate

@@ -12,3 +12,9 @@ package struct Admitted: Sendable {
     /// Keep it for as long as the session lives: it is one of `MAX_SESSIONS_GLOBAL`.
     package let slot: SessionSlot
 }
+
+/// The gate's answer where somebody only shows who he is.
+package enum CredentialDecision: Sendable {
+    case authenticated(Principal)
+    case refused(Refusal)
+}

@@ -1,41 +1,62 @@
 package import AppAttest
 package import KeyStore
 
-/// Who was admitted, and by which way. Only a policy of this module can make one, each from the proof it has checked.
+/// Who was admitted, and by which way. Only this module can make one: its policies, each from the proof it has checked, and the ticket
+/// office, from a ticket that was spent.
 package struct Principal: Sendable {
     package enum Way: Hashable, Sendable {
         case appAttest(KeyID, app: AppID)
         case debugCertificate(sha256: [UInt8], subject: String)
+        /// Whoever holds a ticket that the operator gave out.
+        case operatorTicket(TicketID)
         case anonymous
     }
 
     package let way: Way
+    /// For whoever came in by a ticket: until when another may follow. `nil`: the credentials themselves were shown.
+    let ticketChainEnd: MonotonicTime?
 
     /// - Parameter assertion: not looked at; that it exists is the proof.
-    init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { way = .appAttest(key, app: app) }
+    init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { self.init(way: .appAttest(key, app: app)) }
 
     init(debugging certificate: ClientCertificate) {
-        way = .debugCertificate(sha256: certificate.sha256, subject: certificate.subject)
+        self.init(way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject))
     }
 
-    private init(way: Way) { self.way = way }
+    /// - Parameter ticket: that it was spent is the proof; whose it is stands in it.
+    init(_ ticket: SpentTicket) {
+        switch ticket.holder {
+        case .principal(let way): self.init(way: way, ticketChainEnd: ticket.chainEnd)
+        case .bearer: self.init(way: .operatorTicket(ticket.id), ticketChainEnd: ticket.chainEnd)
+        }
+    }
+
+    private init(way: Way, ticketChainEnd: MonotonicTime? = nil) {
+        self.way = way
+        self.ticketChainEnd = ticketChainEnd
+    }
+
+    /// The credentials themselves were shown before, for a ticket, and the ticket now.
+    package var isByTicket: Bool { ticketChainEnd != nil }
 
     static let anonymous = Principal(way: .anonymous)
 
     /// The way's stable name in logs.
     package var wayName: String {
         switch way {
-        case .appAttest: "app_attest"
-        case .debugCertificate: "client_certificate"
+        case .appAttest: isByTicket ? "app_attest_ticket" : "app_attest"
+        case .debugCertificate: isByTicket ? "client_certificate_ticket" : "client_certificate"
+        case .operatorTicket: "operator_ticket"
         case .anonymous: "anonymous"
         }
     }
 
-    /// Names the client in logs: the key's identifier, the certificate's SHA-256 in hex, or nothing.
+    /// Names the client in logs: the key's identifier, the certificate's SHA-256 in hex, the ticket's name, or nothing.
     package var identity: String? {
         switch way {
         case .appAttest(let key, _): key.base64
         case .debugCertificate(let sha256, _): Hexadecimal.encode(sha256)
+        case .operatorTicket(let ticket): ticket.text
         case .anonymous: nil
         }
     }

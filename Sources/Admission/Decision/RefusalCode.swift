@@ -18,6 +18,10 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case keyRevoked = "key_revoked"
     case assertionRejected = "assertion_rejected"
     case invalidClientCertificate = "invalid_client_certificate"
+    case invalidTicket = "invalid_ticket"
+    case wayNotAllowed = "way_not_allowed"
+    case targetRefused = "target_refused"
+    case ticketsExhausted = "tickets_exhausted"
 
     // Registration.
     case missingField = "missing_field"
@@ -35,7 +39,8 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     /// The gateway's own troubles and plain mistakes of a client don't.
     package var countsAsFailedUpgrade: Bool {
         switch self {
-        case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate:
+        case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,
+            .invalidTicket:
             true
         default: false
         }

@@ -10,7 +10,9 @@ struct RatePolicy: AdmissionPolicy {
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         guard case .over(let seconds) = limits.failuresSoFar(request) else { return .noOpinion }
-        guard request.assertion.arePresent || (checksCertificates && request.certificate != nil) else {
+        guard
+            request.ticket != nil || request.assertion.arePresent || (checksCertificates && request.certificate != nil)
+        else {
             return .refused(
                 .rateLimited, "over FAILED_UPGRADES_PER_MINUTE, no credentials", retryAfter: seconds)
         }

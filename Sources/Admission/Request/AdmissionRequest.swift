@@ -12,10 +12,15 @@ package struct AdmissionRequest: Sendable {
     package var assertion: AssertionFields
     /// `nil` when none was presented.
     package var certificate: ClientCertificate?
+    /// The parameter `ticket` of the URL; `nil` when absent, which differs from empty.
+    package var ticket: String?
+    /// The ways of admission that what the client asks for is open to; `nil`: all.
+    package var allowedWays: Set<AdmissionWay>?
 
     package init(
         id: String, address: ClientAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
-        isTLS: Bool, assertion: AssertionFields, certificate: ClientCertificate?
+        isTLS: Bool, assertion: AssertionFields, certificate: ClientCertificate?, ticket: String? = nil,
+        allowedWays: Set<AdmissionWay>? = nil
     ) {
         self.id = id
         self.address = address
@@ -26,6 +31,8 @@ package struct AdmissionRequest: Sendable {
         self.isTLS = isTLS
         self.assertion = assertion
         self.certificate = certificate
+        self.ticket = ticket
+        self.allowedWays = allowedWays
     }
 }
 

@@ -40,6 +40,17 @@ package struct ClientAddress: Hashable, Sendable {
         }
     }
 
+    /// 4 for IPv4, 16 for IPv6, in network order.
+    package var bytes: [UInt8] {
+        switch value {
+        case .v4(let number): [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+        case .v6(let high, let low):
+            [high, low].flatMap { half in
+                stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
+            }
+        }
+    }
+
     package var prefix: AddressPrefix {
         switch value {
         case .v4(let number): AddressPrefix(network: .v4(number))

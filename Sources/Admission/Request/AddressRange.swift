@@ -1,0 +1,49 @@
+/// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). An address alone is the
+/// range of itself.
+package struct AddressRange: Hashable, Sendable {
+    private let network: [UInt8]
+    private let bits: Int
+
+    /// - Parameter text: bits behind the prefix must be zero: whoever writes `10.0.0.5/8` means something else than it says. A
+    ///   range of IPv4-mapped addresses isn't one: addresses of that form are IPv4 addresses here, and are written so.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let address = Self.bytes(of: parts[0]) else { return nil }
+        let width = 8 * address.count
+        guard let bits = parts.count == 1 ? width : Self.length(parts[1]), bits <= width,
+            (bits..<width).allSatisfy({ !Self.bit($0, of: address) })
+        else { return nil }
+        network = address
+        self.bits = bits
+    }
+
+    package func contains(_ address: ClientAddress) -> Bool {
+        let bytes = address.bytes
+        guard bytes.count == network.count else { return false }
+        return (0..<bits).allSatisfy { Self.bit($0, of: bytes) == Self.bit($0, of: network) }
+    }
+
+    /// The parts of a list, parted by commas or blanks; `nil` if any isn't a range.
+    package static func list(_ text: String) -> [AddressRange]? {
+        let parts = text.split { $0 == "," || $0.isWhitespace }
+        let ranges = parts.compactMap { AddressRange(String($0)) }
+        return ranges.count == parts.count ? ranges : nil
+    }
+
+    private static func bytes(of text: Substring) -> [UInt8]? {
+        if let octets = AddressText.ipv4(text) { return octets }
+        guard let bytes = AddressText.ipv6(String(text)), let address = ClientAddress(ipv6: bytes),
+            address.bytes.count == 16
+        else { return nil }
+        return bytes
+    }
+
+    private static func length(_ text: Substring) -> Int? {
+        let isPlain = (1...3).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return isPlain && (text.utf8.count == 1 || text.first != "0") ? Int(text) : nil
+    }
+
+    private static func bit(_ index: Int, of bytes: [UInt8]) -> Bool {
+        bytes[index / 8] & (0x80 >> UInt8(index % 8)) != 0
+    }
+}

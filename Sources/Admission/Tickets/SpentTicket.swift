@@ -1,0 +1,43 @@
+/// A ticket of ours that was in time and had a use left, which is gone now. Only ``TicketOffice`` makes one.
+struct SpentTicket: Sendable {
+    enum Holder: Hashable, Sendable {
+        /// Whoever asked for it, having shown credentials to the gate.
+        case principal(Principal.Way)
+        /// Whoever the operator gave it to.
+        case bearer
+    }
+
+    let id: TicketID
+    let holder: Holder
+    /// Until when further tickets may follow from this one.
+    let chainEnd: MonotonicTime
+
+    fileprivate init(_ entry: TicketTable.Entry) {
+        id = entry.id
+        holder = entry.holder
+        chainEnd = entry.chainEnd
+    }
+}
+
+/// What became of an attempt to spend a ticket.
+enum TicketSpending: Sendable {
+    case spent(SpentTicket)
+    /// Not ours, used up, or forgotten after its time: nobody can tell these apart.
+    case unknown
+    case expired
+    /// Ours and still good, but not for a way that is asked for.
+    case wayNotAllowed
+}
+
+extension TicketTable {
+    /// Takes one use. What isn't allowed takes none.
+    mutating func spend(_ hash: TicketHash, at time: MonotonicTime, isAllowed: (SpentTicket.Holder) -> Bool)
+        -> TicketSpending
+    {
+        guard let entry = entry(hash, at: time) else { return .unknown }
+        guard !hasExpired(entry) else { return .expired }
+        guard isAllowed(entry.holder) else { return .wayNotAllowed }
+        takeUse(of: hash)
+        return .spent(SpentTicket(entry))
+    }
+}

@@ -1,0 +1,59 @@
+import Crypto
+
+/// What a client that can't send headers puts into its URL, once: 32 random bytes. Whoever has it comes in, so no description and no log
+/// has it.
+package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    static let byteCount = 32
+    /// Of the text: base64url (RFC 4648 section 5) without padding.
+    static let characterCount = 43
+
+    /// For the client alone.
+    package let text: String
+
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        text = Self.base64URL(bytes)
+    }
+
+    package var description: String { "(ticket)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let number = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
+            for place in 0...group.count { text.append(digits[Int(number >> UInt32(18 - 6 * place) & 0x3f)]) }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// All that is kept of a ticket: the SHA-256 of its text. Tickets are looked up by it, and how long that takes tells nothing: nobody can
+/// choose a hash, and knowing one doesn't help.
+struct TicketHash: Hashable, Sendable {
+    private let digest: SHA256Digest
+
+    /// `nil` for what can't be a ticket. The text itself is hashed, so that there is one spelling of each.
+    init?(_ text: String) {
+        guard text.utf8.count == Ticket.characterCount else { return nil }
+        digest = SHA256.hash(data: Array(text.utf8))
+    }
+
+    init(_ ticket: Ticket) { digest = SHA256.hash(data: Array(ticket.text.utf8)) }
+}
+
+/// Names a ticket in logs and as an identity. It says nothing about the ticket itself.
+package struct TicketID: Hashable, Sendable {
+    private let number: UInt64
+
+    init() { number = .random(in: .min ... .max) }
+
+    /// 16 hexadecimal digits.
+    package var text: String {
+        Hexadecimal.encode(stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) })
+    }
+}
