@@ -77,4 +77,10 @@ import Testing
         #expect(decoder.decode(&input, limit: 100).count == 100)
         #expect(input.isEmpty)
     }
+
+    @Test func aStringIsReadWithoutALimit() {
+        for sample in Self.samples {
+            #expect(TextDecoder.string((sample.bytes + sample.bytes)[sample.bytes.count...]) == sample.text)
+        }
+    }
 }
