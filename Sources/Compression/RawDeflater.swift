@@ -9,7 +9,11 @@ package final class RawDeflater {
     /// - Parameter level: 0 (none) to 9 (smallest).
     package init(level: Int = 6) throws(CompressionError) {
         let level = CInt(min(max(level, 0), 9))
-        stream = try ZlibStream { portcullis_deflate_init($0, level, -MAX_WBITS) } end: { deflateEnd($0) }
+        stream = try ZlibStream {
+            portcullis_deflate_init($0, level, -MAX_WBITS)
+        } end: {
+            deflateEnd($0)
+        }
     }
 
     /// Never empty: no bytes become a stream of two.

@@ -2,8 +2,8 @@
 package protocol Decompressor {
     /// Takes compressed bytes off the front of `input` and gives at most `limit` inflated ones.
     ///
-    /// Behind the end of the stream nothing more is taken. Fewer than `limit` bytes mean that all of `input` was taken or the
-    /// stream has ended, and that nothing is held back; after exactly `limit` bytes the next call may give more, even of no input.
+    /// Behind the end of the stream nothing more is taken. If all of `input` was taken, fewer than `limit` bytes mean that nothing is
+    /// held back; after exactly `limit` bytes the next call may give more, even of no input.
     mutating func decompress(
         _ input: inout ArraySlice<UInt8>, limit: Int
     ) throws(DecompressionError) -> Decompressed

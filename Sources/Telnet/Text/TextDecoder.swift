@@ -55,25 +55,30 @@ struct TextDecoder {
     private mutating func decodeUTF8(_ input: inout ArraySlice<UInt8>, limit: Int) -> [UInt8] {
         var output: [UInt8] = []
         completePartial(&input, &output)
-        while !input.isEmpty, limit - output.count >= Self.largestStep {
-            let window = input.prefix(limit - output.count)
-            let count = UTF8Sequence.wholeCharacters(in: window.span)
-            output += window.prefix(count)
-            input.removeFirst(count)
-            guard count < window.count else { continue }
-            switch UTF8Sequence(in: input.span, at: 0) {
+        let bytes = input
+        let span = bytes.span
+        output.reserveCapacity(min(limit, output.count + span.count))
+        var index = 0
+        decoding: while index < span.count, limit - output.count >= Self.largestStep {
+            let end = index + min(span.count - index, limit - output.count)
+            let whole = UTF8Sequence.wholeCharacters(in: span, index..<end)
+            if whole > index { output += bytes[(bytes.startIndex + index)..<(bytes.startIndex + whole)] }
+            index = whole
+            guard index < end else { continue }
+            switch UTF8Sequence(in: span, at: index) {
             case .character:
-                // A NUL, or a character that the window has cut off.
-                if input.first != 0 { return output }
-                input.removeFirst()
-            case .truncated(let length):
-                partial = Array(input)
-                input.removeFirst(length)
+                // A NUL, or a character that the limit has cut off.
+                if span[index] != 0 { break decoding }
+                index += 1
+            case .truncated:
+                partial = Array(bytes.dropFirst(index))
+                index = span.count
             case .malformed(let length):
-                for byte in input.prefix(length) { Self.appendLatin1(byte, to: &output) }
-                input.removeFirst(length)
+                for offset in 0..<length { Self.appendLatin1(span[index + offset], to: &output) }
+                index += length
             }
         }
+        input.removeFirst(index)
         return output
     }
 
@@ -99,15 +104,21 @@ struct TextDecoder {
     private func decodeBytes(
         _ input: inout ArraySlice<UInt8>, limit: Int, high: (UInt8, inout [UInt8]) -> Void
     ) -> [UInt8] {
+        let bytes = input
+        let span = bytes.span
         var output: [UInt8] = []
-        output.reserveCapacity(min(limit, input.count + input.count / 8))
-        var taken = 0
-        for byte in input {
-            guard limit - output.count >= Self.largestStep else { break }
-            if byte >= 0x80 { high(byte, &output) } else if byte != 0 { output.append(byte) }
-            taken += 1
+        output.reserveCapacity(min(limit, span.count + span.count / 8))
+        var index = 0
+        while index < span.count, limit - output.count >= Self.largestStep {
+            let end = index + min(span.count - index, limit - output.count)
+            let ascii = UTF8Sequence.asciiCharacters(in: span, index..<end)
+            if ascii > index { output += bytes[(bytes.startIndex + index)..<(bytes.startIndex + ascii)] }
+            index = ascii
+            guard index < end, limit - output.count >= Self.largestStep else { continue }
+            if span[index] != 0 { high(span[index], &output) }
+            index += 1
         }
-        input.removeFirst(taken)
+        input.removeFirst(index)
         return output
     }
 

@@ -41,20 +41,24 @@ enum UTF8Sequence: Hashable {
         self = .character(length: length)
     }
 
-    /// How many bytes from the start are whole characters other than NUL.
-    static func wholeCharacters(in bytes: Span<UInt8>) -> Int {
+    /// The end of the whole characters other than NUL that begin the range.
+    static func wholeCharacters(in bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+        let window = bytes.extracting(range)
         var index = 0
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte < 0x80 {
-                if byte == 0 { return index }
-                index += 1
-            } else if case .character(let length) = UTF8Sequence(in: bytes, at: index) {
-                index += length
-            } else {
-                return index
-            }
+        while true {
+            index = asciiCharacters(in: window, index..<window.count)
+            guard index < window.count, case .character(let length) = UTF8Sequence(in: window, at: index),
+                window[index] != 0
+            else { return range.lowerBound + index }
+            index += length
         }
+    }
+
+    /// The end of the ASCII characters other than NUL that begin the range.
+    static func asciiCharacters(in bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+        var index = range.lowerBound
+        // 1...127 in one comparison.
+        while index < range.upperBound, bytes[index] &- 1 < 0x7F { index += 1 }
         return index
     }
 }

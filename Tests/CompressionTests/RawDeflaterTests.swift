@@ -1,0 +1,27 @@
+import Compression
+import Testing
+
+@Suite struct RawDeflaterTests {
+    @Test func everyResultIsOneCompleteStream() throws {
+        for level in [-1, 0, 1, 6, 9, 10] {
+            let deflater = try RawDeflater(level: level)
+            for sample in Sample.all {
+                var input = try deflater.deflate(sample)[...]
+                let result = try Inflater(format: .raw).all(of: &input)
+                #expect(result.bytes == sample && result.isEnd && input.isEmpty)
+            }
+        }
+    }
+
+    @Test func nothingBecomesAnEmptyStream() throws {
+        #expect(try RawDeflater().deflate([]) == [0x03, 0x00])
+    }
+
+    @Test func oneTextIsTheSameWhateverCameBefore() throws {
+        let deflater = try RawDeflater()
+        let text = Array("look\r\n".utf8)
+        let first = try deflater.deflate(text)
+        _ = try deflater.deflate(Sample.mixed(100_000))
+        #expect(try deflater.deflate(text) == first)
+    }
+}
