@@ -1,0 +1,114 @@
+/// Reads a JSON text (RFC 8259) that a peer has sent.
+///
+/// Our own, because it stands on the way of every message of a client: it never recurses, counts its depth, keeps numbers as they
+/// were written and tells exactly what it takes. How long a text may be is its caller's to say; what is built is at most some tens
+/// of bytes for each byte of the text.
+package enum JSONReader {
+    /// Containers within containers.
+    package static let maximumDepth = 32
+
+    package static func read(_ text: ArraySlice<UInt8>) throws(JSONError) -> JSONValue {
+        var builder = JSONBuilder(text)
+        return try builder.build()
+    }
+
+    /// Whether `text` is one that ``read(_:)`` would read. Builds nothing.
+    package static func isValid(_ text: ArraySlice<UInt8>) -> Bool {
+        var tokenizer = JSONTokenizer(text)
+        do {
+            while try tokenizer.next() != nil {}
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+/// Puts tokens together. What is open lies on a stack of its own, not on the thread's.
+private struct JSONBuilder {
+    private struct Container {
+        let isObject: Bool
+        var members: [JSONObject.Member] = []
+        var elements: [JSONValue] = []
+        /// Of the member whose value comes next.
+        var name = ""
+    }
+
+    private let text: ArraySlice<UInt8>
+    private var tokenizer: JSONTokenizer
+    private var open: [Container] = []
+    private var result = JSONValue.null
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        tokenizer = JSONTokenizer(text)
+    }
+
+    mutating func build() throws(JSONError) -> JSONValue {
+        while let token = try tokenizer.next() { take(token) }
+        return result
+    }
+
+    private mutating func take(_ token: JSONTokenizer.Token) {
+        switch token {
+        case .beginObject: open.append(Container(isObject: true))
+        case .beginArray: open.append(Container(isObject: false))
+        case .endObject, .endArray: close()
+        case .name(let name): open[open.count - 1].name = string(name)
+        case .string(let token): place(.string(string(token)))
+        case .number(let range): place(number(text[range]))
+        case .bool(let value): place(.bool(value))
+        case .null: place(.null)
+        }
+    }
+
+    private mutating func close() {
+        guard let container = open.popLast() else { return }
+        place(container.isObject ? .object(JSONObject(container.members)) : .array(container.elements))
+    }
+
+    private mutating func place(_ value: JSONValue) {
+        let innermost = open.count - 1
+        if innermost < 0 {
+            result = value
+        } else if open[innermost].isObject {
+            open[innermost].members.append(JSONObject.Member(open[innermost].name, value))
+        } else {
+            open[innermost].elements.append(value)
+        }
+    }
+
+    private func number(_ digits: ArraySlice<UInt8>) -> JSONValue {
+        let text = String(decoding: digits, as: UTF8.self)
+        // "-0" is a number that no integer is.
+        guard text != "-0", let integer = Int(text) else { return .number(text) }
+        return .integer(integer)
+    }
+
+    private func string(_ token: JSONTokenizer.StringToken) -> String {
+        let content = text[token.range]
+        return String(decoding: token.hasEscapes ? unescaped(content)[...] : content, as: UTF8.self)
+    }
+
+    private func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(content.count)
+        var position = content.startIndex
+        while position < content.endIndex {
+            if content[position] != UInt8(ascii: "\\") {
+                bytes.append(content[position])
+                position += 1
+            } else if let letter = content.byte(at: position + 1), let meaning = JSONEscape.meaning(of: letter) {
+                bytes.append(meaning)
+                position += 2
+            } else if let (scalar, length) = JSONEscape.scalar(in: content, at: position) {
+                bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+                position += length
+            } else {
+                // The tokenizer has let no other escape through.
+                return bytes
+            }
+        }
+        return bytes
+    }
+}

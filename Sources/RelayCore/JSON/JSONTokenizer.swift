@@ -1,0 +1,252 @@
+/// Splits a JSON text (RFC 8259) into tokens and proves its grammar on the way, without recursion and without building anything.
+///
+/// Stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because no valid UTF-8 says it.
+struct JSONTokenizer {
+    enum Token: Hashable {
+        case beginObject, endObject, beginArray, endArray
+        /// A member's name; its colon has been read.
+        case name(StringToken)
+        case string(StringToken)
+        /// Where it stands in the text.
+        case number(Range<Int>)
+        case bool(Bool)
+        case null
+    }
+
+    struct StringToken: Hashable {
+        /// What stands between the quotation marks.
+        let range: Range<Int>
+        let hasEscapes: Bool
+    }
+
+    private enum Expectation {
+        case value
+        case valueOrEndArray
+        case name
+        case nameOrEndObject
+        case commaOrEnd
+        case end
+    }
+
+    let text: ArraySlice<UInt8>
+    private var position: Int
+    private var expectation = Expectation.value
+    /// What is open, innermost in the lowest bit: 1 for an object, 0 for an array.
+    private var open: UInt64 = 0
+    private(set) var depth = 0
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        position = text.startIndex
+    }
+
+    /// The next token; nil behind the text's only value.
+    mutating func next() throws(JSONError) -> Token? {
+        skipSpace()
+        if expectation == .commaOrEnd, text.indices.contains(position), text[position] == UInt8(ascii: ",") {
+            position += 1
+            skipSpace()
+            expectation = isInObject ? .name : .value
+        }
+        guard position < text.endIndex else {
+            guard expectation == .end else { throw .unexpectedEnd }
+            return nil
+        }
+        return try token(at: text[position])
+    }
+
+    private mutating func token(at byte: UInt8) throws(JSONError) -> Token {
+        if byte == UInt8(ascii: "}"), mayEndObject { return close(.endObject) }
+        if byte == UInt8(ascii: "]"), mayEndArray { return close(.endArray) }
+        switch expectation {
+        case .value, .valueOrEndArray: return try value(at: byte)
+        case .name, .nameOrEndObject: return try name(at: byte)
+        case .commaOrEnd, .end: throw unexpected
+        }
+    }
+
+    private var mayEndObject: Bool { expectation == .nameOrEndObject || (expectation == .commaOrEnd && isInObject) }
+
+    private var mayEndArray: Bool { expectation == .valueOrEndArray || (expectation == .commaOrEnd && !isInObject) }
+
+    private mutating func value(at byte: UInt8) throws(JSONError) -> Token {
+        switch byte {
+        case UInt8(ascii: "{"): return try begin(.beginObject)
+        case UInt8(ascii: "["): return try begin(.beginArray)
+        case UInt8(ascii: "\""): return complete(.string(try string()))
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return complete(.number(try number()))
+        case UInt8(ascii: "t"): return complete(try literal("true", .bool(true)))
+        case UInt8(ascii: "f"): return complete(try literal("false", .bool(false)))
+        case UInt8(ascii: "n"): return complete(try literal("null", .null))
+        default: throw unexpected
+        }
+    }
+
+    private var unexpected: JSONError { .unexpectedByte(at: position - text.startIndex) }
+
+    // MARK: Structure
+
+    private var isInObject: Bool { open & 1 == 1 }
+
+    private mutating func begin(_ token: Token) throws(JSONError) -> Token {
+        guard depth < JSONReader.maximumDepth else { throw .tooDeep }
+        position += 1
+        depth += 1
+        open = open << 1 | (token == .beginObject ? 1 : 0)
+        expectation = token == .beginObject ? .nameOrEndObject : .valueOrEndArray
+        return token
+    }
+
+    private mutating func close(_ token: Token) -> Token {
+        position += 1
+        depth -= 1
+        open >>= 1
+        return complete(token)
+    }
+
+    private mutating func complete(_ token: Token) -> Token {
+        expectation = depth == 0 ? .end : .commaOrEnd
+        return token
+    }
+
+    private mutating func name(at byte: UInt8) throws(JSONError) -> Token {
+        guard byte == UInt8(ascii: "\"") else { throw unexpected }
+        let name = try string()
+        skipSpace()
+        guard position < text.endIndex else { throw .unexpectedEnd }
+        guard text[position] == UInt8(ascii: ":") else { throw unexpected }
+        position += 1
+        expectation = .value
+        return .name(name)
+    }
+
+    private mutating func skipSpace() {
+        while position < text.endIndex, [0x20, 0x0A, 0x0D, 0x09].contains(text[position]) { position += 1 }
+    }
+
+    // MARK: Scalars
+
+    private mutating func literal(_ word: String, _ token: Token) throws(JSONError) -> Token {
+        for byte in word.utf8 {
+            guard position < text.endIndex else { throw .unexpectedEnd }
+            guard text[position] == byte else { throw unexpected }
+            position += 1
+        }
+        return token
+    }
+
+    private mutating func number() throws(JSONError) -> Range<Int> {
+        let start = position
+        if peek == UInt8(ascii: "-") { position += 1 }
+        if peek == UInt8(ascii: "0") { position += 1 } else { try digits(from: start) }
+        if peek == UInt8(ascii: ".") {
+            position += 1
+            try digits(from: start)
+        }
+        if peek == UInt8(ascii: "e") || peek == UInt8(ascii: "E") {
+            position += 1
+            if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { position += 1 }
+            try digits(from: start)
+        }
+        return start..<position
+    }
+
+    private var peek: UInt8? { position < text.endIndex ? text[position] : nil }
+
+    /// One digit or more.
+    private mutating func digits(from start: Int) throws(JSONError) {
+        let first = position
+        while let digit = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) { position += 1 }
+        guard position > first else { throw .malformedNumber(at: start - text.startIndex) }
+    }
+}
+
+// MARK: Strings
+
+extension JSONTokenizer {
+    private mutating func string() throws(JSONError) -> StringToken {
+        let opening = position - text.startIndex
+        position += 1
+        let start = position
+        var hasEscapes = false
+        var isASCII = true
+        while position < text.endIndex {
+            let byte = text[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                let range = start..<position
+                guard isASCII || text[range].isValidUTF8 else { throw .malformedString(at: opening) }
+                position += 1
+                return StringToken(range: range, hasEscapes: hasEscapes)
+            case UInt8(ascii: "\\"):
+                hasEscapes = true
+                guard skipEscape() else { throw .malformedString(at: opening) }
+            case 0..<0x20: throw .malformedString(at: opening)
+            default:
+                if byte >= 0x80 { isASCII = false }
+                position += 1
+            }
+        }
+        throw .unexpectedEnd
+    }
+
+    /// False for an escape that isn't one, or that is half a surrogate pair.
+    private mutating func skipEscape() -> Bool {
+        guard let kind = text.byte(at: position + 1) else { return false }
+        guard kind == UInt8(ascii: "u") else {
+            position += 2
+            return JSONEscape.meaning(of: kind) != nil
+        }
+        guard let scalar = JSONEscape.scalar(in: text, at: position) else { return false }
+        position += scalar.length
+        return true
+    }
+}
+
+/// The escapes of a JSON string (RFC 8259 §7).
+enum JSONEscape {
+    /// The byte for which `\` and `letter` stand.
+    static func meaning(of letter: UInt8) -> UInt8? {
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: nil
+        }
+    }
+
+    /// The character written as `\uXXXX`, or as two of them where it lies beyond the basic plane.
+    static func scalar(in text: ArraySlice<UInt8>, at position: Int) -> (scalar: Unicode.Scalar, length: Int)? {
+        guard let first = unit(in: text, at: position) else { return nil }
+        if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
+        guard (0xD800..<0xDC00).contains(first), let second = unit(in: text, at: position + 6),
+            (0xDC00..<0xE000).contains(second)
+        else { return nil }
+        let value = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+        return Unicode.Scalar(value).map { ($0, 12) }
+    }
+
+    private static func unit(in text: ArraySlice<UInt8>, at position: Int) -> UInt16? {
+        guard text.byte(at: position) == UInt8(ascii: "\\"), text.byte(at: position + 1) == UInt8(ascii: "u") else {
+            return nil
+        }
+        var unit: UInt16 = 0
+        for offset in 2..<6 {
+            guard let digit = text.byte(at: position + offset).flatMap(hexadecimalDigit) else { return nil }
+            unit = unit << 4 | digit
+        }
+        return unit
+    }
+
+    private static func hexadecimalDigit(_ byte: UInt8) -> UInt16? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a")) + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A")) + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// A JSON value (RFC 8259).
+package indirect enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    /// A number without fraction and exponent that fits; exact.
+    case integer(Int)
+    /// Any other number, as it was written: nothing here computes with it, and so nothing is lost on the way through.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+}
+
+/// The members of an object in the order they came.
+///
+/// Of equal names the last one counts, as in ECMAScript's `JSON.parse`; all of them are kept and written again. Names are equal
+/// when their bytes are: Swift's own `==` would also take two spellings of one character for each other.
+package struct JSONObject: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
+        package let name: String
+        package let value: JSONValue
+
+        package init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package private(set) var members: [Member]
+
+    package init(_ members: [Member] = []) {
+        self.members = members
+    }
+
+    package mutating func append(_ name: String, _ value: JSONValue) {
+        members.append(Member(name, value))
+    }
+
+    package subscript(name: String) -> JSONValue? {
+        members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
+}
