@@ -26,7 +26,7 @@ package struct SessionActions: OptionSet, Sendable {
 }
 
 /// Why and with which code a session's WebSocket is closed (RFC 6455 §7.4; 1014 from the IANA registry).
-package struct CloseReason: Equatable, Sendable {
+package struct CloseReason: Hashable, Sendable {
     package let code: UInt16
     /// At most 123 bytes of UTF-8.
     package let text: String

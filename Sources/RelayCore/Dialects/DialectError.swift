@@ -1,0 +1,75 @@
+/// Why a message or a request of the client came to nothing, in the words that the client is told.
+package struct DialectError: Error, Hashable, Sendable {
+    /// The codes of the typed protocol; other dialects say them too where they have a place for them.
+    package enum Code: String, Hashable, Sendable {
+        case invalidRequest = "invalid_request"
+        case sessionExpired = "session_expired"
+        case connectionFailed = "connection_failed"
+        case rateLimited = "rate_limited"
+    }
+
+    let code: Code
+    /// The message's field that is wrong.
+    let field: String?
+    let message: String
+    /// Nil: the connection goes on.
+    let close: CloseReason?
+
+    init(_ code: Code, field: String? = nil, _ message: String, close: CloseReason? = nil) {
+        self.code = code
+        self.field = field
+        self.message = message
+        self.close = close
+    }
+
+    static let malformedJSON = DialectError(.invalidRequest, "Message is not valid JSON")
+    static let tooDeep = DialectError(.invalidRequest, "Message is nested too deeply")
+    static let tooLarge = DialectError(.invalidRequest, "Message is too large")
+    static let notAnObject = DialectError(.invalidRequest, "Message must be a JSON object")
+    static let noSession = DialectError(.invalidRequest, "This connection has no session")
+    static let alreadyConnected = DialectError(.invalidRequest, "This connection already has a session")
+    static let sessionExpired = DialectError(.sessionExpired, "The session has expired")
+    static let notInForce = DialectError(.invalidRequest, "The target doesn't take out-of-band messages")
+    static let tooEarly = DialectError(.invalidRequest, "Too much was sent before the target was connected")
+
+    init(_ error: JSONError) {
+        self = error == .tooDeep ? .tooDeep : .malformedJSON
+    }
+}
+
+/// Why a session with the target didn't begin.
+package enum DialFailure: Hashable, Sendable, CaseIterable {
+    case unreachable
+    case timedOut
+    /// The target policy has refused it. Why is told to nobody outside: a client could feel its way through a network by that.
+    case notAllowed
+    /// As many connections as this address may have.
+    case limitReached
+
+    var error: DialectError {
+        switch self {
+        case .unreachable: DialectError(.connectionFailed, "Could not connect to the MUD server")
+        case .timedOut: DialectError(.connectionFailed, "The connection to the MUD server timed out")
+        case .notAllowed: DialectError(.invalidRequest, field: "host", "host is not allowed")
+        case .limitReached: DialectError(.rateLimited, "Connection limit exceeded for this IP address")
+        }
+    }
+
+    /// For dialects whose connection has no use without its session.
+    var close: CloseReason {
+        switch self {
+        case .unreachable, .timedOut: .targetUnreachable
+        case .notAllowed: .targetNotAllowed
+        case .limitReached: .limitReached
+        }
+    }
+}
+
+extension CloseReason {
+    static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
+    static let limitReached = CloseReason(code: 1013, text: "connection limit exceeded")
+    static let targetBroken = CloseReason(code: 1014, text: "target sent a broken stream")
+    static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")
+    static let alreadyConnected = CloseReason(code: 1008, text: "connection already has a session")
+    static let malformedConnect = CloseReason(code: 1008, text: "malformed connect")
+}

@@ -1,0 +1,33 @@
+/// WebSocket messages on their way to the client, one behind the other in a single buffer that is used again and again.
+package struct FrameBuffer: Sendable {
+    /// One complete message.
+    package struct Frame: Hashable, Sendable {
+        /// A text message, whose payload is valid UTF-8; otherwise a binary one.
+        package let isText: Bool
+        /// Its payload in ``FrameBuffer/bytes``.
+        package let range: Range<Int>
+    }
+
+    /// Above this an emptied buffer gives its memory back.
+    static let keptCapacity = 65_536
+
+    package private(set) var bytes: [UInt8] = []
+    package private(set) var frames: [Frame] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { frames.isEmpty }
+
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+        frames.removeAll(keepingCapacity: true)
+    }
+
+    /// - Parameter write: appends the payload.
+    @inline(__always)
+    mutating func append(isText: Bool, _ write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        write(&bytes)
+        frames.append(Frame(isText: isText, range: start..<bytes.count))
+    }
+}

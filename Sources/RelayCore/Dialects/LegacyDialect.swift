@@ -1,0 +1,150 @@
+import Telnet
+
+/// The protocol of mud-web-proxy's browser clients: a first message `{"connect":1,…}`, from then on text.
+///
+/// To the client goes a text message for each piece of text: base64 of a complete raw DEFLATE stream. It has no place for what is
+/// out of band. From the client:
+///
+/// | key of the `connect` object | meaning |
+/// |---|---|
+/// | `connect` | required, and true in the sense of ECMAScript |
+/// | `mud` | a named route, at most 64 bytes |
+/// | `host`, `port` | an address; without either the gateway's default target |
+/// | `client`, `ttype` | what TTYPE says |
+/// | `name`, `mccp`, `utf8`, `encoding`, `debug` | accepted; the gateway speaks UTF-8, and telnet is its own affair |
+///
+/// Later messages are input, but for objects with one of these keys: `gmcp` (`"Package.Name json"`) and `msdp` (`{"key","val"}`), of
+/// at most 4096 bytes, are passed on; `chat` and `bin` come to nothing.
+struct LegacyDialect: Dialect {
+    static let maximumRouteBytes = 64
+    static let maximumHostBytes = 255
+    static let maximumFieldBytes = 4_096
+
+    private var compressor: any FrameCompressor
+    private var hasConnected = false
+
+    init(compressor: any FrameCompressor) {
+        self.compressor = compressor
+    }
+
+    var awaitsConnect: Bool { true }
+
+    mutating func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
+        guard message.looksLikeObject, case .object(let object)? = try? JSONReader.read(message) else {
+            return .input(message.repairedUTF8)
+        }
+        if object.asksToConnect { return try connect(object) }
+        return laterCommand(object) ?? .input(message.repairedUTF8)
+    }
+
+    mutating func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
+        guard case .text(let text) = event else { return }
+        append(text[...], to: &frames)
+    }
+
+    func encode(_ error: DialectError, into frames: inout FrameBuffer) {
+        notice(error.message, to: &frames)
+    }
+
+    func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason? {
+        switch failure {
+        case .unreachable: notice("Error: maybe the mud server is down?", to: &frames)
+        case .timedOut: notice("Timeout: server port is down.", to: &frames)
+        case .notAllowed, .limitReached: notice("Error: \(failure.error.message)", to: &frames)
+        }
+        return failure.close
+    }
+
+    private func notice(_ text: String, to frames: inout FrameBuffer) {
+        append(Array("\r\n\(text)\r\n".utf8)[...], to: &frames)
+    }
+
+    private func append(_ text: ArraySlice<UInt8>, to frames: inout FrameBuffer) {
+        var compressor = compressor
+        let deflated = compressor.compress(text)
+        frames.append(isText: true) { Base64.append(deflated[...], to: &$0) }
+    }
+}
+
+// MARK: Messages of the client
+
+extension LegacyDialect {
+    /// A second one is told so and ends the connection, as this protocol has it.
+    private mutating func connect(_ object: JSONObject) throws(DialectError) -> ClientCommand {
+        guard !hasConnected else {
+            let error = DialectError.alreadyConnected
+            throw DialectError(error.code, error.message, close: .alreadyConnected)
+        }
+        let target = try target(object)
+        hasConnected = true
+        return .connect(target, ClientDescription(name: object.text("client"), terminalType: object.text("ttype")))
+    }
+
+    private func target(_ object: JSONObject) throws(DialectError) -> TargetRequest {
+        let fields = MessageFields(object)
+        if fields.optional("mud") != nil {
+            return .route(try bounded("mud", Self.maximumRouteBytes, fields))
+        }
+        guard fields.optional("host") != nil || fields.optional("port") != nil else { return .standard }
+        let host = try bounded("host", Self.maximumHostBytes, fields)
+        do throws(DialectError) {
+            return .address(host: host, port: try fields.positive("port"))
+        } catch {
+            throw closing(error)
+        }
+    }
+
+    private func bounded(_ name: String, _ limit: Int, _ fields: MessageFields) throws(DialectError) -> String {
+        do throws(DialectError) {
+            let text = try fields.text(name)
+            guard text.utf8.count <= limit else { throw DialectError(.invalidRequest, "\(name) is too long") }
+            return text
+        } catch {
+            throw closing(error)
+        }
+    }
+
+    private func closing(_ error: DialectError) -> DialectError {
+        DialectError(error.code, "Error: \(error.message)", close: .malformedConnect)
+    }
+
+    /// nil: it's text that looks like JSON.
+    private func laterCommand(_ object: JSONObject) -> ClientCommand? {
+        if let gmcp = object.text("gmcp") { return command(gmcp: gmcp) }
+        if case .object(let msdp)? = object["msdp"] { return command(msdp: msdp) }
+        return object["chat"] != nil || object["bin"] != nil ? .nothing(.no) : nil
+    }
+
+    private func command(gmcp text: String) -> ClientCommand {
+        guard text.utf8.count <= Self.maximumFieldBytes else { return .nothing(.no) }
+        let name = text.prefix { $0 != " " }
+        let data = Array(text.dropFirst(name.count).drop { $0 == " " }.utf8)
+        guard OutOfBand.isName(name), data.isEmpty || JSONReader.isValid(data[...]) else { return .nothing(.no) }
+        return .gmcp(name: String(name), data: data)
+    }
+
+    private func command(msdp object: JSONObject) -> ClientCommand {
+        guard let key = object.text("key"), OutOfBand.isName(key), let value = object["val"] else {
+            return .nothing(.no)
+        }
+        var written: [UInt8] = []
+        JSONWriter.append(value, to: &written)
+        return written.count <= Self.maximumFieldBytes ? .msdp(name: key, value: MSDPValue(value)) : .nothing(.no)
+    }
+}
+
+extension JSONObject {
+    /// `connect` without `type`, true in the sense of ECMAScript: by this the dialect is recognised.
+    var asksToConnect: Bool {
+        guard self["type"] == nil, let value = self["connect"] else { return false }
+        switch value {
+        case .null, .bool(false), .integer(0), .string(""): return false
+        case .number(let text): return Double(text) != 0
+        default: return true
+        }
+    }
+
+    func text(_ name: String) -> String? {
+        if case .string(let text) = self[name] { text } else { nil }
+    }
+}

@@ -1,0 +1,84 @@
+import Telnet
+
+/// What travels beside the text, as dialects with one kind of message for all of it say it: a package and its data as JSON.
+///
+/// | event | package | data |
+/// |---|---|---|
+/// | GMCP | its name | its data; what isn't JSON becomes a JSON string |
+/// | MSDP | `MSDP.` and the variable | tables as objects, arrays as arrays, all else as strings |
+/// | MSSP | `MSSP` | an object; a variable with several values is an array |
+/// | ATCP | `ATCP.` and its name | a string |
+enum OutOfBand {
+    static let msdpPrefix = "MSDP."
+    /// The longest name of a message from a client, in bytes.
+    static let maximumNameBytes = 128
+
+    /// Appends valid JSON, and nothing where a GMCP message came without data.
+    static func append(gmcp data: [UInt8], to bytes: inout [UInt8]) {
+        if JSONReader.isValid(data[...]) {
+            bytes.append(contentsOf: data)
+        } else if !data.isEmpty {
+            JSONWriter.append(utf8: data[...].repairedUTF8, to: &bytes)
+        }
+    }
+
+    static func json(_ variables: [MSSPVariable]) -> JSONValue {
+        var object = JSONObject()
+        for variable in variables {
+            let values = variable.values.map(JSONValue.string)
+            object.append(variable.name, values.count == 1 ? values[0] : .array(values))
+        }
+        return .object(object)
+    }
+
+    /// Graphic ASCII without spaces, of a bounded length.
+    static func isName(_ name: some StringProtocol) -> Bool {
+        !name.isEmpty && name.utf8.count <= maximumNameBytes && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// The command in a client's message `name`, which is MSDP behind its prefix and GMCP otherwise.
+    static func command(name: String, data: JSONValue?) throws(DialectError) -> ClientCommand {
+        guard name.hasPrefix(msdpPrefix) else {
+            var bytes: [UInt8] = []
+            if let data { JSONWriter.append(data, to: &bytes) }
+            return .gmcp(name: name, data: bytes)
+        }
+        return .msdp(name: String(name.dropFirst(msdpPrefix.count)), value: MSDPValue(data ?? .string("")))
+    }
+}
+
+extension JSONValue {
+    init(_ value: MSDPValue) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .array(let values): self = .array(values.map(JSONValue.init))
+        case .table(let entries): self = .object(JSONObject(entries.map { .init($0.name, JSONValue($0.value)) }))
+        }
+    }
+}
+
+extension MSDPValue {
+    /// MSDP has only strings, tables and arrays: numbers go as they are written, `true` and `false` as 1 and 0, `null` as nothing.
+    init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .string("")
+        case .bool(let value): self = .string(value ? "1" : "0")
+        case .integer(let value): self = .string(String(value))
+        case .number(let text), .string(let text): self = .string(text)
+        case .array(let values): self = .array(values.map(MSDPValue.init))
+        case .object(let object):
+            self = .table(object.members.map { MSDPEntry(name: $0.name, value: MSDPValue($0.value)) })
+        }
+    }
+}
+
+extension MSDPValue {
+    /// In bytes, with one for each value.
+    var size: Int {
+        switch self {
+        case .string(let text): 1 + text.utf8.count
+        case .array(let values): values.reduce(1) { $0 + $1.size }
+        case .table(let entries): entries.reduce(1) { $0 + $1.name.utf8.count + $1.value.size }
+        }
+    }
+}

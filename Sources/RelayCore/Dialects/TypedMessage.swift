@@ -1,0 +1,73 @@
+/// A client's message in the typed protocol. Its fields are checked in the protocol's order, and the first wrong one is named.
+struct TypedMessage {
+    private let object: JSONObject
+    private let fields: MessageFields
+
+    init(_ object: JSONObject) {
+        self.object = object
+        fields = MessageFields(object)
+    }
+
+    func command() throws(DialectError) -> ClientCommand {
+        switch typeName {
+        case "connect": return try connect()
+        case "resume": return try resume()
+        case "input": return .input(Array(try fields.string("text").utf8)[...])
+        case "naws": return try fields.size(columns: "width", rows: "height")
+        case "syncAck": return try syncAck()
+        case "activityToken": return try activityToken()
+        case "gmcp": return try gmcp()
+        case "disconnect": return .disconnect
+        default:
+            let shown = String(scalars: 32, of: typeName)
+            throw DialectError(.invalidRequest, field: "type", "Unknown message type: \(shown)")
+        }
+    }
+
+    private var typeName: String {
+        if case .string(let name) = object["type"] { return name }
+        var written: [UInt8] = []
+        if let value = object["type"] { JSONWriter.append(value, to: &written) }
+        return String(decoding: written, as: UTF8.self)
+    }
+
+    /// Beyond version 4, `target` names a route in place of host and port.
+    private func connect() throws(DialectError) -> ClientCommand {
+        let target: TargetRequest
+        if let route = try fields.optionalText("target") {
+            target = .route(route)
+        } else {
+            target = .address(host: try fields.text("host"), port: try fields.positive("port"))
+        }
+        let columns = try fields.optionalPositive("width")
+        let rows = try fields.optionalPositive("height")
+        _ = try fields.optionalText("deviceToken")
+        return .connect(target, ClientDescription(columns: columns, rows: rows))
+    }
+
+    private func resume() throws(DialectError) -> ClientCommand {
+        _ = try fields.text("sessionId")
+        _ = try fields.text("token")
+        _ = try fields.count("lastSeq")
+        return .resume
+    }
+
+    private func syncAck() throws(DialectError) -> ClientCommand {
+        _ = try fields.text("sessionId")
+        _ = try fields.count("lastSeq")
+        return .nothing(.yes)
+    }
+
+    private func activityToken() throws(DialectError) -> ClientCommand {
+        _ = try fields.text("token")
+        return .nothing(.yes)
+    }
+
+    private func gmcp() throws(DialectError) -> ClientCommand {
+        let package = try fields.text("package")
+        guard OutOfBand.isName(package) else {
+            throw DialectError(.invalidRequest, field: "package", "package must be a GMCP message name")
+        }
+        return try OutOfBand.command(name: package, data: fields.optional("data"))
+    }
+}

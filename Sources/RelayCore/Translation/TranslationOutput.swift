@@ -1,0 +1,25 @@
+/// What came of one step of a ``Translation``. The driver keeps one, carries out what it holds after each step, and empties it.
+package struct TranslationOutput: Sendable {
+    /// Messages for the client, to be sent before the orders are carried out.
+    package var frames = FrameBuffer()
+    /// Bytes for the target.
+    package var toTarget: [UInt8] = []
+    package var orders: [TranslationOrder] = []
+
+    package init() {}
+
+    package mutating func removeAll() {
+        frames.removeAll()
+        toTarget.removeAll(keepingCapacity: toTarget.capacity <= FrameBuffer.keptCapacity)
+        orders.removeAll(keepingCapacity: true)
+    }
+}
+
+package enum TranslationOrder: Hashable, Sendable {
+    /// Authorise this target and connect to it, or keep the connection that there is if it's the same. Answered with
+    /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``. The size is the client's, in characters,
+    /// where it has said one.
+    case dial(TargetRequest, columns: UInt16?, rows: UInt16?)
+    /// Send what is queued on both sides, then close the WebSocket so and finish the target.
+    case close(CloseReason)
+}
