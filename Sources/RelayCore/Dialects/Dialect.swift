@@ -3,7 +3,7 @@ import Telnet
 /// The language of one client: its messages into commands, the target's events into messages.
 ///
 /// A dialect knows nothing of the session's state beyond what its own messages need; that is ``Translation``'s.
-protocol Dialect: Sendable {
+protocol Dialect {
     /// The client names its target; until then nothing is dialled for it.
     var awaitsConnect: Bool { get }
 

@@ -99,14 +99,16 @@ package struct Translation {
     /// - Parameters:
     ///   - input: what the target has sent, and what earlier calls have left of it.
     ///   - now: nanoseconds of a monotonic clock.
+    ///   - canReply: there is room toward the target. Without it telnet's answers stay inside, within limits, until
+    ///     ``reply(into:)`` or a later call.
     /// - Returns: whether there was one. False: `input` is used up, or the session isn't connected.
     package mutating func next(
-        _ input: inout ArraySlice<UInt8>, now: UInt64, into output: inout TranslationOutput
+        _ input: inout ArraySlice<UInt8>, now: UInt64, canReply: Bool = true, into output: inout TranslationOutput
     ) -> Bool {
         guard phase == .connected else { return false }
         let event = telnet?.next(&input, now: now)
         if let event { dialect.encode(event, into: &output.frames) }
-        reply(into: &output)
+        if canReply { reply(into: &output) }
         if telnet?.failure != nil {
             input = []
             end(.targetBroken, into: &output)
@@ -128,7 +130,7 @@ package struct Translation {
     }
 
     /// What telnet wants said, and behind it what was waiting for an option that may have come into force by it.
-    private mutating func reply(into output: inout TranslationOutput) {
+    package mutating func reply(into output: inout TranslationOutput) {
         guard let replies = telnet?.takeReplies(), !replies.isEmpty else { return }
         output.toTarget.append(contentsOf: replies)
         carryOutWaiting(into: &output)
