@@ -113,7 +113,8 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: houseSettings),
-        .testTarget(name: "RelayCoreTests", dependencies: ["RelayCore"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
             dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],
