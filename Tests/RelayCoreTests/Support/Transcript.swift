@@ -90,13 +90,18 @@ struct Transcript {
     }
 
     private mutating func report() {
+        lines += Self.lines(of: output)
+        output.removeAll()
+    }
+
+    static func lines(of output: TranslationOutput) -> [String] {
+        var lines: [String] = []
         for frame in output.frames.frames {
             let payload = output.frames.bytes[frame.range]
             lines.append(frame.isText ? "S " + String(decoding: payload, as: UTF8.self) : "b " + escaped(payload))
         }
         if !output.toTarget.isEmpty { lines.append("D " + escaped(output.toTarget[...])) }
-        for order in output.orders { lines.append(Self.text(of: order)) }
-        output.removeAll()
+        return lines + output.orders.map(text)
     }
 
     private static func text(of order: TranslationOrder) -> String {
