@@ -58,7 +58,10 @@ extension ArraySlice<UInt8> {
     }
 
     /// Begins as a JSON object does.
-    var looksLikeObject: Bool {
-        first { ![0x20, 0x0A, 0x0D, 0x09].contains($0) } == UInt8(ascii: "{")
+    var looksLikeObject: Bool { firstNonBlank == UInt8(ascii: "{") }
+
+    /// Blank is what JSON takes for space.
+    var firstNonBlank: UInt8? {
+        first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
     }
 }

@@ -32,6 +32,7 @@ package struct Translation {
     private var telnet: TelnetClient?
     /// While dialing: everything. While connected: GMCP and MSDP that the target hasn't agreed to yet.
     private var waiting = WaitingCommands()
+    private var canAnswer = true
 
     /// nil for ``DialectKind/raw``, which nobody translates.
     ///
@@ -150,9 +151,15 @@ package struct Translation {
     // MARK: The client
 
     /// A piece of a message. Nothing happens before its last one.
+    ///
+    /// - Parameter canAnswer: there is room toward the client. Without it errors are left out: a client that sends nonsense and reads
+    ///   nothing would otherwise fill its own queue without bound.
     package mutating func receive(
-        _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, into output: inout TranslationOutput
+        _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, canAnswer: Bool = true,
+        into output: inout TranslationOutput
     ) {
+        self.canAnswer = canAnswer
+        defer { self.canAnswer = true }
         guard phase != .ended, let message = gatherer.take(piece, isLast: isLast) else { return }
         guard case .complete(let bytes) = message else { return refuse(.tooLarge, into: &output) }
         do {
@@ -168,7 +175,7 @@ package struct Translation {
     }
 
     private mutating func refuse(_ error: DialectError, into output: inout TranslationOutput) {
-        dialect.encode(error, into: &output.frames)
+        if canAnswer { dialect.encode(error, into: &output.frames) }
         if let reason = error.close { close(reason, into: &output) }
     }
 

@@ -86,6 +86,14 @@ struct TranslationLimitTests {
         #expect(session.hear([255, 251, 25]) == [#"D \xff\xfd\x19"#])
     }
 
+    @Test("leaves errors out while there is no room toward the client")
+    func noRoomForErrors() throws {
+        var session = try Conversation(.typed)
+        session.translation.receive(bytes("{"), isText: true, isLast: true, canAnswer: false, into: &session.output)
+        #expect(session.lines() == [])
+        #expect(session.say("{").count == 1)
+    }
+
     @Test("takes nothing of a target that isn't connected, or no longer")
     func notConnected() throws {
         var session = try Conversation(.terminal)
