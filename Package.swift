@@ -117,7 +117,8 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: houseSettings),
-        .testTarget(name: "RelayCoreTests", dependencies: ["RelayCore"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",

@@ -32,7 +32,7 @@ extension SessionDriver {
         if case .translated = speech {
             translate { $0.dialFailed(.notAllowed, into: &$1) }
         } else {
-            perform(machine.close(.targetUnreachable, now: reactor.now))
+            perform(machine.close(.targetNotAllowed, now: reactor.now))
         }
     }
 

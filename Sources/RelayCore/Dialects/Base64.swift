@@ -3,17 +3,20 @@ enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     static func append(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
+        let whole = bytes.count / 3 * 3
         let alphabet = alphabet
-        var position = bytes.startIndex
-        while bytes.endIndex - position >= 3 {
-            let group = UInt32(bytes[position]) << 16 | UInt32(bytes[position + 1]) << 8 | UInt32(bytes[position + 2])
-            output.append(alphabet[Int(group >> 18)])
-            output.append(alphabet[Int(group >> 12 & 63)])
-            output.append(alphabet[Int(group >> 6 & 63)])
-            output.append(alphabet[Int(group & 63)])
-            position += 3
+        output.append(addingCapacity: whole / 3 * 4) { output in
+            let digits = alphabet.span
+            let bytes = bytes.span
+            for position in stride(from: 0, to: whole, by: 3) {
+                let group = Int(bytes[position]) << 16 | Int(bytes[position + 1]) << 8 | Int(bytes[position + 2])
+                output.append(digits[group >> 18])
+                output.append(digits[group >> 12 & 63])
+                output.append(digits[group >> 6 & 63])
+                output.append(digits[group & 63])
+            }
         }
-        appendRest(bytes[position...], alphabet, to: &output)
+        appendRest(bytes.dropFirst(whole), alphabet, to: &output)
     }
 
     /// One byte or two, or none.

@@ -3,7 +3,7 @@ import Telnet
 /// The language of one client: its messages into commands, the target's events into messages.
 ///
 /// A dialect knows nothing of the session's state beyond what its own messages need; that is ``Translation``'s.
-protocol Dialect: Sendable {
+protocol Dialect {
     /// The client names its target; until then nothing is dialled for it.
     var awaitsConnect: Bool { get }
 
@@ -58,7 +58,10 @@ extension ArraySlice<UInt8> {
     }
 
     /// Begins as a JSON object does.
-    var looksLikeObject: Bool {
-        first { ![0x20, 0x0A, 0x0D, 0x09].contains($0) } == UInt8(ascii: "{")
+    var looksLikeObject: Bool { firstNonBlank == UInt8(ascii: "{") }
+
+    /// Blank is what JSON takes for space.
+    var firstNonBlank: UInt8? {
+        first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
     }
 }

@@ -35,6 +35,8 @@ package struct DialectChooser: Sendable {
     private let maximumMessageBytes: Int
     private var heldOutput: [UInt8] = []
     private var message: [UInt8] = []
+    /// The message's first byte that isn't space.
+    private var firstByte: UInt8?
     private var isMessageText = true
     private var isMessageComplete = false
 
@@ -64,17 +66,18 @@ package struct DialectChooser: Sendable {
     package mutating func receive(_ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool) -> DialectKind? {
         guard kind == nil else { return nil }
         message.append(contentsOf: piece)
+        firstByte = firstByte ?? piece.firstNonBlank
         isMessageText = isText
         isMessageComplete = isLast
         // Only an object is worth waiting for its end; and nothing is held that no dialect would take.
-        let isWorthWaiting = message.isBlank || message[...].looksLikeObject
+        let isWorthWaiting = firstByte == nil || firstByte == UInt8(ascii: "{")
         guard isLast || !isWorthWaiting || message.count > maximumMessageBytes else { return nil }
         kind = recognised
         return kind
     }
 
     private var recognised: DialectKind {
-        guard isMessageComplete, message.count <= maximumMessageBytes, message[...].looksLikeObject,
+        guard isMessageComplete, message.count <= maximumMessageBytes, firstByte == UInt8(ascii: "{"),
             case .object(let object)? = try? JSONReader.read(message[...])
         else { return .raw }
         if object["type"] != nil { return .typed }
@@ -109,11 +112,5 @@ package struct DialectChooser: Sendable {
     package mutating func takeHeldMessage() -> (bytes: [UInt8], isText: Bool, isLast: Bool)? {
         defer { message = [] }
         return message.isEmpty && !isMessageComplete ? nil : (message, isMessageText, isMessageComplete)
-    }
-}
-
-extension [UInt8] {
-    fileprivate var isBlank: Bool {
-        allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) }
     }
 }

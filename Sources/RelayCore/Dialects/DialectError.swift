@@ -1,7 +1,7 @@
 /// Why a message or a request of the client came to nothing, in the words that the client is told.
-package struct DialectError: Error, Hashable, Sendable {
+struct DialectError: Error, Hashable, Sendable {
     /// The codes of the typed protocol; other dialects say them too where they have a place for them.
-    package enum Code: String, Hashable, Sendable {
+    enum Code: String, Hashable, Sendable {
         case invalidRequest = "invalid_request"
         case sessionExpired = "session_expired"
         case connectionFailed = "connection_failed"
@@ -66,7 +66,6 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
 }
 
 extension CloseReason {
-    static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
     static let limitReached = CloseReason(code: 1013, text: "connection limit exceeded")
     static let targetBroken = CloseReason(code: 1014, text: "target sent a broken stream")
     static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")

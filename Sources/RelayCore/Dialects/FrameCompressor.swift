@@ -1,5 +1,24 @@
 /// Compresses one message of the legacy dialect. RelayCore knows no zlib; its user brings it.
-package protocol FrameCompressor: Sendable {
-    /// - Returns: one complete raw DEFLATE stream (RFC 1951), its last block marked as final.
-    mutating func compress(_ bytes: ArraySlice<UInt8>) -> [UInt8]
+package protocol FrameCompressor {
+    /// - Returns: one complete raw DEFLATE stream (RFC 1951), its last block marked as final; nil if there is no memory for it.
+    func compress(_ bytes: [UInt8]) -> [UInt8]?
+}
+
+/// Raw DEFLATE without compression (RFC 1951 §3.2.4): what any inflater reads, and what is left where a compressor fails.
+enum StoredDeflate {
+    private static let maximumBlockBytes = 65_535
+
+    static func stream(of bytes: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        var rest = bytes[...]
+        repeat {
+            let block = rest.prefix(maximumBlockBytes)
+            rest = rest.dropFirst(block.count)
+            let length = UInt16(block.count)
+            output.append(rest.isEmpty ? 1 : 0)
+            for word in [length, ~length] { output += [UInt8(word & 0xFF), UInt8(word >> 8)] }
+            output += block
+        } while !rest.isEmpty
+        return output
+    }
 }

@@ -20,7 +20,7 @@ struct LegacyDialect: Dialect {
     static let maximumHostBytes = 255
     static let maximumFieldBytes = 4_096
 
-    private var compressor: any FrameCompressor
+    private let compressor: any FrameCompressor
     private var hasConnected = false
 
     init(compressor: any FrameCompressor) {
@@ -39,7 +39,7 @@ struct LegacyDialect: Dialect {
 
     mutating func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
         guard case .text(let text) = event else { return }
-        append(text[...], to: &frames)
+        append(text, to: &frames)
     }
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {
@@ -56,12 +56,11 @@ struct LegacyDialect: Dialect {
     }
 
     private func notice(_ text: String, to frames: inout FrameBuffer) {
-        append(Array("\r\n\(text)\r\n".utf8)[...], to: &frames)
+        append(Array("\r\n\(text)\r\n".utf8), to: &frames)
     }
 
-    private func append(_ text: ArraySlice<UInt8>, to frames: inout FrameBuffer) {
-        var compressor = compressor
-        let deflated = compressor.compress(text)
+    private func append(_ text: [UInt8], to frames: inout FrameBuffer) {
+        let deflated = compressor.compress(text) ?? StoredDeflate.stream(of: text)
         frames.append(isText: true) { Base64.append(deflated[...], to: &$0) }
     }
 }

@@ -60,9 +60,12 @@ extension JSONValue {
     /// Also of `80.0` and `8e1`, which are integers in ECMAScript, where all numbers are doubles.
     var exactInteger: Int? {
         switch self {
-        case .integer(let value): value
-        case .number(let text) where text.utf8.count <= 32: Double(text).flatMap(Int.init(exactly:))
-        default: nil
+        case .integer(let value): return value
+        case .number(let text):
+            guard text.utf8.count <= 32, let double = Double(text), double.magnitude < 0x1p53 else { return nil }
+            let integer = Int(double)
+            return Double(integer) == double ? integer : nil
+        default: return nil
         }
     }
 }

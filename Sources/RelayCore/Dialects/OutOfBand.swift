@@ -43,6 +43,9 @@ enum OutOfBand {
             if let data { JSONWriter.append(data, to: &bytes) }
             return .gmcp(name: name, data: bytes)
         }
+        guard name.utf8.count > msdpPrefix.utf8.count else {
+            throw DialectError(.invalidRequest, field: "package", "package must be a GMCP message name")
+        }
         return .msdp(name: String(name.dropFirst(msdpPrefix.count)), value: MSDPValue(data ?? .string("")))
     }
 }

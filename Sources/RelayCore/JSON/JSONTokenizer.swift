@@ -121,7 +121,7 @@ struct JSONTokenizer {
     }
 
     private mutating func skipSpace() {
-        while position < text.endIndex, [0x20, 0x0A, 0x0D, 0x09].contains(text[position]) { position += 1 }
+        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
     // MARK: Scalars

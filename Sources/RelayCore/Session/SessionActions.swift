@@ -33,6 +33,7 @@ package struct CloseReason: Hashable, Sendable {
 
     package static let targetClosed = CloseReason(code: 1000, text: "target closed the connection")
     package static let shuttingDown = CloseReason(code: 1001, text: "gateway is shutting down")
+    package static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
     package static let noTargetNamed = CloseReason(code: 1008, text: "no target was named in time")
     package static let targetUnreachable = CloseReason(code: 1014, text: "target is unreachable")
     package static let targetLost = CloseReason(code: 1014, text: "connection to the target was lost")

@@ -32,6 +32,7 @@ package struct Translation {
     private var telnet: TelnetClient?
     /// While dialing: everything. While connected: GMCP and MSDP that the target hasn't agreed to yet.
     private var waiting = WaitingCommands()
+    private var canAnswer = true
 
     /// nil for ``DialectKind/raw``, which nobody translates.
     ///
@@ -102,14 +103,16 @@ package struct Translation {
     /// - Parameters:
     ///   - input: what the target has sent, and what earlier calls have left of it.
     ///   - now: nanoseconds of a monotonic clock.
+    ///   - canReply: there is room toward the target. Without it telnet's answers stay inside, within limits, until
+    ///     ``reply(into:)`` or a later call.
     /// - Returns: whether there was one. False: `input` is used up, or the session isn't connected.
     package mutating func next(
-        _ input: inout ArraySlice<UInt8>, now: UInt64, into output: inout TranslationOutput
+        _ input: inout ArraySlice<UInt8>, now: UInt64, canReply: Bool = true, into output: inout TranslationOutput
     ) -> Bool {
         guard phase == .connected else { return false }
         let event = telnet?.next(&input, now: now)
         if let event { dialect.encode(event, into: &output.frames) }
-        reply(into: &output)
+        if canReply { reply(into: &output) }
         if telnet?.failure != nil {
             input = []
             end(.targetBroken, into: &output)
@@ -131,7 +134,7 @@ package struct Translation {
     }
 
     /// What telnet wants said, and behind it what was waiting for an option that may have come into force by it.
-    private mutating func reply(into output: inout TranslationOutput) {
+    package mutating func reply(into output: inout TranslationOutput) {
         guard let replies = telnet?.takeReplies(), !replies.isEmpty else { return }
         output.toTarget.append(contentsOf: replies)
         carryOutWaiting(into: &output)
@@ -151,9 +154,15 @@ package struct Translation {
     // MARK: The client
 
     /// A piece of a message. Nothing happens before its last one.
+    ///
+    /// - Parameter canAnswer: there is room toward the client. Without it errors are left out: a client that sends nonsense and reads
+    ///   nothing would otherwise fill its own queue without bound.
     package mutating func receive(
-        _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, into output: inout TranslationOutput
+        _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, canAnswer: Bool = true,
+        into output: inout TranslationOutput
     ) {
+        self.canAnswer = canAnswer
+        defer { self.canAnswer = true }
         guard phase != .ended, let message = gatherer.take(piece, isLast: isLast) else { return }
         guard case .complete(let bytes) = message else { return refuse(.tooLarge, into: &output) }
         do {
@@ -169,7 +178,7 @@ package struct Translation {
     }
 
     private mutating func refuse(_ error: DialectError, into output: inout TranslationOutput) {
-        dialect.encode(error, into: &output.frames)
+        if canAnswer { dialect.encode(error, into: &output.frames) }
         if let reason = error.close { close(reason, into: &output) }
     }
 

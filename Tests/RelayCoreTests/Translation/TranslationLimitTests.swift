@@ -1,0 +1,184 @@
+import RelayCore
+import Telnet
+import Testing
+
+@Suite("A translation's limits")
+struct TranslationLimitTests {
+    @Test("takes a message of the largest size, in one piece and in several, and refuses one byte more without ending")
+    func messageSize() throws {
+        for pieces in [1, 3, 64] {
+            var session = try Conversation(.typed, maximumMessageBytes: 200)
+            #expect(
+                session.say(message(of: 200), pieces: pieces) == [
+                    #"S {"type":"error","code":"invalid_request","message":"This connection has no session"}"#
+                ])
+            #expect(
+                session.say(message(of: 201), pieces: pieces) == [
+                    #"S {"type":"error","code":"invalid_request","message":"Message is too large"}"#
+                ])
+            #expect(session.say(#"{"type":"connect","host":"h","port":1}"#, pieces: pieces) == ["dial h 1"])
+        }
+    }
+
+    private func message(of size: Int) -> String {
+        #"{"type":"input","text":""# + String(repeating: "x", count: size - 26) + #""}"#
+    }
+
+    @Test("doesn't gather more of a message than it would take")
+    func endlessMessage() throws {
+        var session = try Conversation(.terminal, maximumMessageBytes: 1_000)
+        for _ in 0..<1_000 { #expect(session.say("0123456789", isLast: false) == []) }
+        #expect(session.say("end") == [])
+        #expect(session.connect() == [])
+        #expect(session.say("look\n") == [#"D look\r\n"#])
+    }
+
+    @Test("keeps so many commands for a target that isn't connected yet, and so many bytes, and no more")
+    func waiting() throws {
+        let refusal = [
+            #"S {"proto":"error","id":"invalid_request","data":"Too much was sent before the target was connected"}"#
+        ]
+        var session = try Conversation(.json)
+        for _ in 0..<64 { #expect(session.say("a", isText: false) == []) }
+        #expect(session.say("a", isText: false) == refusal)
+        #expect(session.connect() == ["D " + String(repeating: "a", count: 64)])
+
+        session = try Conversation(.json)
+        #expect(session.say(String(repeating: "a", count: 16_384), isText: false) == [])
+        #expect(session.say("a", isText: false) == refusal)
+        #expect(session.say(#"{"proto":"naws","data":{"cols":1,"rows":1}}"#) == [])
+        #expect(session.connect() == ["D " + String(repeating: "a", count: 16_384)])
+    }
+
+    @Test("keeps GMCP for a target that hasn't agreed to it, as far as there is room, and says when there is none")
+    func notInForce() throws {
+        var session = try Conversation(.gmcp)
+        _ = session.connect()
+        for index in 0..<64 { #expect(session.say("A.\(index)") == []) }
+        #expect(
+            session.say("A.64") == [
+                #"S Portcullis.Error {"code":"invalid_request","message":"The target doesn't take out-of-band messages"}"#
+            ])
+        #expect(session.say("look\n", isText: false) == [#"D look\r\n"#])
+        let messages = (0..<64).map { #"\xff\xfa\xc9A.\#($0)\xff\xf0"# }.joined()
+        #expect(session.hear([255, 251, 201]) == [#"D \xff\xfd\xc9"# + messages])
+        #expect(session.say("A.65") == [#"D \xff\xfa\xc9A.65\xff\xf0"#])
+    }
+
+    @Test("keeps the order of messages that wait")
+    func order() throws {
+        var session = try Conversation(.gmcp)
+        _ = session.connect()
+        let hello = #"Core.Hello {"client":"a"}"#
+        for text in [hello, "B", hello, "MSDP.C 1"] { #expect(session.say(text) == []) }
+        let gmcp = [hello, "B", hello].map { #"\xff\xfa\xc9\#($0)\xff\xf0"# }.joined()
+        #expect(session.hear([255, 251, 201]) == [#"D \xff\xfd\xc9"# + gmcp])
+        #expect(session.hear([255, 251, 69]) == [#"D \xff\xfdE\xff\xfaE\x01C\x021\xff\xf0"#])
+    }
+
+    @Test("leaves telnet's answers inside while there is no room toward the target")
+    func noRoom() throws {
+        var session = try Conversation(.terminal)
+        _ = session.connect()
+        #expect(session.hear([255, 251, 1, 255, 251, 3], canReply: false) == [])
+        session.translation.reply(into: &session.output)
+        #expect(session.lines() == [#"D \xff\xfd\x01\xff\xfd\x03"#])
+        #expect(session.hear([255, 251, 25]) == [#"D \xff\xfd\x19"#])
+    }
+
+    @Test("leaves errors out while there is no room toward the client")
+    func noRoomForErrors() throws {
+        var session = try Conversation(.typed)
+        session.translation.receive(bytes("{"), isText: true, isLast: true, canAnswer: false, into: &session.output)
+        #expect(session.lines() == [])
+        #expect(session.say("{").count == 1)
+    }
+
+    @Test("takes nothing of a target that isn't connected, or no longer")
+    func notConnected() throws {
+        var session = try Conversation(.terminal)
+        var input = bytes("hello")
+        #expect(!session.translation.next(&input, now: 0, into: &session.output) && input == bytes("hello"))
+        _ = session.connect()
+        #expect(session.translation.next(&input, now: 0, into: &session.output) && input.isEmpty)
+        session.translation.targetClosed(into: &session.output)
+        input = bytes("hello")
+        #expect(!session.translation.next(&input, now: 0, into: &session.output) && input == bytes("hello"))
+    }
+
+    @Test("ends when the target's compression is broken, with the dialect's last word")
+    func brokenCompression() throws {
+        var session = try Conversation(.typed) { Broken() }
+        _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
+        _ = session.connect()
+        let heard = session.hear([255, 251, 86] + [255, 250, 86, 255, 240] + Array("garbage".utf8))
+        #expect(
+            heard == [
+                #"S {"type":"disconnected","sessionId":"\#(Transcript.session.id)","reason":"MUD connection closed"}"#,
+                #"D \xff\xfdV"#, "close 1014 target sent a broken stream",
+            ])
+        #expect(session.say(#"{"type":"input","text":"look"}"#) == [])
+    }
+
+    @Test("is none for a raw session, and one for every other dialect")
+    func kinds() {
+        for kind in DialectKind.allCases { #expect((Transcript(kind) == nil) == (kind == .raw)) }
+    }
+
+    @Test("doesn't show a session's token where the session is described")
+    func token() {
+        #expect("\(Transcript.session)" == Transcript.session.id)
+        #expect(!String(reflecting: Transcript.session).contains(Transcript.session.token))
+    }
+}
+
+private struct Broken: Decompressor {
+    mutating func decompress(
+        _ input: inout ArraySlice<UInt8>, limit: Int
+    ) throws(DecompressionError) -> Decompressed {
+        throw .corrupt
+    }
+}
+
+/// A translation, and what it puts out, as lines of a transcript.
+struct Conversation {
+    var translation: Translation
+    var output = TranslationOutput()
+
+    init(
+        _ kind: DialectKind, maximumMessageBytes: Int = 65_536,
+        makeDecompressor: (@Sendable () -> any Decompressor)? = nil
+    ) throws {
+        translation = try #require(
+            Translation(
+                kind: kind, client: ClientDescription(), maximumMessageBytes: maximumMessageBytes, compressor: Stored(),
+                makeDecompressor: makeDecompressor))
+    }
+
+    mutating func say(_ text: String, isText: Bool = true, pieces: Int = 1, isLast: Bool = true) -> [String] {
+        var rest = bytes(text)
+        let length = max(1, (rest.count + pieces - 1) / pieces)
+        repeat {
+            let piece = rest.prefix(length)
+            rest = rest.dropFirst(length)
+            translation.receive(piece, isText: isText, isLast: isLast && rest.isEmpty, into: &output)
+        } while !rest.isEmpty
+        return lines()
+    }
+
+    mutating func connect() -> [String] {
+        translation.connected(Transcript.session, telnet: Transcript.telnet, into: &output)
+        return lines()
+    }
+
+    mutating func hear(_ bytes: [UInt8], canReply: Bool = true) -> [String] {
+        var input = bytes[...]
+        while translation.next(&input, now: 0, canReply: canReply, into: &output) {}
+        return lines()
+    }
+
+    mutating func lines() -> [String] {
+        defer { output.removeAll() }
+        return Transcript.lines(of: output)
+    }
+}
