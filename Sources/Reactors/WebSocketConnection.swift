@@ -27,10 +27,8 @@ package struct MessagePiece {
 ///
 /// Output is collected and written at the end of the turn, as binary messages of at most `maximumFrameBytes`. The owner
 /// bounds it by `queuedBytes`.
-package final class WebSocketConnection: Flushable, TimerTarget {
+package final class WebSocketConnection: Flushable {
     package static let maximumFrameBytes = 16_384
-    /// How often a client that isn't read is looked at.
-    private static let pauseWatchNanoseconds: UInt64 = 10_000_000_000
 
     /// Who is at the other end; nil where we are the client.
     package let peer: PeerAddress?
@@ -39,6 +37,8 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     private var wsi: OpaquePointer?
     private var handler: (any WebSocketHandler)?
     private let maximumMessageBytes: Int
+    /// How long an answer to the client's Close may wait for the client to read: as long as libwebsockets gives our own.
+    private static let closeSeconds: Int32 = 5
 
     private var output = OutputBuffer()
     private var wantsPing = false
@@ -49,7 +49,6 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
     private var isPaused = false
-    private lazy var pauseWatch = ReactorTimer(on: reactor, target: self)
     var isTouched = false
 
     init(
@@ -81,24 +80,16 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         reactor.touch(self)
     }
 
-    /// Stops and starts the reading of the socket: TCP then slows the client down.
+    /// Stops and starts the reading of the socket: TCP then slows the client down. While it isn't read nobody polls it either, so
+    /// only writing tells that the client is gone: the owner's pings have to go on.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
         guard let wsi, paused != isPaused else { return }
         isPaused = paused
         lws_rx_flow_control(wsi, paused ? 0 : 1)
-        paused ? pauseWatch.arm(at: reactor.now + Self.pauseWatchNanoseconds) : pauseWatch.cancel()
         if !paused {
             lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
         }
-    }
-
-    /// While reading is paused nobody polls the socket, so nobody hears that the client is gone: TCP keep-alive finds out, and
-    /// here it is asked.
-    package func timerFired(now: UInt64) {
-        guard let wsi, isPaused else { return }
-        guard isConnected(lws_get_socket_fd(wsi)) else { return owner.kill() }
-        pauseWatch.arm(at: now + Self.pauseWatchNanoseconds)
     }
 
     /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
@@ -150,16 +141,21 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         guard messageBytes <= maximumMessageBytes,
             UInt64(lws_remaining_packet_payload(wsi)) <= UInt64(maximumMessageBytes - messageBytes)
         else {
-            close(code: 1009, reason: "message too big")
-            return 0
+            return fail(code: 1009, reason: "message too big")
         }
         let isText = lws_frame_is_binary(wsi) == 0
         guard !isText || isUTF8(input, isFirst: isFirst, isLast: isLast) else {
-            close(code: 1007, reason: "text is not UTF-8")
-            return 0
+            return fail(code: 1007, reason: "text is not UTF-8")
         }
         handler?.webSocketReceived(
             MessagePiece(bytes: input, isText: isText, isFirst: isFirst, isLast: isLast))
+        return 0
+    }
+
+    /// Who breaks the protocol isn't waited for: what is queued is let go, so that the Close frame is next.
+    private func fail(code: UInt16, reason: String) -> Int32 {
+        output.release(to: reactor.buffers)
+        close(code: code, reason: reason)
         return 0
     }
 
@@ -169,13 +165,25 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     }
 
     private func peerClosed(_ input: UnsafeRawBufferPointer) -> Int32 {
-        guard !isDeaf else { return 0 }
+        guard !isDeaf else { return crossed() }
         isDeaf = true
         let code = input.count >= 2 ? UInt16(input[0]) << 8 | UInt16(input[1]) : nil
         handler?.webSocketPeerClosed(code: code)
-        guard let wsi, let fault = faultOfClose(input) else { return 0 }
+        guard let wsi else { return 0 }
+        // For one that doesn't read the answer.
+        lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
+        guard let fault = faultOfClose(input) else { return 0 }
         // Answered with what is wrong, not with its echo.
         lws_close_reason(wsi, fault, nil, 0)
+        return -1
+    }
+
+    /// The client's Close came while ours was waiting behind queued bytes: it is answered with what ours was to say. Where ours is
+    /// on its way already libwebsockets does the rest.
+    private func crossed() -> Int32 {
+        guard let wsi, let closing, !hasBegunClose else { return 0 }
+        hasBegunClose = true
+        setCloseReason(of: wsi, closing)
         return -1
     }
 
@@ -200,7 +208,6 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         guard let handler else { return }
         self.handler = nil
         wsi = nil
-        pauseWatch.cancel()
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
     }
@@ -213,9 +220,10 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
     /// input waiting. Should it happen all the same, the connection is dropped at once.
     func flush() {
+        guard let wsi, !isClosedByLibwebsockets else { return }
         let before = output.count
         writePing()
-        guard let wsi else { return }
+        guard self.wsi != nil else { return }
         while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
             let chunk = output.front(limit: Self.maximumFrameBytes)
             let start = chunk.baseAddress!.assumingMemoryBound(to: UInt8.self)
@@ -233,6 +241,15 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         }
     }
 
+    /// For a fault of the client's libwebsockets closes by itself and says nothing before the connection ends. Behind its Close frame
+    /// nothing may follow (RFC 6455 §5.5.1), so what waits here is let go.
+    private var isClosedByLibwebsockets: Bool {
+        guard let wsi, !hasBegunClose, lws_get_close_length(wsi) > 0 else { return false }
+        isDeaf = true
+        output.release(to: reactor.buffers)
+        return true
+    }
+
     /// Starts the closing handshake when nothing waits before it: libwebsockets sends the Close frame, and waits for the client's.
     ///
     /// Not by returning -1 from the writeable callback: as Debian builds 4.1.6 (with `_DEBUG`), its libuv path closes a second time
@@ -240,9 +257,13 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     private func beginClose() {
         guard let wsi, let closing, !hasBegunClose else { return }
         hasBegunClose = true
+        setCloseReason(of: wsi, closing)
+        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
+    }
+
+    private func setCloseReason(of wsi: OpaquePointer, _ closing: (code: UInt16, reason: String)) {
         var reason = Array(closing.reason.utf8.prefix(123))
         lws_close_reason(wsi, lws_close_status(UInt32(closing.code)), &reason, reason.count)
-        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
     }
 
     private func writePing() {
