@@ -157,10 +157,12 @@ final class EdgeListener: TimerTarget {
         }
     }
 
-    /// One entry for connections without a subprotocol, then one for each name. The first one's name can't be offered: it isn't
-    /// a token (RFC 6455 §4.1).
+    /// Can't be offered: it isn't a token (RFC 6455 §4.1).
+    static let noSubprotocol = "(none)"
+
+    /// One entry for connections without a subprotocol, then one for each name.
     private static func makeProtocols(_ settings: EdgeSettings) -> UnsafeMutablePointer<lws_protocols> {
-        let names = ["(none)"] + settings.subprotocols
+        let names = [noSubprotocol] + settings.subprotocols
         let table = UnsafeMutablePointer<lws_protocols>.allocate(capacity: names.count + 1)
         table.initialize(repeating: lws_protocols(), count: names.count + 1)
         for (index, name) in names.enumerated() {

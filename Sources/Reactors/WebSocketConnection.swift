@@ -15,9 +15,11 @@ package protocol WebSocketHandler: AnyObject {
     func webSocketClosed()
 }
 
-/// A piece of a message's payload.
+/// A piece of a message's payload, however the client and TCP have cut it. A message has exactly one first piece and, unless the
+/// connection ends before, one last; both may be the same, and any may be empty.
 package struct MessagePiece {
     package let bytes: UnsafeRawBufferPointer
+    /// The same for all pieces of a message.
     package let isText: Bool
     package let isFirst: Bool
     package let isLast: Bool
@@ -25,10 +27,11 @@ package struct MessagePiece {
 
 /// One established WebSocket. Reactor thread only.
 ///
-/// Output is collected and written at the end of the turn, as binary messages of at most `maximumFrameBytes`. The owner
-/// bounds it by `queuedBytes`.
+/// Output is collected and written at the end of the turn: bytes of a stream in binary messages as they happen to fall, messages
+/// whole and one by one. The owner bounds it by `queuedBytes`.
 package final class WebSocketConnection: Flushable {
-    package static let maximumFrameBytes = 16_384
+    /// Of a frame's payload: a stream's bytes come in messages of at most so many, longer messages in fragments.
+    package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
     /// Who is at the other end; nil where we are the client.
     package let peer: PeerAddress?
@@ -40,11 +43,12 @@ package final class WebSocketConnection: Flushable {
     /// How long an answer to the client's Close may wait for the client to read: as long as libwebsockets gives our own.
     private static let closeSeconds: Int32 = 5
 
-    private var output = OutputBuffer()
+    private var output = FrameQueue()
     private var wantsPing = false
     private var closing: (code: UInt16, reason: String)?
     private var hasBegunClose = false
     private var messageBytes = 0
+    private var isInsideMessage = false
     private var text = UTF8Validator()
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
@@ -64,13 +68,26 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: For the handler
 
-    /// Bytes that wait here; what libwebsockets holds of the last frame is not counted, it is at most one frame.
+    /// Bytes that wait here, with the headers of their frames where they have them.
     package var queuedBytes: Int { output.count }
 
+    /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
     package func send(_ bytes: UnsafeRawBufferPointer) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing == nil else { return }
-        output.append(bytes, from: reactor.buffers)
+        output.appendStream(bytes, from: reactor.buffers)
+        reactor.touch(self)
+    }
+
+    /// Sends one message, behind everything that was sent before it.
+    ///
+    /// - Parameters:
+    ///   - bytes: may be empty, which is a message too.
+    ///   - isText: the bytes are UTF-8; nobody checks it here (RFC 6455 §5.6).
+    package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
+        reactor.preconditionOnThread()
+        guard wsi != nil, closing == nil else { return }
+        output.appendMessage(bytes, isText: isText, from: reactor.buffers)
         reactor.touch(self)
     }
 
@@ -134,8 +151,9 @@ package final class WebSocketConnection: Flushable {
 
     private func received(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard let wsi, !isDeaf else { return 0 }
-        let isFirst = lws_is_first_fragment(wsi) != 0
+        let isFirst = !isInsideMessage
         let isLast = lws_is_final_fragment(wsi) != 0
+        isInsideMessage = !isLast
         messageBytes = (isFirst ? 0 : messageBytes) + input.count
         // What the frame has announced counts too: an oversized message is refused at its first piece. It may be up to 2^63 - 1.
         guard messageBytes <= maximumMessageBytes,
@@ -225,10 +243,8 @@ package final class WebSocketConnection: Flushable {
         writePing()
         guard self.wsi != nil else { return }
         while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
-            let chunk = output.front(limit: Self.maximumFrameBytes)
-            let start = chunk.baseAddress!.assumingMemoryBound(to: UInt8.self)
-            guard lws_write(wsi, start, chunk.count, LWS_WRITE_BINARY) >= 0 else { return owner.kill() }
-            output.removeFirst(chunk.count, to: reactor.buffers)
+            guard let written = writeFront(to: wsi) else { return owner.kill() }
+            output.removeFirst(written, to: reactor.buffers)
             guard lws_partial_buffered(wsi) == 0 else { return owner.kill() }
         }
         if !output.isEmpty || wantsPing {
@@ -239,6 +255,37 @@ package final class WebSocketConnection: Flushable {
         if output.count < before {
             handler?.webSocketWrote()
         }
+    }
+
+    /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
+    private func writeFront(to wsi: OpaquePointer) -> Int? {
+        switch output.front() {
+        case .empty: return 0
+        case .stream(let bytes): return write(bytes, LWS_WRITE_BINARY.rawValue, to: wsi) ? bytes.count : nil
+        // As they are, several in one TLS record: what libwebsockets takes for HTTP it puts no frame around.
+        case .frames(let frames) where peer != nil:
+            return write(frames, LWS_WRITE_HTTP.rawValue, to: wsi) ? frames.count : nil
+        case .frames(let frames): return writeMasked(frames, to: wsi)
+        }
+    }
+
+    /// A client masks its frames (RFC 6455 §5.3), which libwebsockets does: it takes a payload, and overwrites our header before it.
+    private func writeMasked(_ frames: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Int? {
+        guard let header = FrameHeader(UnsafeRawBufferPointer(frames)) else { return nil }
+        let kind =
+            switch header.opcode {
+            case .text: LWS_WRITE_TEXT
+            case .binary: LWS_WRITE_BINARY
+            case .continuation: LWS_WRITE_CONTINUATION
+            }
+        let payload = UnsafeMutableRawBufferPointer(rebasing: frames[header.bytes..<header.frameBytes])
+        let flags = header.isFinal ? 0 : LWS_WRITE_NO_FIN.rawValue
+        return write(payload, kind.rawValue | flags, to: wsi) ? header.frameBytes : nil
+    }
+
+    private func write(_ bytes: UnsafeMutableRawBufferPointer, _ kind: UInt32, to wsi: OpaquePointer) -> Bool {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        return lws_write(wsi, start, bytes.count, lws_write_protocol(kind)) >= 0
     }
 
     /// For a fault of the client's libwebsockets closes by itself and says nothing before the connection ends. Behind its Close frame
