@@ -56,6 +56,7 @@ let package = Package(
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "Telnet", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet"], swiftSettings: pureSettings),
+        .target(name: "ProxyProtocol", swiftSettings: pureSettings),
 
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),
@@ -109,6 +110,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet"], swiftSettings: houseSettings),
         .testTarget(name: "RelayCoreTests", dependencies: ["RelayCore"], swiftSettings: houseSettings),
+        .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
             dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],

@@ -27,6 +27,9 @@ enum ImportTable {
             target: "RelayCore", isPure: true, ours: ["Telnet"], others: ["FoundationEssentials"],
             reason: "Knows the language of the inside; JSON of the client dialects needs FoundationEssentials."),
         ImportRow(
+            target: "ProxyProtocol", isPure: true, ours: [], others: [],
+            reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
+        ImportRow(
             target: "KeyStore", isPure: true, ours: [], others: ["FoundationEssentials", "Synchronization"],
             reason: "base64 of identifiers; the in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
