@@ -107,7 +107,7 @@ struct TargetTrustTests {
     }
 
     @Test func `the system's CAs don't vouch for the tests'`() async throws {
-        let tls = try TargetTLS(TargetTLSSettings(mode: .required))
+        let tls = try TargetTLS(TargetTLSSettings(mode: .required, handshakeTimeoutMilliseconds: 30_000))
         let (event, _) = try await dial(TestCertificates.server, host: "localhost", tls: tls)
         #expect(event == .closed(.notSecured(.untrusted("unable to get local issuer certificate"))))
     }

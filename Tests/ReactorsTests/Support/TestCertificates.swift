@@ -5,8 +5,8 @@ import Glibc
 
 /// A certificate and its private key, made by OpenSSL for one test run.
 ///
-/// - Note: `@unchecked Sendable` because neither is changed after `init`; they live as long as the process.
-struct TestIdentity: @unchecked Sendable {
+/// - Note: `@unchecked Sendable` because neither is changed after `init`.
+final class TestIdentity: @unchecked Sendable {
     let certificate: OpaquePointer
     let key: OpaquePointer
 
@@ -33,6 +33,11 @@ struct TestIdentity: @unchecked Sendable {
         add(NID_basic_constraints, isAuthority ? "critical,CA:TRUE" : "critical,CA:FALSE")
         if let names { add(NID_subject_alt_name, names) }
         X509_sign(certificate, issuer?.key ?? key, EVP_sha256())
+    }
+
+    deinit {
+        X509_free(certificate)
+        EVP_PKEY_free(key)
     }
 
     private static func makeKey() -> OpaquePointer {
