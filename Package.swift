@@ -129,7 +129,7 @@ let package = Package(
             dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
-            name: "ReactorsTests", dependencies: ["Reactors", logging], swiftSettings: houseSettings),
+            name: "ReactorsTests", dependencies: ["Reactors", "COpenSSL", logging], swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [

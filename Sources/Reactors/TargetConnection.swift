@@ -29,7 +29,7 @@ package final class TargetConnection: Flushable, TimerTarget {
     private var session: TLSClientSession?
     /// Sent, and not yet encrypted.
     private var plaintext = OutputBuffer()
-    private var firstRecord = FirstTLSRecord()
+    private(set) var firstRecord = FirstTLSRecord()
     private lazy var handshakeTimer = ReactorTimer(on: reactor, target: self)
     private var isPaused = false
     private var wantsFinish = false

@@ -9,12 +9,13 @@ struct DialTests {
     /// A port of the loopback where nobody listens: it is bound, so nobody else comes to listen there either.
     private func deafPort(host: String = "127.0.0.1") throws -> PlainSocket { try PlainSocket.bound(host: host) }
 
-    private func dial(_ addresses: [(String, UInt16)]) async -> (WatchedConnection, Heard) {
+    private func dial(
+        _ addresses: [(String, UInt16)], _ options: DialOptions = .patient
+    ) async -> (WatchedConnection, Heard) {
         await WatchedConnection.open { handler in
             .dial(
                 addresses.map { ResolvedAddress(NumericAddress(host: $0.0, port: $0.1).storage) },
-                options: .patient,
-                on: TestReactor.shared, handler: handler)
+                options: options, on: TestReactor.shared, handler: handler)
         }
     }
 
@@ -93,6 +94,67 @@ struct DialTests {
             #expect(await heard.next() == .closed(nil))
             #expect(await connection.order { $0.queuedBytes } == 0)
         }
+        server.close()
+    }
+
+    // MARK: The filter
+
+    @Test(
+        "an address that the filter refuses isn't dialled, however the host is written",
+        arguments: [
+            "127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1", "127.1", "2130706433", "0x7f.0.0.1",
+        ])
+    func refusedAddress(host: String) async throws {
+        let server = try PlainServer(host: host == "::1" ? host : "127.0.0.1")
+        let options = DialOptions(timeoutMilliseconds: 30_000) { $0 != [127, 0, 0, 1] && $0.count != 16 }
+        var (_, heard) = await WatchedConnection.dial(server.port, host: host, options: options)
+        #expect(await heard.next() == .closed(.notAllowed))
+        #expect(!server.isDialled)
+        server.close()
+    }
+
+    @Test func `of several addresses the allowed ones are dialled, and what went wrong there is told`() async throws {
+        let server = try PlainServer(host: "127.0.0.2")
+        let forbidden = try PlainServer(host: "127.0.0.1", port: server.port)
+        let deaf = try deafPort(host: "127.0.0.3")
+        let options = DialOptions(timeoutMilliseconds: 30_000) { $0 != [127, 0, 0, 1] }
+        async let arrived = server.serve { $0.readAll() }
+        var (connection, heard) = await dial(
+            [("127.0.0.1", forbidden.port), ("127.0.0.2", server.port)], options)
+        #expect(await heard.next() == .connected)
+        await connection.finish()
+        #expect(await arrived == [])
+        (_, heard) = await dial([("127.0.0.1", forbidden.port), ("127.0.0.3", deaf.port)], options)
+        #expect(await heard.next() == .closed(.notConnected("connection refused")))
+        #expect(!forbidden.isDialled)
+        for server in [server, forbidden] { server.close() }
+        deaf.close()
+    }
+
+    // MARK: The prologue
+
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `the prologue knows both ends, and comes before what was sent while dialling`(host: String) async throws {
+        let server = try PlainServer(host: host)
+        let deaf = try deafPort()
+        async let arrived = server.serve { socket in (socket.peer, socket.readAll()) }
+        var options = DialOptions.patient
+        options.prologue = { local, remote in Array("\(local.text) \(local.port) \(remote.text) \(remote.port);".utf8) }
+        var (connection, heard) = await WatchedConnection.open { [options] handler in
+            let connection = TCPConnection.dial(
+                [("127.0.0.1", deaf.port), (host, server.port)].map {
+                    ResolvedAddress(NumericAddress(host: $0.0, port: $0.1).storage)
+                }, options: options, on: TestReactor.shared, handler: handler)
+            ([1, 2, 3] as [UInt8]).withUnsafeBytes(connection.send)
+            return connection
+        }
+        #expect(await heard.next() == .connected)
+        await connection.send([4])
+        await connection.finish()
+        let (peer, bytes) = try #require(await arrived)
+        let us = try #require(peer)
+        #expect(bytes == Array("\(us.text) \(us.port) \(host) \(server.port);".utf8) + [1, 2, 3, 4])
+        deaf.close()
         server.close()
     }
 }

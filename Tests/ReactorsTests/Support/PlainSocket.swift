@@ -42,6 +42,16 @@ struct PlainSocket: Sendable {
         return PeerAddress(storage)?.port ?? 0
     }
 
+    /// The other end's address.
+    var peer: PeerAddress? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+        }
+        return PeerAddress(storage)
+    }
+
     /// At most `limit` bytes; none at the peer's FIN, nil when the connection broke or nothing came in time.
     func read(upTo limit: Int) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
@@ -135,6 +145,12 @@ struct PlainServer: Sendable {
                 continuation.resume(returning: result)
             }
         }
+    }
+
+    /// Whether somebody waits to be accepted.
+    var isDialled: Bool {
+        var request = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, 0) == 1
     }
 
     func close() { socket.close() }

@@ -10,34 +10,49 @@ enum TCPEvent: Equatable, Sendable {
     case closed(TCPError?)
 }
 
-/// A TCP connection on the shared reactor, and a queue of what its handler hears.
+/// What a session does with a connection, whichever it is.
+protocol ByteConnection: AnyObject, SendableMetatype {
+    var queuedBytes: Int { get }
+    func send(_ bytes: UnsafeRawBufferPointer)
+    func setReading(paused: Bool)
+    func finish()
+    func drop()
+}
+
+extension TCPConnection: ByteConnection {}
+extension TargetConnection: ByteConnection {}
+
+typealias WatchedConnection = Watched<TCPConnection>
+typealias WatchedTarget = Watched<TargetConnection>
+
+/// A connection on the shared reactor, and a queue of what its handler hears.
 ///
 /// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
-final class WatchedConnection: TCPHandler, @unchecked Sendable {
+final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable {
     private let sink: AsyncStream<TCPEvent>.Continuation
-    private var connection: TCPConnection?
+    private let pausesAfterEach: Bool
+    private var connection: Connection?
     /// What was queued each time when the socket had taken something.
     private var queuedAfterWrites: [Int] = []
     private var received = 0
 
-    private init(_ sink: AsyncStream<TCPEvent>.Continuation) { self.sink = sink }
+    private init(_ sink: AsyncStream<TCPEvent>.Continuation, pausesAfterEach: Bool) {
+        self.sink = sink
+        self.pausesAfterEach = pausesAfterEach
+    }
 
-    static func open(_ make: @escaping @Sendable (any TCPHandler) -> TCPConnection) async -> (WatchedConnection, Heard)
-    {
+    /// - Parameter pausesAfterEach: reading is paused in the handler, after each piece that is received.
+    static func open(
+        pausesAfterEach: Bool = false, _ make: @escaping @Sendable (any TCPHandler) -> Connection
+    ) async -> (Watched, Heard) {
         let (stream, sink) = AsyncStream.makeStream(of: TCPEvent.self)
-        let watched = WatchedConnection(sink)
+        let watched = Watched(sink, pausesAfterEach: pausesAfterEach)
         await TestReactor.shared.run { watched.connection = make(watched) }
         return (watched, Heard(iterator: stream.makeAsyncIterator()))
     }
 
-    static func dial(_ port: UInt16, host: String = "127.0.0.1") async -> (WatchedConnection, Heard) {
-        await open {
-            .dial(host: host, port: port, options: .patient, on: TestReactor.shared, handler: $0)
-        }
-    }
-
     /// Runs `body` on the reactor's thread.
-    func order<Result: Sendable>(_ body: @escaping @Sendable (TCPConnection) -> Result) async -> Result? {
+    func order<Result: Sendable>(_ body: @escaping @Sendable (Connection) -> Result) async -> Result? {
         await TestReactor.shared.run { self.connection.map(body) }
     }
 
@@ -46,6 +61,10 @@ final class WatchedConnection: TCPHandler, @unchecked Sendable {
     }
 
     func finish() async { _ = await order { $0.finish() } }
+
+    func setReading(paused: Bool) async { _ = await order { $0.setReading(paused: paused) } }
+
+    func drop() async { _ = await order { $0.drop() } }
 
     var writes: [Int] { get async { await TestReactor.shared.run { self.queuedAfterWrites } } }
 
@@ -56,11 +75,31 @@ final class WatchedConnection: TCPHandler, @unchecked Sendable {
     func tcpConnected() { sink.yield(.connected) }
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
         received += bytes.count
+        if pausesAfterEach { connection?.setReading(paused: true) }
         sink.yield(.received(Array(bytes)))
     }
     func tcpPeerFinished() { sink.yield(.finished) }
     func tcpWrote() { queuedAfterWrites.append(connection?.queuedBytes ?? -1) }
     func tcpClosed(error: TCPError?) { sink.yield(.closed(error)) }
+}
+
+extension Watched where Connection == TCPConnection {
+    static func dial(
+        _ port: UInt16, host: String = "127.0.0.1", options: DialOptions = .patient
+    ) async -> (WatchedConnection, Heard) {
+        await open { .dial(host: host, port: port, options: options, on: TestReactor.shared, handler: $0) }
+    }
+}
+
+extension Watched where Connection == TargetConnection {
+    static func dial(
+        _ port: UInt16, host: String = "127.0.0.1", options: DialOptions = .patient, tls: TargetTLS?,
+        pausesAfterEach: Bool = false
+    ) async -> (WatchedTarget, Heard) {
+        await open(pausesAfterEach: pausesAfterEach) {
+            .dial(host: host, port: port, options: options, tls: tls, on: TestReactor.shared, handler: $0)
+        }
+    }
 }
 
 extension DialOptions {

@@ -1,0 +1,87 @@
+import COpenSSL
+import Glibc
+
+@testable import Reactors
+
+/// A TLS server's end on a plain socket, with OpenSSL's own blocking calls.
+///
+/// - Note: `@unchecked Sendable` because one thread of a test uses it at a time.
+final class TLSPeer: @unchecked Sendable {
+    let socket: PlainSocket
+    private let ssl: OpaquePointer
+
+    struct Settings: Sendable {
+        var identity = TestCertificates.server
+        /// nil for what both sides prefer.
+        var version: Int32?
+    }
+
+    /// - Returns: nil where the handshake fails.
+    static func accept(_ socket: PlainSocket, _ settings: Settings = Settings()) -> TLSPeer? {
+        let peer = TLSPeer(socket, settings)
+        return SSL_accept(peer.ssl) == 1 ? peer : nil
+    }
+
+    private init(_ socket: PlainSocket, _ settings: Settings) {
+        self.socket = socket
+        let context = SSL_CTX_new(TLS_server_method())
+        SSL_CTX_set_cipher_list(context, "DEFAULT@SECLEVEL=0")  // TLS 1.1 would not be offered otherwise.
+        SSL_CTX_use_certificate(context, settings.identity.certificate)
+        SSL_CTX_use_PrivateKey(context, settings.identity.key)
+        if let version = settings.version {
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
+        }
+        ssl = SSL_new(context)
+        SSL_CTX_free(context)
+        SSL_set_fd(ssl, socket.descriptor)
+    }
+
+    deinit { SSL_free(ssl) }
+
+    var version: String { String(cString: SSL_get_version(ssl)) }
+
+    var serverName: String? { SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) } }
+
+    /// At most `limit` bytes; none at close_notify, nil when the session broke or nothing came in time.
+    func read(upTo limit: Int) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        OpenSSLError.clear()
+        if SSL_read_ex(ssl, &buffer, limit, &count) == 1 { return Array(buffer[..<count]) }
+        return SSL_get_error(ssl, 0) == SSL_ERROR_ZERO_RETURN ? [] : nil
+    }
+
+    /// Everything up to close_notify.
+    func readAll() -> [UInt8]? {
+        var all: [UInt8] = []
+        while let bytes = read(upTo: 65_536) {
+            guard !bytes.isEmpty else { return all }
+            all += bytes
+        }
+        return nil
+    }
+
+    @discardableResult
+    func write(_ bytes: [UInt8]) -> Bool {
+        OpenSSLError.clear()
+        return bytes.isEmpty || SSL_write(ssl, bytes, Int32(bytes.count)) == bytes.count
+    }
+
+    /// Sends close_notify, and no FIN.
+    func sendCloseNotify() {
+        OpenSSLError.clear()
+        SSL_shutdown(ssl)
+    }
+
+    /// New keys, and asks the other side for new ones too (RFC 8446 §4.6.3).
+    func updateKeys() -> Bool {
+        SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(ssl) == 1
+    }
+
+    /// Asks for a new handshake (RFC 5246 §7.4.1.1).
+    func askToRenegotiate() {
+        SSL_renegotiate(ssl)
+        SSL_do_handshake(ssl)
+    }
+}
