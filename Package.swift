@@ -77,6 +77,8 @@ let package = Package(
             dependencies: [
                 "RelayCore", "Telnet", "AppAttest", "KeyStore", "Admission", "Reactors", "Observability", logging,
             ],
+            // The web client's page, as an array of bytes in the program.
+            resources: [.embedInCode("WebClient/index.html")],
             swiftSettings: houseSettings),
         .target(
             name: "GatewayServer",
