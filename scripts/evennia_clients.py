@@ -15,9 +15,9 @@ import sys
 import zlib
 
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-LIMIT = 15  # seconds that anything may take
+LIMIT = 60  # seconds that anything may take
 SETTLE = 0.4  # Evennia takes a new size over only if it comes in a read of its own
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -456,7 +456,11 @@ async def main():
         print(f"\n== {dialect} ==\n")
         client = clients[dialect](options)
         try:
-            await client.play_with(play)
+            try:
+                await client.play_with(play)
+            except InvalidStatus as refusal:
+                answer = refusal.response
+                raise Failure(f"refused with {answer.status_code}: {answer.body.decode()}") from None
             outcomes[dialect] = f"all {client.checks} checks hold"
         except Exception as error:
             outcomes[dialect] = f"FAILED: {error if isinstance(error, Failure) else repr(error)}"
@@ -467,4 +471,5 @@ async def main():
     return any(outcome.startswith("FAILED") for outcome in outcomes.values())
 
 
-sys.exit(asyncio.run(main()))
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
