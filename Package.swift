@@ -85,6 +85,8 @@ let package = Package(
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "Reactors",
                 "Observability", logging,
             ],
+            // The web client's page, as an array of bytes in the program.
+            resources: [.embedInCode("WebClient/index.html")],
             swiftSettings: houseSettings),
         .target(
             name: "GatewayServer",

@@ -1,0 +1,153 @@
+import Foundation
+
+/// One page of a browser, used as a person uses it, and looked into with JavaScript.
+///
+/// For one task at a time, as ``DevTools``.
+package final class BrowserPage {
+    private let tools: DevTools
+    /// Lives as long as the page does.
+    private let browser: Chromium
+
+    init(_ tools: DevTools, of browser: Chromium) async throws {
+        self.tools = tools
+        self.browser = browser
+        for domain in ["Page", "Runtime", "Log", "Network"] { try await tools.call("\(domain).enable") }
+    }
+
+    /// Opens an address, and waits until the page's script has run.
+    package func open(_ address: String) async throws {
+        try await load { try await tools.call("Page.navigate", ["url": address]) }
+    }
+
+    package func reload() async throws {
+        try await load { try await tools.call("Page.reload") }
+    }
+
+    private func load(_ start: () async throws -> Void) async throws {
+        let mark = tools.events.count
+        try await start()
+        _ = try await tools.event("the page", from: mark) { $0.method == "Page.loadEventFired" }
+    }
+
+    // MARK: Looking
+
+    /// The value of a JavaScript expression, or of its promise.
+    private func value(_ expression: String) async throws -> Any? {
+        let answer = try await tools.call(
+            "Runtime.evaluate", ["expression": expression, "awaitPromise": true, "returnByValue": true])
+        if let exception = answer["exceptionDetails"] { throw EdgeTestError("\(expression): \(exception)") }
+        return (answer["result"] as? [String: Any])?["value"]
+    }
+
+    package func text(_ expression: String) async throws -> String {
+        let value = try await value(expression)
+        guard let text = value as? String else { throw EdgeTestError("\(expression): \(String(describing: value))") }
+        return text
+    }
+
+    package func number(_ expression: String) async throws -> Double {
+        let value = try await value(expression)
+        guard let number = value as? NSNumber else {
+            throw EdgeTestError("\(expression): \(String(describing: value))")
+        }
+        return number.doubleValue
+    }
+
+    /// Waits until a condition holds that depends on the document alone: it is looked at after each change of it.
+    package func wait(until condition: String) async throws {
+        let promise = """
+            new Promise(resolve => {
+              const look = () => { if (\(condition)) { observer.disconnect(); resolve("seen"); } };
+              const observer = new MutationObserver(look);
+              observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+              look();
+            })
+            """
+        do { _ = try await value(promise) } catch {
+            throw EdgeTestError("\(condition): \(error); page: \(try await text("document.body.innerText"))")
+        }
+    }
+
+    /// What the page has complained of so far: exceptions, and what its policy has stopped.
+    package var complaints: [String] {
+        tools.events.filter { event in
+            let entry = event.parameters["entry"] as? [String: Any]
+            return event.method == "Runtime.exceptionThrown" || event.method == "Page.javascriptDialogOpening"
+                || (entry?["source"] as? String == "security")
+        }.map { "\($0.method) \($0.parameters)" }
+    }
+
+    /// The text messages that the page has sent over WebSockets.
+    package var sentMessages: [String] {
+        tools.events.compactMap(Self.sentMessage)
+    }
+
+    /// The first such message, other than the first `count`, that contains `word`; waits for it if there is none yet.
+    package func sentMessage(containing word: String, after count: Int = 0) async throws -> String {
+        var seen = 0
+        let event = try await tools.event("a message with \(word)", from: 0) { event in
+            guard let message = Self.sentMessage(event) else { return false }
+            seen += 1
+            return seen > count && message.contains(word)
+        }
+        return Self.sentMessage(event) ?? ""
+    }
+
+    private static func sentMessage(_ event: DevTools.Event) -> String? {
+        guard event.method == "Network.webSocketFrameSent" else { return nil }
+        return (event.parameters["response"] as? [String: Any])?["payloadData"] as? String
+    }
+
+    // MARK: Doing
+
+    package func type(_ text: String) async throws {
+        try await tools.call("Input.insertText", ["text": text])
+    }
+
+    package func press(_ key: Key) async throws {
+        var parameters: [String: Any] = ["key": key.rawValue, "code": key.rawValue, "windowsVirtualKeyCode": key.code]
+        parameters["type"] = "keyDown"
+        if key == .enter { parameters["text"] = "\r" }
+        try await tools.call("Input.dispatchKeyEvent", parameters)
+        parameters["type"] = "keyUp"
+        try await tools.call("Input.dispatchKeyEvent", parameters)
+    }
+
+    package func submit(_ text: String) async throws {
+        try await type(text)
+        try await press(.enter)
+    }
+
+    package enum Key: String {
+        case enter = "Enter"
+        case up = "ArrowUp"
+        case down = "ArrowDown"
+
+        var code: Int {
+            switch self {
+            case .enter: 13
+            case .up: 38
+            case .down: 40
+            }
+        }
+    }
+
+    package func resize(width: Int, height: Int) async throws {
+        try await tools.call(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
+    }
+
+    package func click(_ selector: String) async throws {
+        _ = try await value("document.querySelector('\(selector)').click()")
+    }
+
+    /// Writes a picture of what is seen, as PNG.
+    package func saveScreenshot(to path: String) async throws {
+        let answer = try await tools.call("Page.captureScreenshot", ["format": "png"])
+        guard let picture = (answer["data"] as? String).flatMap({ Data(base64Encoded: $0) }) else {
+            throw EdgeTestError("no picture")
+        }
+        try picture.write(to: URL(fileURLWithPath: path))
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// A headless Chromium of the machine, with a profile of its own that is gone afterwards.
+package final class Chromium: Sendable {
+    private static let names = ["chromium", "chromium-browser", "google-chrome"]
+
+    private let child: ChildProcess
+    private let directory: TemporaryDirectory
+    private let port: Int
+
+    private init(child: ChildProcess, directory: TemporaryDirectory, port: Int) {
+        self.child = child
+        self.directory = directory
+        self.port = port
+    }
+
+    deinit {
+        child.signal(SIGKILL)
+    }
+
+    package static var program: String? {
+        names.lazy.compactMap { try? ChildProcess.executable($0) }.first
+    }
+
+    /// - Parameter trustsAnyCertificate: also the test CA's, which no browser knows.
+    package static func start(trustsAnyCertificate: Bool = false) async throws -> Chromium {
+        guard let program else { throw EdgeTestError("no Chromium is installed") }
+        let directory = try TemporaryDirectory()
+        var arguments = [
+            // Chromium's own sandbox needs rights that root in a container doesn't have; the pages are ours.
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--disable-extensions", "--disable-background-networking", "--window-size=1000,640",
+            "--user-data-dir=\(directory.file("profile"))", "--remote-debugging-port=0",
+        ]
+        if trustsAnyCertificate { arguments.append("--ignore-certificate-errors") }
+        var environment = ChildProcess.plainEnvironment
+        environment["HOME"] = directory.path
+        let child = try ChildProcess(
+            program, arguments + ["about:blank"], environment: environment, directory: directory.path)
+        do {
+            let port = try await child.output.wait(for: "Chromium's port", within: .seconds(60)) { output in
+                if output.ending != nil { throw EdgeTestError("Chromium did not start: \(output)") }
+                return debuggingPort(output.errorLines)
+            }
+            return Chromium(child: child, directory: directory, port: port)
+        } catch {
+            child.signal(SIGKILL)
+            throw error
+        }
+    }
+
+    /// `DevTools listening on ws://127.0.0.1:PORT/devtools/browser/…`
+    private static func debuggingPort(_ lines: [String]) -> Int? {
+        let prefix = "DevTools listening on ws://127.0.0.1:"
+        return lines.first { $0.hasPrefix(prefix) }.flatMap { Int($0.dropFirst(prefix.count).prefix { $0.isNumber }) }
+    }
+
+    /// The page that the browser started with.
+    package func page() async throws -> BrowserPage {
+        let connection = try await RawConnection.open(port: port)
+        try await connection.send("GET /json/list HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let targets = try JSONSerialization.jsonObject(with: Data(try await connection.answer().body))
+        guard let page = (targets as? [[String: Any]])?.first(where: { $0["type"] as? String == "page" }),
+            let address = (page["webSocketDebuggerUrl"] as? String).flatMap(URL.init(string:))
+        else { throw EdgeTestError("no page among \(targets)") }
+        let handshake = Handshake().path(address.path)
+        guard case .open(let socket) = try await TestWebSocket.attempt(handshake, on: .open(port: port)) else {
+            throw EdgeTestError("Chromium refused a debugger")
+        }
+        return try await BrowserPage(DevTools(socket), of: self)
+    }
+}

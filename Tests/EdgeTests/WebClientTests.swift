@@ -1,0 +1,221 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// The gateway's own page in a real browser: `GET /`, the typed dialect, tickets.
+    ///
+    /// With `PORTCULLIS_SCREENSHOT` the first test writes a picture of the page there.
+    @Suite(.enabled(if: Chromium.program != nil, "no Chromium is installed, so the page isn't tried in a browser"))
+    struct WebClientTests {
+        private static let log = "document.getElementById('log')"
+        private static let line = "document.getElementById('line')"
+        private static let status = "document.getElementById('status').textContent"
+
+        private func gateway(
+            _ targetPort: Int, _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+        ) async throws -> GatewayProcess {
+            let settings = GatewaySettings(targetPort: targetPort).setting("ENABLE_WEB_CLIENT", "true")
+            return try await GatewayProcess.start(change(settings))
+        }
+
+        private func shown(_ text: String, on page: BrowserPage) async throws {
+            try await page.wait(until: "\(Self.log).textContent.includes(\(quoted(text)))")
+        }
+
+        private func connected(_ page: BrowserPage) async throws {
+            try await page.wait(until: "\(Self.status) === 'Connected'")
+        }
+
+        private func quoted(_ text: String) -> String {
+            // A JSON string is a JavaScript string.
+            String(decoding: (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8), as: UTF8.self)
+        }
+
+        @Test func theDemoMUDIsPlayedInTheBrowser() async throws {
+            let mud = try await DemoMudProcess.start()
+            let gateway = try await gateway(mud.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/")
+            try await connected(page)
+
+            // Colours: the title is bold and cyan.
+            try await shown("Portcullis demo MUD", on: page)
+            let title = "[...\(Self.log).querySelectorAll('span')].find(s => s.textContent === 'Portcullis demo MUD')"
+            #expect(try await page.text("\(title).style.color") == "var(--c14)")
+            #expect(try await page.text("\(title).style.fontWeight") == "bold")
+
+            // What is typed is seen; a password isn't, nor is it kept.
+            try await shown("By what name are you known?", on: page)
+            try await page.submit("Anna")
+            try await shown("known? Anna", on: page)
+            try await page.wait(until: "\(Self.line).type === 'password'")
+            try await page.submit("drawbridge")
+            try await shown("Welcome, Anna", on: page)
+            try await page.wait(until: "\(Self.line).type === 'text'")
+            #expect(try await page.text("document.documentElement.innerHTML").contains("drawbridge") == false)
+            try await page.press(.up)
+            #expect(try await page.text("\(Self.line).value") == "Anna")
+            try await page.press(.down)
+            #expect(try await page.text("\(Self.line).value") == "")
+
+            // GMCP: the last value of each package.
+            let values = "document.getElementById('values').textContent"
+            try await page.wait(until: "\(values).includes('The Gatehouse')")
+            try await page.submit("north")
+            try await page.wait(until: "\(values).includes('The Courtyard') && !\(values).includes('The Gatehouse')")
+            #expect(try await page.text(values).contains("\"mv\": 19"))
+
+            try await page.submit("say <b>Is anybody here?</b> ✓")
+            try await shown("You say, “<b>Is anybody here?</b> ✓”", on: page)
+            if let path = ProcessInfo.processInfo.environment["PORTCULLIS_SCREENSHOT"], !path.isEmpty {
+                try await page.submit("who")
+                try await shown("in The Courtyard, with", on: page)
+                try await page.saveScreenshot(to: path)
+            }
+            #expect(page.complaints == [])
+        }
+
+        @Test func theMUDLearnsTheWindowAndItsChanges() async throws {
+            let mud = try await DemoMudProcess.start()
+            let gateway = try await gateway(mud.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/")
+            try await connected(page)
+            let first = try size(in: try await page.sentMessage(containing: "connect"))
+            try await shown("By what name are you known?", on: page)
+            try await page.submit("Bert")
+            try await page.wait(until: "\(Self.line).type === 'password'")
+            try await page.submit("sesame")
+            try await shown("Welcome, Bert", on: page)
+            let opened = try size(in: try await page.sentMessage(containing: "naws"))
+            #expect(opened.columns < first.columns, "the GMCP panel has opened beside the log")
+
+            let sent = page.sentMessages.count
+            try await page.resize(width: 1200, height: 900)
+            let second = try size(in: try await page.sentMessage(containing: "naws", after: sent))
+            #expect(second.columns > opened.columns && second.rows > opened.rows)
+            let cell = try await page.number("document.getElementById('ruler').getBoundingClientRect().width / 10")
+            let width = try await page.number("\(Self.log).clientWidth")
+            #expect(Double(second.columns) * cell <= width && Double(second.columns + 4) * cell > width)
+            try await page.submit("who")
+            try await shown("\(second.columns)×\(second.rows)", on: page)
+            #expect(page.complaints == [])
+        }
+
+        /// `width` and `height` of one of the page's messages.
+        private func size(in message: String) throws -> (columns: Int, rows: Int) {
+            let fields = try JSONSerialization.jsonObject(with: Data(message.utf8)) as? [String: Any]
+            return (
+                columns: try #require(fields?["width"] as? Int), rows: try #require(fields?["height"] as? Int)
+            )
+        }
+
+        /// Sequences and characters cut in two, and markup in every place where the page shows what the target says.
+        @Test func whatTheTargetSendsIsShownAndNeverInterpreted() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/")
+            let mud = try await target.connection()
+            // IAC WILL GMCP
+            try await mud.send([255, 251, 201])
+            try await connected(page)
+            let room =
+                #"Room.<i>Info</i> {"name":"<img src=x onerror=alert(1)>","exits":["</pre><script>alert(2)</script>"]}"#
+            try await mud.send([255, 250, 201] + Array(room.utf8) + [255, 240])
+            let markup = "<img src=x onerror=\"alert(3)\"><script>alert(4)</script>"
+            for byte in Array("\u{1B}[1;31m\(markup)\u{1B}[38;5;208mé🏰\u{1B}[0m\u{1B}]0;a title\u{7} end\r\n".utf8) {
+                try await mud.send([byte])
+            }
+            try await shown("\(markup)é🏰 end", on: page)
+            try await page.wait(until: "document.getElementById('values').textContent.includes('<img src=x')")
+            #expect(
+                try await page.number("document.querySelectorAll('img, i, b, script:not([type=module])').length") == 0)
+            let colours = "[...\(Self.log).querySelectorAll('span')].map(span => span.style.color).join('|')"
+            #expect(try await page.text(colours) == "var(--c9)|rgb(255, 135, 0)|")
+            #expect(try await page.text("document.title") == "Portcullis")
+            #expect(page.complaints == [])
+        }
+
+        @Test func aTicketAdmitsOnceAndTheNextOneCarriesTheTabOn() async throws {
+            let mud = try await DemoMudProcess.start()
+            let apple = try SimulatedApple()
+            let certificates = try await DevCertificates.shared()
+            let gateway = try await gateway(mud.port) { $0.appAttest(apple).tls(certificates) }
+            let address = "https://localhost:\(gateway.port)/"
+            let device = try await apple.enrolledDevice(at: gateway)
+            let ticket = try #require(try await gateway.ticket(for: device))
+
+            let page = try await Chromium.start(trustsAnyCertificate: true).page()
+            try await page.open(address + "#ticket=" + ticket)
+            try await connected(page)
+            #expect(try await page.text("location.href") == address, "no ticket stays in the address bar")
+            try await shown("By what name are you known?", on: page)
+
+            try await page.reload()
+            try await connected(page)
+            try await shown("By what name are you known?", on: page)
+            try await page.submit("quit!")
+            try await shown("A name has 2 to", on: page)
+
+            // The first ticket is spent, and a new tab has no other.
+            let stranger = try await Chromium.start(trustsAnyCertificate: true).page()
+            try await stranger.open(address + "#ticket=" + ticket)
+            try await stranger.wait(until: "\(Self.status).includes('no admission')")
+            #expect(page.complaints == [])
+        }
+
+        @Test func afterTheTargetHasClosedTheButtonConnectsAgain() async throws {
+            let mud = try await DemoMudProcess.start()
+            let gateway = try await gateway(mud.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/")
+            try await connected(page)
+            try await shown("By what name are you known?", on: page)
+            try await page.submit("Carla")
+            try await page.wait(until: "\(Self.line).type === 'password'")
+            try await page.submit("sesame")
+            try await shown("Welcome, Carla", on: page)
+            try await page.submit("quit")
+            try await page.wait(until: "\(Self.status) === 'Disconnected: MUD connection closed'")
+            try await page.click("#reconnect")
+            try await connected(page)
+            #expect(page.complaints == [])
+        }
+    }
+}
+
+extension EdgeTests {
+    /// The page without a browser.
+    @Suite struct WebClientPageTests {
+        @Test func thePageIsServedWithItsPolicyWhereItIsWanted() async throws {
+            let edge = try await Edge.start { $0.setting("ENABLE_WEB_CLIENT", "true") }
+            let answer = try await edge.gateway.get("/")
+            #expect(answer.status == 200)
+            #expect(answer["content-type"] == "text/html; charset=utf-8")
+            #expect(answer["content-security-policy"]?.hasPrefix("default-src 'none'; script-src 'sha256-") == true)
+            #expect(answer["x-content-type-options"] == "nosniff")
+            #expect(answer["referrer-policy"] == "no-referrer")
+            #expect(answer.text.contains("<title>Portcullis</title>"))
+            try await Edge.expectEcho(edge.gateway.open(Handshake().offering("telnet")))
+        }
+
+        @Test func thereIsNoPageWhereNobodyAskedForOne() async throws {
+            let edge = try await Edge.start()
+            expectRefusal(try await edge.gateway.get("/"), 404, "not_found")
+        }
+    }
+}
+
+extension GatewayProcess {
+    /// A ticket for what the device is admitted to.
+    fileprivate func ticket(for device: TestDevice) async throws -> String? {
+        let headers = try device.assertionHeaders(nonce: try await challenge())
+        let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
+        let answer = try await request(
+            "POST /ticket HTTP/1.1\r\nHost: localhost\r\n\(lines)Content-Length: 0\r\n\r\n")
+        guard answer.status == 200 else { throw EdgeTestError("no ticket: \(answer)") }
+        return answer.field("ticket")
+    }
+}

@@ -1,0 +1,67 @@
+import Crypto
+import Foundation
+import Relay
+import Testing
+
+/// The page as it is served: what its policy allows is what it is made of.
+@Suite("The web client's page")
+struct WebClientPageTests {
+    private let page = String(decoding: WebClientPage.answer.body, as: UTF8.self)
+    private let policy = Dictionary(
+        uniqueKeysWithValues: WebClientPage.contentSecurityPolicy.components(separatedBy: "; ").map { directive in
+            let words = directive.split(separator: " ", maxSplits: 1).map(String.init)
+            return (words[0], words[1])
+        })
+
+    /// The contents of all elements of a name.
+    private func elements(_ name: String) throws -> [String] {
+        try page.matches(of: Regex<(Substring, Substring)>("(?s)<\(name)[^>]*>(.*?)</\(name)>")).map { String($0.1) }
+    }
+
+    @Test("its policy names the hashes of its one script and its one style sheet", arguments: ["script", "style"])
+    func hashes(name: String) throws {
+        let contents = try elements(name)
+        #expect(contents.count == 1)
+        let hash = Data(SHA256.hash(data: Data(contents.first.map { $0.utf8.map(\.self) } ?? []))).base64EncodedString()
+        #expect(policy["\(name)-src"] == "'sha256-\(hash)'")
+    }
+
+    @Test("its policy allows nothing that it doesn't name")
+    func policyIsStrict() {
+        #expect(policy["default-src"] == "'none'")
+        #expect(policy["connect-src"] == "'self'")
+        for name in ["base-uri", "form-action", "frame-ancestors", "trusted-types"] {
+            #expect(policy[name] == "'none'")
+        }
+        #expect(policy["require-trusted-types-for"] == "'script'")
+        #expect(!WebClientPage.contentSecurityPolicy.contains("unsafe"))
+    }
+
+    @Test("it loads nothing, and has no handler or style in its markup")
+    func standsAlone() throws {
+        let markup = page.replacing(try Regex("(?s)<(script|style)[^>]*>.*?</(script|style)>"), with: "")
+        for forbidden in [" src=", " href=", " style=", "javascript:", "<iframe", "<object", "<embed", "<link"] {
+            #expect(!markup.contains(forbidden), "\(forbidden)")
+        }
+        #expect(markup.firstMatch(of: /\son[a-z]+\s*=/) == nil)
+        #expect(!page.contains("http://") && !page.contains("https://"))
+    }
+
+    /// The browser would stop each of them; a reader of the page need not wonder.
+    @Test("its script has no way from a string to markup or to code")
+    func noSinks() throws {
+        let script = try elements("script").joined()
+        let sinks = [
+            "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc",
+        ]
+        for sink in sinks {
+            #expect(!script.contains(sink), "\(sink)")
+        }
+    }
+
+    @Test("it stays small enough to read")
+    func size() {
+        #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count < 500)
+        #expect(WebClientPage.answer.body.count < 24_576)
+    }
+}
