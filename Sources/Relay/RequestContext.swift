@@ -15,7 +15,7 @@ struct RequestContext: Sendable {
         id = Self.makeID()
         let peer = ClientAddress(peer)
         let forwarded = ForwardedFor(xForwardedFor: head?["x-forwarded-for"], forwarded: head?["forwarded"])
-        address = ClientAddress(peer: peer, forwarded: forwarded, trusted: trusted)
+        address = forwarded.client(of: peer, trusted: trusted)
         isForwarded = address != peer
         moment = Moment(
             monotonic: MonotonicTime(nanoseconds: reactor.now),

@@ -25,7 +25,7 @@ extension SessionDriver {
     }
 
     /// The dialect is known: what either side has said meanwhile is said in it.
-    private func choose(_ kind: DialectKind) {
+    func choose(_ kind: DialectKind) {
         guard case .choosing(var chooser) = speech else { return }
         let (message, held) = (chooser.takeHeldMessage(), chooser.takeHeldOutput())
         pending.prepend(held)

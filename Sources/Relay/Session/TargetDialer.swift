@@ -1,6 +1,6 @@
 import Admission
 import ProxyProtocol
-import Reactors
+package import Reactors
 package import RelayCore
 import Telnet
 
