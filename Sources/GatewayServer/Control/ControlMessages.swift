@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// What a tool asks of the running gateway, as one line of JSON over its control socket.
 package enum ControlRequest: Codable, Sendable, Equatable {
