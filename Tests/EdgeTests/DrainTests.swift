@@ -60,6 +60,7 @@ extension EdgeTests {
                 $0.setting("SHUTDOWN_GRACE_MS", 600_000).setting("SHUTDOWN_DEADLINE_MS", 3_600_000)
             }
             let socket = hasSession ? try await edge.gateway.open() : nil
+            if let socket { try await Edge.expectEcho(socket) }
             edge.gateway.terminate()
             try await edge.gateway.errorLine("draining", "count=\(hasSession ? 1 : 0)", "600000")
             if let socket {
