@@ -23,7 +23,7 @@ struct DocumentationTests {
     @Test("PROTOCOL.md names every code that the gateway closes a session with, and its reason")
     func closeCodes() throws {
         let orders =
-            try Repository.text("Sources/RelayCore/SessionActions.swift")
+            try Repository.text("Sources/RelayCore/Session/CloseReason.swift")
             + Repository.text("Sources/Reactors/WebSocketConnection.swift")
         let reasons = orders.matches(of: /\(code: (\d+), (?:text|reason): "([^"]+)"\)/).map {
             [String($0.1), String($0.2)]

@@ -64,11 +64,3 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
         }
     }
 }
-
-extension CloseReason {
-    static let limitReached = CloseReason(code: 1013, text: "connection limit exceeded")
-    static let targetBroken = CloseReason(code: 1014, text: "target sent a broken stream")
-    static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")
-    static let alreadyConnected = CloseReason(code: 1008, text: "connection already has a session")
-    static let malformedConnect = CloseReason(code: 1008, text: "malformed connect")
-}

@@ -24,17 +24,3 @@ package struct SessionActions: OptionSet, Sendable {
     /// Nothing is left: let go of the session.
     package static let end = SessionActions(rawValue: 1 << 9)
 }
-
-/// Why and with which code a session's WebSocket is closed (RFC 6455 §7.4; 1014 from the IANA registry).
-package struct CloseReason: Hashable, Sendable {
-    package let code: UInt16
-    /// At most 123 bytes of UTF-8.
-    package let text: String
-
-    package static let targetClosed = CloseReason(code: 1000, text: "target closed the connection")
-    package static let shuttingDown = CloseReason(code: 1001, text: "gateway is shutting down")
-    package static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
-    package static let noTargetNamed = CloseReason(code: 1008, text: "no target was named in time")
-    package static let targetUnreachable = CloseReason(code: 1014, text: "target is unreachable")
-    package static let targetLost = CloseReason(code: 1014, text: "connection to the target was lost")
-}

@@ -132,7 +132,7 @@ struct TypedTranscriptTests {
             T \xff\xfd\x1f\xff\xfb\xc9
             D \xff\xfb\x1f\xff\xfd\xc9\xff\xfa\x1f\x00Z\x00\x1e\xff\xf0\xff\xfa\xc9Core.Ping\xff\xf0
             """#
-        #expect(Transcript.difference(.typed, client: ClientDescription(query: "cols=132&rows=43"), text) == nil)
+        #expect(Transcript.difference(.typed, client: ClientDescription(columns: 132, rows: 43), text) == nil)
     }
 
     @Test("says the same of a target whose bytes come one at a time, but for where text is cut")
