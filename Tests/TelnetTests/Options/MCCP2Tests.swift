@@ -88,6 +88,20 @@ import Testing
         #expect(!stage.client.holdsBytes)
     }
 
+    @Test func whatTheDecompressorHoldsIsPulledWithoutFurtherInput() throws {
+        var stage = stage()
+        // The last copy crosses the end of a piece, and the checksum hasn't come yet.
+        let length = MCCP2.pieceBytes + 100
+        let stream = try zlibStream(of: [UInt8](repeating: 65, count: length)).dropLast(4)
+        var input = (Self.start + stream)[...]
+        var text: [UInt8] = []
+        while case .text(let piece)? = stage.client.next(&input, now: 0) {
+            text += piece
+            #expect(stage.client.holdsBytes || text.count == length)
+        }
+        #expect(text.count == length)
+    }
+
     // MARK: Failures
 
     @Test func aCorruptStreamEndsTheConnection() throws {
@@ -108,8 +122,8 @@ import Testing
     }
 
     @Test func aBombEndsTheConnectionAtTheRatio() throws {
-        let bomb = try zlibStream(of: [UInt8](repeating: 0x20, count: 10_000_000), level: 9)
-        #expect(bomb.count < 10_100)
+        let bomb = try zlibStream(of: [UInt8](repeating: 0x20, count: 2_000_000), level: 9)
+        #expect(bomb.count < 2_100)
         var stage = stage()
         var length = 0
         for case .text(let piece) in stage.events(of: Self.start + bomb) { length += piece.count }
