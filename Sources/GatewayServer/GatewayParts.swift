@@ -40,6 +40,7 @@ struct GatewayParts {
             verificationsPerSecond: configuration.limits.verificationsPerSecond,
             maximumEntries: configuration.limits.maximumLimiterEntries)
         gate.appAttest = appAttest?.settings
+        gate.tickets = TicketOffice()
         gate.checksCertificates = configuration.clientCertificates != nil
         gate.requiresAppAuth = configuration.gate.requiresCredentials
 
@@ -48,7 +49,7 @@ struct GatewayParts {
                 host: configuration.target.host.text, port: UInt16(configuration.target.port),
                 dialTimeoutMilliseconds: configuration.target.dialTimeoutMilliseconds),
             session: SessionLimits(configuration.session), gate: Gate(gate), drain: drain,
-            attestation: appAttest?.services,
+            attestation: appAttest?.services, tickets: gate.tickets,
             warnings: configuration.appAttest?.customRoot == nil
                 ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: audit, metrics: GatewayMetrics(), logger: logger)

@@ -41,6 +41,12 @@ enum Answers {
         let registered = true
     }
 
+    struct TicketBody: Encodable {
+        let ticket: String
+        /// Seconds, as a string like every other value here.
+        let expiresIn: String
+    }
+
     struct HealthBody: Encodable {
         let status: String
         let version: String

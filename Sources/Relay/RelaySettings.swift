@@ -11,6 +11,8 @@ package struct RelaySettings: Sendable {
     package var drain: DrainSwitch
     /// Nil where App Attest isn't configured: `/attest/*` answers 404.
     package var attestation: AttestationServices?
+    /// The gate's own. Nil: there are no tickets, and `/ticket` answers 404.
+    package var tickets: TicketOffice?
     /// Said in `/health`, so that nobody forgets them.
     package var warnings: [String]
     package var version: String
@@ -20,7 +22,8 @@ package struct RelaySettings: Sendable {
 
     package init(
         target: TargetAddress, session: SessionLimits, gate: Gate, drain: DrainSwitch,
-        attestation: AttestationServices?, warnings: [String], version: String, audit: AuditLog,
+        attestation: AttestationServices?, tickets: TicketOffice? = nil, warnings: [String], version: String,
+        audit: AuditLog,
         metrics: GatewayMetrics, logger: Logger
     ) {
         self.target = target
@@ -28,6 +31,7 @@ package struct RelaySettings: Sendable {
         self.gate = gate
         self.drain = drain
         self.attestation = attestation
+        self.tickets = tickets
         self.warnings = warnings
         self.version = version
         self.audit = audit

@@ -24,7 +24,9 @@ final class UpgradeHandler {
             record.requestRefused(refusal, context)
             return .refuse(Answers.refusal(refusal, requestID: context.id))
         }
-        let request = AdmissionRequest(upgrade, context)
+        var request = AdmissionRequest(
+            upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
+        request.ticket = Self.ticket(in: upgrade.head.query)
         switch settings.gate.evaluate(request) {
         case .refused(let refusal):
             record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
@@ -36,11 +38,19 @@ final class UpgradeHandler {
                     admitted: admitted, id: context.id, settings: settings, sessions: sessions, reactor: reactor))
         }
     }
+
+    /// The parameter `ticket`. One that is there twice counts as an empty one: nobody knows which was meant.
+    private static func ticket(in query: String?) -> String? {
+        let values = (query ?? "").split(separator: "&").compactMap { parameter -> Substring? in
+            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts[0] == "ticket" ? parts.dropFirst().first ?? "" : nil
+        }
+        return values.count > 1 ? "" : values.first.map(String.init)
+    }
 }
 
 extension AdmissionRequest {
-    fileprivate init(_ upgrade: UpgradeRequest, _ context: RequestContext) {
-        let head = upgrade.head
+    init(_ head: RequestHead, isTLS: Bool, certificate: PeerCertificate?, _ context: RequestContext) {
         self.init(
             id: context.id, address: context.address, moment: context.moment,
             handshake: HandshakeFields(
@@ -48,10 +58,10 @@ extension AdmissionRequest {
                 connectionIsUpgrade: Self.list(head["connection"]).contains { $0.lowercased() == "upgrade" },
                 version: head["sec-websocket-version"], key: head["sec-websocket-key"],
                 offeredSubprotocols: Self.offers(head["sec-websocket-protocol"])),
-            origin: head["origin"], host: head["host"], isTLS: upgrade.isTLS,
+            origin: head["origin"], host: head["host"], isTLS: isTLS,
             assertion: AssertionFields(
                 keyID: head["x-app-assert-keyid"], data: head["x-app-assert-data"], nonce: head["x-app-assert-nonce"]),
-            certificate: upgrade.certificate.map(ClientCertificate.init))
+            certificate: certificate.map(ClientCertificate.init))
     }
 
     /// The subprotocols offered. A list with an empty member is none that libwebsockets could read: it counts as an offer of one
