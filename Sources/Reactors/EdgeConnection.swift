@@ -14,7 +14,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         /// The answer waits for libwebsockets to call for it.
         case writing(HTTPAnswer, isHead: Bool)
         /// The gate has said yes; the 101 is on its way.
-        case admitted(any WebSocketHandler)
+        case admitted(any WebSocketHandler, subprotocol: String?)
         case webSocket(WebSocketConnection)
         case ended
     }
@@ -226,12 +226,15 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         else {
             return refuse(listener.handler.refusalAnswer(.malformed("framing of an upgrade"), peer: peer))
         }
-        let request = UpgradeRequest(head: head, peer: peer, isTLS: isTLS, certificate: certificate(of: wsi))
+        let subprotocol = SubprotocolOffer.choose(
+            from: head["sec-websocket-protocol"], known: listener.settings.subprotocols)
+        let request = UpgradeRequest(
+            head: head, subprotocol: subprotocol, peer: peer, isTLS: isTLS, certificate: certificate(of: wsi))
         switch listener.handler.handle(request) {
         case .refuse(let answer):
             return refuse(answer)
         case .accept(let handler):
-            stage = .admitted(handler)
+            stage = .admitted(handler, subprotocol: subprotocol)
             return 0
         }
     }
@@ -245,7 +248,11 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     }
 
     private func established() -> Int32 {
-        guard case .admitted(let handler) = stage, let wsi else { return -1 }
+        guard case .admitted(let handler, let subprotocol) = stage, let wsi else { return -1 }
+        // libwebsockets has chosen by itself: what the handler was told has to be true.
+        guard let chosen = lws_get_protocol(wsi)?.pointee.name,
+            String(cString: chosen) == subprotocol ?? EdgeListener.noSubprotocol
+        else { return -1 }
         deadline.cancel()
         let webSocket = WebSocketConnection(
             owner: self, wsi: wsi, handler: handler, peer: peer, maximumMessageBytes: limits.maximumMessageBytes)

@@ -20,6 +20,8 @@ package protocol EdgeHandler: AnyObject {
 /// A request to become a WebSocket, with all that the edge knows of the client.
 package struct UpgradeRequest {
     package let head: RequestHead
+    /// What the 101 will name: the first offered subprotocol that the edge knows (RFC 6455 §4.2.2); nil where none is.
+    package let subprotocol: String?
     package let peer: PeerAddress
     package let isTLS: Bool
     package let certificate: PeerCertificate?

@@ -1,6 +1,7 @@
 import CLibuv
 import CLibwebsockets
 import Glibc
+import Logging
 
 /// Times and sizes that bound what a client can make the edge hold.
 package struct EdgeLimits: Sendable {
@@ -37,7 +38,7 @@ package struct EdgeSettings: Sendable {
 /// The outside of one reactor: its listening socket and the libwebsockets vhost that serves what is accepted there.
 ///
 /// The vhost knows no protocol but ours, and no port: sockets are accepted here and adopted into it.
-final class EdgeListener {
+final class EdgeListener: TimerTarget {
     unowned let reactor: Reactor
     let settings: EdgeSettings
     let census: ConnectionCensus
@@ -46,6 +47,10 @@ final class EdgeListener {
     /// C strings and the protocol table, which libwebsockets keeps pointers to for the vhost's life; never freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
     private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
+    private lazy var retry = ReactorTimer(on: reactor, target: self)
+    private var isExhausted = false
+    /// How long new connections wait when the process has no descriptor for them.
+    private static let retryNanoseconds: UInt64 = 100_000_000
 
     /// On the reactor's thread.
     init(
@@ -71,10 +76,15 @@ final class EdgeListener {
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         // Unretained: closeListening closes the handle before this object goes.
         poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
+        listening = (descriptor, poll)
+        beginAccepting()
+    }
+
+    private func beginAccepting() {
+        guard let listening else { return }
+        uv_poll_start(listening.poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
             Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()
         }
-        listening = (descriptor, poll)
     }
 
     func closeListening() {
@@ -87,7 +97,7 @@ final class EdgeListener {
 
     private func acceptWaiting() {
         guard let listening else { return }
-        acceptConnections(on: listening.descriptor) { socket, peer in
+        let outcome = acceptConnections(on: listening.descriptor) { socket, peer in
             if let refusal = census.enter(peer) {
                 close(socket)
                 return handler.connectionRefused(refusal)
@@ -95,6 +105,21 @@ final class EdgeListener {
             handler.connectionOpened()
             EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
         }
+        if case .exhausted(let reason) = outcome { pauseAccepting(reason) } else { isExhausted = false }
+    }
+
+    /// Without a pause the poll would call again at once, for as long as no descriptor comes free. The connections that stand go on.
+    private func pauseAccepting(_ reason: String) {
+        guard let listening else { return }
+        uv_poll_stop(listening.poll)
+        retry.arm(at: reactor.now + Self.retryNanoseconds)
+        guard !isExhausted else { return }
+        isExhausted = true
+        reactor.logger.warning("new connections wait", metadata: ["error": "\(reason)"])
+    }
+
+    func timerFired(now: UInt64) {
+        beginAccepting()
     }
 
     // MARK: The vhost
@@ -132,10 +157,12 @@ final class EdgeListener {
         }
     }
 
-    /// One entry for connections without a subprotocol, then one for each name. The first one's name can't be offered: it isn't
-    /// a token (RFC 6455 §4.1).
+    /// Can't be offered: it isn't a token (RFC 6455 §4.1).
+    static let noSubprotocol = "(none)"
+
+    /// One entry for connections without a subprotocol, then one for each name.
     private static func makeProtocols(_ settings: EdgeSettings) -> UnsafeMutablePointer<lws_protocols> {
-        let names = ["(none)"] + settings.subprotocols
+        let names = [noSubprotocol] + settings.subprotocols
         let table = UnsafeMutablePointer<lws_protocols>.allocate(capacity: names.count + 1)
         table.initialize(repeating: lws_protocols(), count: names.count + 1)
         for (index, name) in names.enumerated() {

@@ -54,8 +54,16 @@ package struct ListeningSocket: ~Copyable, Sendable {
     deinit { close(descriptor) }
 }
 
+enum AcceptOutcome {
+    case done
+    /// No descriptor or no memory for another socket (system error text): what waits stays in the backlog, and the descriptor stays
+    /// readable. Who asks again at once asks for ever.
+    case exhausted(String)
+}
+
 /// Accepts what waits on a listening descriptor, a few at a time, so that a storm leaves room for the connections that stand.
-func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) -> Void) {
+@discardableResult
+func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) -> Void) -> AcceptOutcome {
     for _ in 0..<64 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -65,8 +73,7 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
             }
         }
         guard socket >= 0 else {
-            // Out of descriptors: the connections that stand go on, new ones wait in the backlog.
-            return
+            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .exhausted(systemErrorText()) : .done
         }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libwebsockets makes it non-blocking.
         guard let peer = PeerAddress(storage) else {
@@ -78,27 +85,20 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
         setOption(socket, SOL_SOCKET, SO_SNDBUF, sendBufferBytes)
         accepted(socket, peer)
     }
+    return .done
 }
 
 /// Fixed, and large against a frame: a socket that poll calls writable has a third of this free, so it takes a whole frame. See
 /// `WebSocketConnection.flush`.
 private let sendBufferBytes: Int32 = 131_072
 
-/// The kernel asks a quiet peer whether it is still there: the only watch over one that we have stopped reading (RFC 9293 §3.8.4).
-/// One that has vanished is given up after a minute and a half.
+/// The kernel asks a quiet peer whether it is still there (RFC 9293 §3.8.4). One that has vanished is given up after a minute and a
+/// half, or later where something waits to be acknowledged.
 private func setKeepAlive(_ socket: Int32) {
     setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1)
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
-}
-
-/// Whether TCP still holds the connection: neither reset nor given up.
-func isConnected(_ socket: Int32) -> Bool {
-    var information = tcp_info()
-    var length = socklen_t(MemoryLayout<tcp_info>.size)
-    guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &information, &length) == 0 else { return false }
-    return Int(information.tcpi_state) != Int(TCP_CLOSE)
 }
 
 func setOption(_ socket: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {

@@ -14,7 +14,7 @@ package struct RequestHead: Sendable {
     package let method: Method
     /// The path without its query, as sent: begins with `/`.
     package let path: String
-    package let query: String?
+    package let query: RequestQuery
     package let isHTTP11: Bool
     private let fields: [String: String]
 
@@ -45,8 +45,10 @@ package struct RequestHead: Sendable {
         let bytes = UnsafeBufferPointer(start: start, count: Int(length)).map { UInt8(bitPattern: $0) }
         path = String(decoding: bytes, as: UTF8.self)
         method = Self.method(number)
-        query = Self.copy(wsi, WSI_TOKEN_HTTP_URI_ARGS)
-        isHTTP11 = Self.copy(wsi, WSI_TOKEN_HTTP) == "HTTP/1.1"
+        query = RequestQuery(of: wsi)
+        // Of an encoded line feed in the target libwebsockets makes the end of the request line: then the version is missing.
+        guard let version = Self.copy(wsi, WSI_TOKEN_HTTP), version.hasPrefix("HTTP/1.") else { return nil }
+        isHTTP11 = version == "HTTP/1.1"
         fields = Self.readFields(of: wsi)
     }
 

@@ -15,9 +15,11 @@ package protocol WebSocketHandler: AnyObject {
     func webSocketClosed()
 }
 
-/// A piece of a message's payload.
+/// A piece of a message's payload, however the client and TCP have cut it. A message has exactly one first piece and, unless the
+/// connection ends before, one last; both may be the same, and any may be empty.
 package struct MessagePiece {
     package let bytes: UnsafeRawBufferPointer
+    /// The same for all pieces of a message.
     package let isText: Bool
     package let isFirst: Bool
     package let isLast: Bool
@@ -25,12 +27,11 @@ package struct MessagePiece {
 
 /// One established WebSocket. Reactor thread only.
 ///
-/// Output is collected and written at the end of the turn, as binary messages of at most `maximumFrameBytes`. The owner
-/// bounds it by `queuedBytes`.
-package final class WebSocketConnection: Flushable, TimerTarget {
-    package static let maximumFrameBytes = 16_384
-    /// How often a client that isn't read is looked at.
-    private static let pauseWatchNanoseconds: UInt64 = 10_000_000_000
+/// Output is collected and written at the end of the turn: bytes of a stream in binary messages as they happen to fall, messages
+/// whole and one by one. The owner bounds it by `queuedBytes`.
+package final class WebSocketConnection: Flushable {
+    /// Of a frame's payload: a stream's bytes come in messages of at most so many, longer messages in fragments.
+    package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
     /// Who is at the other end; nil where we are the client.
     package let peer: PeerAddress?
@@ -39,17 +40,19 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     private var wsi: OpaquePointer?
     private var handler: (any WebSocketHandler)?
     private let maximumMessageBytes: Int
+    /// How long an answer to the client's Close may wait for the client to read: as long as libwebsockets gives our own.
+    private static let closeSeconds: Int32 = 5
 
-    private var output = OutputBuffer()
+    private var output = FrameQueue()
     private var wantsPing = false
     private var closing: (code: UInt16, reason: String)?
     private var hasBegunClose = false
     private var messageBytes = 0
+    private var isInsideMessage = false
     private var text = UTF8Validator()
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
     private var isPaused = false
-    private lazy var pauseWatch = ReactorTimer(on: reactor, target: self)
     var isTouched = false
 
     init(
@@ -65,13 +68,26 @@ package final class WebSocketConnection: Flushable, TimerTarget {
 
     // MARK: For the handler
 
-    /// Bytes that wait here; what libwebsockets holds of the last frame is not counted, it is at most one frame.
+    /// Bytes that wait here, with the headers of their frames where they have them.
     package var queuedBytes: Int { output.count }
 
+    /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
     package func send(_ bytes: UnsafeRawBufferPointer) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing == nil else { return }
-        output.append(bytes, from: reactor.buffers)
+        output.appendStream(bytes, from: reactor.buffers)
+        reactor.touch(self)
+    }
+
+    /// Sends one message, behind everything that was sent before it.
+    ///
+    /// - Parameters:
+    ///   - bytes: may be empty, which is a message too.
+    ///   - isText: the bytes are UTF-8; nobody checks it here (RFC 6455 §5.6).
+    package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
+        reactor.preconditionOnThread()
+        guard wsi != nil, closing == nil else { return }
+        output.appendMessage(bytes, isText: isText, from: reactor.buffers)
         reactor.touch(self)
     }
 
@@ -81,24 +97,16 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         reactor.touch(self)
     }
 
-    /// Stops and starts the reading of the socket: TCP then slows the client down.
+    /// Stops and starts the reading of the socket: TCP then slows the client down. While it isn't read nobody polls it either, so
+    /// only writing tells that the client is gone: the owner's pings have to go on.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
         guard let wsi, paused != isPaused else { return }
         isPaused = paused
         lws_rx_flow_control(wsi, paused ? 0 : 1)
-        paused ? pauseWatch.arm(at: reactor.now + Self.pauseWatchNanoseconds) : pauseWatch.cancel()
         if !paused {
             lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
         }
-    }
-
-    /// While reading is paused nobody polls the socket, so nobody hears that the client is gone: TCP keep-alive finds out, and
-    /// here it is asked.
-    package func timerFired(now: UInt64) {
-        guard let wsi, isPaused else { return }
-        guard isConnected(lws_get_socket_fd(wsi)) else { return owner.kill() }
-        pauseWatch.arm(at: now + Self.pauseWatchNanoseconds)
     }
 
     /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
@@ -143,23 +151,29 @@ package final class WebSocketConnection: Flushable, TimerTarget {
 
     private func received(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard let wsi, !isDeaf else { return 0 }
-        let isFirst = lws_is_first_fragment(wsi) != 0
+        let isFirst = !isInsideMessage
         let isLast = lws_is_final_fragment(wsi) != 0
+        isInsideMessage = !isLast
         messageBytes = (isFirst ? 0 : messageBytes) + input.count
         // What the frame has announced counts too: an oversized message is refused at its first piece. It may be up to 2^63 - 1.
         guard messageBytes <= maximumMessageBytes,
             UInt64(lws_remaining_packet_payload(wsi)) <= UInt64(maximumMessageBytes - messageBytes)
         else {
-            close(code: 1009, reason: "message too big")
-            return 0
+            return fail(code: 1009, reason: "message too big")
         }
         let isText = lws_frame_is_binary(wsi) == 0
         guard !isText || isUTF8(input, isFirst: isFirst, isLast: isLast) else {
-            close(code: 1007, reason: "text is not UTF-8")
-            return 0
+            return fail(code: 1007, reason: "text is not UTF-8")
         }
         handler?.webSocketReceived(
             MessagePiece(bytes: input, isText: isText, isFirst: isFirst, isLast: isLast))
+        return 0
+    }
+
+    /// Who breaks the protocol isn't waited for: what is queued is let go, so that the Close frame is next.
+    private func fail(code: UInt16, reason: String) -> Int32 {
+        output.release(to: reactor.buffers)
+        close(code: code, reason: reason)
         return 0
     }
 
@@ -169,13 +183,25 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     }
 
     private func peerClosed(_ input: UnsafeRawBufferPointer) -> Int32 {
-        guard !isDeaf else { return 0 }
+        guard !isDeaf else { return crossed() }
         isDeaf = true
         let code = input.count >= 2 ? UInt16(input[0]) << 8 | UInt16(input[1]) : nil
         handler?.webSocketPeerClosed(code: code)
-        guard let wsi, let fault = faultOfClose(input) else { return 0 }
+        guard let wsi else { return 0 }
+        // For one that doesn't read the answer.
+        lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
+        guard let fault = faultOfClose(input) else { return 0 }
         // Answered with what is wrong, not with its echo.
         lws_close_reason(wsi, fault, nil, 0)
+        return -1
+    }
+
+    /// The client's Close came while ours was waiting behind queued bytes: it is answered with what ours was to say. Where ours is
+    /// on its way already libwebsockets does the rest.
+    private func crossed() -> Int32 {
+        guard let wsi, let closing, !hasBegunClose else { return 0 }
+        hasBegunClose = true
+        setCloseReason(of: wsi, closing)
         return -1
     }
 
@@ -200,7 +226,6 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         guard let handler else { return }
         self.handler = nil
         wsi = nil
-        pauseWatch.cancel()
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
     }
@@ -213,14 +238,13 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
     /// input waiting. Should it happen all the same, the connection is dropped at once.
     func flush() {
+        guard let wsi, !isClosedByLibwebsockets else { return }
         let before = output.count
         writePing()
-        guard let wsi else { return }
+        guard self.wsi != nil else { return }
         while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
-            let chunk = output.front(limit: Self.maximumFrameBytes)
-            let start = chunk.baseAddress!.assumingMemoryBound(to: UInt8.self)
-            guard lws_write(wsi, start, chunk.count, LWS_WRITE_BINARY) >= 0 else { return owner.kill() }
-            output.removeFirst(chunk.count, to: reactor.buffers)
+            guard let written = writeFront(to: wsi) else { return owner.kill() }
+            output.removeFirst(written, to: reactor.buffers)
             guard lws_partial_buffered(wsi) == 0 else { return owner.kill() }
         }
         if !output.isEmpty || wantsPing {
@@ -233,6 +257,46 @@ package final class WebSocketConnection: Flushable, TimerTarget {
         }
     }
 
+    /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
+    private func writeFront(to wsi: OpaquePointer) -> Int? {
+        switch output.front() {
+        case .empty: return 0
+        case .stream(let bytes): return write(bytes, LWS_WRITE_BINARY.rawValue, to: wsi) ? bytes.count : nil
+        // As they are, several in one TLS record: what libwebsockets takes for HTTP it puts no frame around.
+        case .frames(let frames) where peer != nil:
+            return write(frames, LWS_WRITE_HTTP.rawValue, to: wsi) ? frames.count : nil
+        case .frames(let frames): return writeMasked(frames, to: wsi)
+        }
+    }
+
+    /// A client masks its frames (RFC 6455 §5.3), which libwebsockets does: it takes a payload, and overwrites our header before it.
+    private func writeMasked(_ frames: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Int? {
+        guard let header = FrameHeader(UnsafeRawBufferPointer(frames)) else { return nil }
+        let kind =
+            switch header.opcode {
+            case .text: LWS_WRITE_TEXT
+            case .binary: LWS_WRITE_BINARY
+            case .continuation: LWS_WRITE_CONTINUATION
+            }
+        let payload = UnsafeMutableRawBufferPointer(rebasing: frames[header.bytes..<header.frameBytes])
+        let flags = header.isFinal ? 0 : LWS_WRITE_NO_FIN.rawValue
+        return write(payload, kind.rawValue | flags, to: wsi) ? header.frameBytes : nil
+    }
+
+    private func write(_ bytes: UnsafeMutableRawBufferPointer, _ kind: UInt32, to wsi: OpaquePointer) -> Bool {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        return lws_write(wsi, start, bytes.count, lws_write_protocol(kind)) >= 0
+    }
+
+    /// For a fault of the client's libwebsockets closes by itself and says nothing before the connection ends. Behind its Close frame
+    /// nothing may follow (RFC 6455 §5.5.1), so what waits here is let go.
+    private var isClosedByLibwebsockets: Bool {
+        guard let wsi, !hasBegunClose, lws_get_close_length(wsi) > 0 else { return false }
+        isDeaf = true
+        output.release(to: reactor.buffers)
+        return true
+    }
+
     /// Starts the closing handshake when nothing waits before it: libwebsockets sends the Close frame, and waits for the client's.
     ///
     /// Not by returning -1 from the writeable callback: as Debian builds 4.1.6 (with `_DEBUG`), its libuv path closes a second time
@@ -240,9 +304,13 @@ package final class WebSocketConnection: Flushable, TimerTarget {
     private func beginClose() {
         guard let wsi, let closing, !hasBegunClose else { return }
         hasBegunClose = true
+        setCloseReason(of: wsi, closing)
+        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
+    }
+
+    private func setCloseReason(of wsi: OpaquePointer, _ closing: (code: UInt16, reason: String)) {
         var reason = Array(closing.reason.utf8.prefix(123))
         lws_close_reason(wsi, lws_close_status(UInt32(closing.code)), &reason, reason.count)
-        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
     }
 
     private func writePing() {

@@ -1,3 +1,4 @@
+import CLibuv
 import Glibc
 import Testing
 

@@ -31,15 +31,18 @@ package final class GatewayProcess: Sendable {
 
     /// Starts the gateway and waits for the line that says it listens.
     ///
-    /// - Parameter directory: that of an earlier gateway, whose key store is to be used again.
+    /// - Parameters:
+    ///   - directory: that of an earlier gateway, whose key store is to be used again.
+    ///   - maximumFiles: how many descriptors the process may have, where they are to run out.
     /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
     package static func start(
-        _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, within limit: Duration = .seconds(60)
+        _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
+        within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
-        let child = try launch(["serve"], settings, in: directory)
+        let child = try launch(["serve"], settings, in: directory, maximumFiles: maximumFiles)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.outputLines) { return found }
@@ -66,7 +69,7 @@ package final class GatewayProcess: Sendable {
 
     /// The settings go into a file, as an operator has them, and the environment stays plain.
     private static func launch(
-        _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory
+        _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -77,7 +80,12 @@ package final class GatewayProcess: Sendable {
         for (name, value) in ProcessInfo.processInfo.environment where name.hasSuffix("SAN_OPTIONS") {
             environment[name] = value
         }
-        return try ChildProcess(Binaries.portcullis(), arguments, environment: environment, directory: directory.path)
+        var program = try Binaries.portcullis()
+        if let maximumFiles {
+            arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments
+            program = try ChildProcess.executable("sh")
+        }
+        return try ChildProcess(program, arguments, environment: environment, directory: directory.path)
     }
 
     /// `portcullis: listening on https://127.0.0.1:PORT`

@@ -1,3 +1,4 @@
+import CLibuv
 import Glibc
 
 @testable import Reactors

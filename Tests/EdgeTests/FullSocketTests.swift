@@ -1,0 +1,105 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// TLS clients that don't read while they are flooded, and end badly then: a connection that libwebsockets closes while it holds
+    /// output back and TLS has input waiting would stop its reactor for good.
+    @Suite struct FullSocketTests {
+        private typealias Opcode = WebSocketFrame.Opcode
+        private static let piece = [UInt8](repeating: 0x61, count: 16_384)
+        /// Several TLS records, so that some wait inside TLS while the first is read.
+        private static let input = [[UInt8]](repeating: WebSocketFrame.binary(piece).encoded(), count: 8).flatMap { $0 }
+
+        static let faults = [
+            WebSocketFrame(3, [65]), WebSocketFrame(0xB, []), WebSocketFrame(Opcode.text, [65], reserved: 4),
+            WebSocketFrame(Opcode.text, [0xFF]), WebSocketFrame(Opcode.close, [3, 0xE8]),
+        ]
+
+        @Test(arguments: faults, [true, false])
+        func aFaultOfAClientThatDoesNotReadStopsNobody(fault: WebSocketFrame, targetResets: Bool) async throws {
+            let flood = try await Flood.start()
+            flood.socket.connection.post(Self.input + fault.encoded() + Self.input + Self.input)
+            if targetResets { await flood.target.reset() }
+            try await flood.expectServiceOfOthers()
+            if !targetResets { try await flood.expectEnd() }
+        }
+
+        @Test func aTargetThatResetsWhileItsClientDoesNotReadStopsNobody() async throws {
+            let flood = try await Flood.start { $0.setting("CLOSE_FLUSH_MS", 0) }
+            flood.socket.connection.post(Self.input)
+            await flood.target.reset()
+            flood.socket.connection.post(Self.input)
+            try await flood.expectServiceOfOthers()
+        }
+
+        /// What is written is never more than the socket takes, so a slow reader loses nothing over TLS either.
+        @Test func aClientThatReadsLateGetsEverything() async throws {
+            let flood = try await Flood.start()
+            try await flood.expectServiceOfOthers()
+            try await flood.socket.connection.setReading(true)
+            let bytes = try await flood.socket.receive(Flood.count, within: .seconds(60))
+            #expect(bytes.allSatisfy { $0 == 0x62 })
+        }
+
+        /// RFC 6455 section 5.5.1: nothing follows a Close, although the target goes on sending.
+        @Test(arguments: faults)
+        func behindTheCloseThatAFaultBringsNothingFollows(fault: WebSocketFrame) async throws {
+            let edge = try await Edge.start(.scripted) { $0.setting("REACTOR_THREADS", 1) }
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            for _ in 0..<200 { target.post(Flood.piece) }
+            _ = try await socket.nextFrame()
+            socket.connection.post(fault.encoded())
+            for _ in 0..<200 { target.post(Flood.piece) }
+            _ = try await socket.closedByServer()
+        }
+    }
+}
+
+/// A session over TLS whose client doesn't read, and whose target has sent far more than every buffer on the way holds.
+private struct Flood {
+    static let piece = [UInt8](repeating: 0x62, count: 65_536)
+    private static let pieces = 200
+    static let count = pieces * piece.count
+
+    let edge: Edge
+    let socket: TestWebSocket
+    let target: TargetConnection
+
+    static func start(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> Flood {
+        let certificates = try await DevCertificates.shared()
+        let edge = try await Edge.start(.scripted) {
+            change($0.tls(certificates).setting("REACTOR_THREADS", 1))
+        }
+        let socket = try await edge.gateway.open(receiveBuffer: 65_536)
+        let target = try await edge.target.connection()
+        try await socket.connection.setReading(false)
+        for _ in 0..<pieces { target.post(piece) }
+        // The one reactor has had its turns when it has answered others.
+        for _ in 0..<20 { try await edge.expectHealthy() }
+        return Flood(edge: edge, socket: socket, target: target)
+    }
+
+    /// A whole session of another client on the same reactor.
+    func expectServiceOfOthers() async throws {
+        // Posted, because over TLS what is sent to a reactor that stands still never returns.
+        let probe = try await edge.gateway.connect()
+        probe.post(Array("GET /health HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+        try #require(try await probe.answer().status == 200)
+        let neighbour = try await edge.gateway.open()
+        let target = try await edge.target.connection(1)
+        try await neighbour.send(text: "look")
+        #expect(try await target.receiveText(4) == "look")
+        try await target.send("a hall")
+        #expect(try await neighbour.receiveText(6) == "a hall")
+    }
+
+    func expectEnd() async throws {
+        _ = try await target.receiveToEnd()
+        try await expectServiceOfOthersStill()
+    }
+
+    private func expectServiceOfOthersStill() async throws {
+        for _ in 0..<20 { try await edge.expectHealthy() }
+    }
+}

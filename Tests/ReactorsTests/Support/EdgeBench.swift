@@ -1,0 +1,151 @@
+@testable import Reactors
+
+/// An edge of one listener on the shared reactor, which admits every upgrade and does with it what a test says.
+///
+/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
+    enum Event: Equatable, Sendable {
+        case upgrade(path: String, subprotocol: String?)
+        case opened
+        case message(ReceivedMessage)
+        case peerClosed(UInt16?)
+        case closed
+    }
+
+    struct Seen: Sendable {
+        let query: RequestQuery
+        let peer: PeerAddress
+    }
+
+    let reactor = TestReactor.shared
+    let census: ConnectionCensus
+    let events: AsyncStream<Event>
+    private let sink: AsyncStream<Event>.Continuation
+    private let onOpened: @Sendable (WebSocketConnection) -> Void
+    private var listener: EdgeListener?
+    private(set) var webSocket: WebSocketConnection?
+    private(set) var seen: Seen?
+    private var message: ReceivedMessage?
+    private(set) var openConnections = 0
+
+    init(
+        census: ConnectionCensus = ConnectionCensus(maximum: 100, maximumPerAddress: 100),
+        onOpened: @escaping @Sendable (WebSocketConnection) -> Void = { _ in }
+    ) {
+        self.census = census
+        self.onOpened = onOpened
+        (events, sink) = AsyncStream.makeStream(of: Event.self)
+    }
+
+    /// - Returns: the port.
+    func serve(host: String = "127.0.0.1", _ settings: EdgeSettings = .plain) async throws -> UInt16 {
+        try await reactor.run { [self] in
+            Result { () throws(ReactorError) in
+                let socket = try ListeningSocket(host: host, port: 0)
+                let listener = try EdgeListener(reactor: reactor, settings: settings, census: census, handler: self)
+                let port = socket.port
+                listener.listen(on: socket.take())
+                self.listener = listener
+                return port
+            }
+        }.get()
+    }
+
+    func stop() async {
+        await reactor.run { self.listener?.closeListening() }
+    }
+
+    /// Runs `body` with the WebSocket that is open, on the reactor's thread.
+    func order(_ body: @escaping @Sendable (WebSocketConnection) -> Void) async {
+        await reactor.run { if let webSocket = self.webSocket { body(webSocket) } }
+    }
+
+    // MARK: EdgeHandler
+
+    func handle(_ exchange: HTTPExchange) {
+        seen = Seen(query: exchange.head.query, peer: exchange.peer)
+        exchange.respond(HTTPAnswer(status: 404))
+    }
+
+    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
+        seen = Seen(query: upgrade.head.query, peer: upgrade.peer)
+        sink.yield(.upgrade(path: upgrade.head.path, subprotocol: upgrade.subprotocol))
+        return .accept(self)
+    }
+
+    func connectionRefused(_ refusal: CensusRefusal) {}
+    func connectionOpened() { openConnections += 1 }
+    func connectionClosed() { openConnections -= 1 }
+    func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
+
+    // MARK: WebSocketHandler
+
+    func webSocketOpened(_ webSocket: WebSocketConnection) {
+        self.webSocket = webSocket
+        sink.yield(.opened)
+        onOpened(webSocket)
+    }
+
+    /// Gathers whole messages, trusting `isFirst` and `isLast` alone.
+    func webSocketReceived(_ piece: MessagePiece) {
+        if piece.isFirst { message = ReceivedMessage(isText: piece.isText, payload: []) }
+        message?.payload += Array(piece.bytes)
+        guard piece.isLast, let whole = message else { return }
+        message = nil
+        sink.yield(.message(whole))
+    }
+
+    func webSocketPeerClosed(code: UInt16?) { sink.yield(.peerClosed(code)) }
+    func webSocketHeardPong() {}
+    func webSocketWrote() {}
+
+    func webSocketClosed() {
+        webSocket = nil
+        sink.yield(.closed)
+    }
+}
+
+extension EdgeSettings {
+    static let plain = EdgeSettings(tls: nil, subprotocols: [], limits: EdgeLimits())
+}
+
+/// The client's side of an opening handshake, as text.
+func upgradeRequest(target: String = "/", _ headers: String...) -> [UInt8] {
+    let lines =
+        [
+            "GET \(target) HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        ] + headers
+    return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+}
+
+extension PlainSocket {
+    /// Reads an answer's head, and nothing behind it.
+    func readHead() -> String? {
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual(Array("\r\n\r\n".utf8)) {
+            guard let byte = read(upTo: 1), !byte.isEmpty else { return nil }
+            head += byte
+        }
+        return String(decoding: head, as: UTF8.self)
+    }
+
+    /// Reads frames until there are `count`, or until `isEnough` says so.
+    func readFrames(until isEnough: ([ReceivedFrame]) -> Bool) -> [ReceivedFrame]? {
+        var bytes: [UInt8] = []
+        while true {
+            guard let (frames, consumed) = ReceivedFrame.all(in: bytes) else { return nil }
+            if consumed == bytes.count, isEnough(frames) { return frames }
+            guard let more = read(upTo: 65_536), !more.isEmpty else { return nil }
+            bytes += more
+        }
+    }
+
+    /// A client's frame, masked with zeros.
+    func writeFrame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true) {
+        let length: [UInt8] =
+            payload.count < 126
+            ? [0x80 | UInt8(payload.count)] : [0xFE, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        write([(isFinal ? 0x80 : 0) | opcode] + length + [0, 0, 0, 0] + payload)
+    }
+}

@@ -1,0 +1,92 @@
+import Testing
+
+@testable import Reactors
+
+/// What an upgrade tells of itself, as libwebsockets has read it.
+@Suite(.timeLimit(.minutes(1)))
+struct UpgradeRequestTests {
+    private static let names = [
+        "binary", "telnet", "telnet.mudstandards.org", "terminal.mudstandards.org", "gmcp.mudstandards.org",
+        "json.mudstandards.org",
+    ]
+
+    /// Also that libwebsockets chooses the same: it would hang up otherwise.
+    @Test(
+        arguments: names.map { ($0, $0) } + [
+            ("json.mudstandards.org, gmcp.mudstandards.org", "json.mudstandards.org"),
+            ("x.y, gmcp.mudstandards.org,telnet", "gmcp.mudstandards.org"),
+            ("terminal.mudstandards.or, telnet", "telnet"), ("Telnet,binary", "binary"),
+        ])
+    func `the subprotocol that was told is the one that the answer names`(offer: String, chosen: String) async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(EdgeSettings(tls: nil, subprotocols: Self.names, limits: EdgeLimits()))
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest("Sec-WebSocket-Protocol: \(offer)"))
+        let head = try #require(socket.readHead())
+        #expect(head.hasPrefix("HTTP/1.1 101"))
+        #expect(head.lowercased().contains("sec-websocket-protocol: \(chosen)\r\n"))
+        var events = bench.events.makeAsyncIterator()
+        #expect(await events.next() == .upgrade(path: "/", subprotocol: chosen))
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `without an offer none is told and none is named`() async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(EdgeSettings(tls: nil, subprotocols: Self.names, limits: EdgeLimits()))
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest())
+        let head = try #require(socket.readHead())
+        #expect(head.hasPrefix("HTTP/1.1 101"))
+        #expect(!head.lowercased().contains("sec-websocket-protocol"))
+        var events = bench.events.makeAsyncIterator()
+        #expect(await events.next() == .upgrade(path: "/", subprotocol: nil))
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `a query is decoded once, and what was encoded separates nothing`() async throws {
+        let query = try #require(
+            try await Self.query(
+                "/?plain=a&space=a+b%20c&amp=x%26plain%3Dy&text=Gr%C3%BC%C3%9Fe&twice=%2541&empty=&bare&plus=%2B"))
+        #expect(query["plain"] == .value("a"))
+        #expect(query["space"] == .value("a b c"))
+        #expect(query["amp"] == .value("x&plain=y"))
+        #expect(query["text"] == .value("Grüße"))
+        #expect(query["twice"] == .value("%41"))
+        #expect(query["empty"] == .value(""))
+        #expect(query["bare"] == .value(""))
+        #expect(query["plus"] == .value("+"))
+    }
+
+    @Test func `an encoded name is the name, so that it can't hide a second one`() async throws {
+        #expect(try await Self.query("/?ticket=a&%74icket=b")?["ticket"] == .malformed)
+        #expect(try await Self.query("/?ticket=a;ticket=b")?["ticket"] == .malformed)
+        #expect(try await Self.query("/?ticket%3Da=b")?["ticket"] == .absent)
+    }
+
+    @Test func `sixteen parameters are read, one more spoils all`() async throws {
+        let most = (0..<16).map { "p\($0)=\($0)" }.joined(separator: "&")
+        #expect(try await Self.query("/?" + most)?["p15"] == .value("15"))
+        #expect(try await Self.query("/?" + most + "&q=1")?["p15"] == .malformed)
+    }
+
+    /// The end of the line would end the request line, and what follows would be read as headers.
+    @Test(arguments: ["/?a=%0aX:y", "/?a=%0D%0AX:y", "/%0ax", "/?a=%00", "/?a=%zz", "/?a=%4"])
+    func `a target that decodes to a line's end or to nothing brings no upgrade`(target: String) async throws {
+        #expect(try await Self.query(target) == nil)
+    }
+
+    /// - Returns: the query that the handler saw; nil where none was asked for.
+    private static func query(_ target: String) async throws -> RequestQuery? {
+        let bench = EdgeBench()
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest(target: target))
+        socket.finish()
+        _ = socket.readAll()
+        socket.close()
+        await bench.stop()
+        return await bench.reactor.run { bench.seen?.query }
+    }
+}

@@ -1,0 +1,185 @@
+import Testing
+
+@testable import Reactors
+
+/// Messages on the wire, in both directions.
+@Suite(.timeLimit(.minutes(1)))
+struct WebSocketMessageTests {
+    private typealias Message = ReceivedMessage
+
+    private static let long = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+    private static let messages = [
+        Message(isText: true, payload: Array("{\"a\":1}".utf8)), Message(isText: false, payload: []),
+        Message(isText: true, payload: []), Message(isText: false, payload: long),
+        Message(isText: true, payload: [UInt8](repeating: 0x61, count: 16_381)),
+        Message(isText: false, payload: [UInt8](repeating: 1, count: 125)),
+        Message(isText: false, payload: [UInt8](repeating: 2, count: 126)),
+    ]
+
+    @Test func `messages reach a client whole, with a stream's bytes in their place between them`() async throws {
+        let bench = EdgeBench {
+            $0.sendStream([1, 2])
+            for message in Self.messages { $0.send(message) }
+            $0.sendStream([3, 4])
+            $0.ping()
+        }
+        let socket = try await Self.open(bench)
+        let frames = try #require(socket.readFrames { $0.contains { $0.payload == [3, 4] } })
+        #expect(frames.filter { $0.opcode == 9 }.count == 1)
+        let expected =
+            [Message(isText: false, payload: [1, 2])] + Self.messages + [Message(isText: false, payload: [3, 4])]
+        #expect(ReceivedFrame.messages(in: frames) == expected)
+        socket.close()
+        await bench.stop()
+    }
+
+    /// The socket fills, so writing stops and goes on many times, with pings and the stream's bytes in between.
+    @Test func `a client that reads slowly gets every message whole`() async throws {
+        let bench = EdgeBench { webSocket in
+            for index in 0..<400 {
+                webSocket.send(
+                    Message(isText: true, payload: [UInt8](repeating: UInt8(index % 100), count: index * 50)))
+                if index % 50 == 0 { webSocket.sendStream([0xFF, UInt8(index / 50)]) }
+            }
+        }
+        let socket = try await Self.open(bench)
+        var pings = 0
+        var bytes: [UInt8] = []
+        var frames: [ReceivedFrame] = []
+        while frames.count(where: { $0.isFinal && $0.opcode & 8 == 0 }) < 408 {
+            await bench.order { $0.ping() }
+            pings += 1
+            bytes += try #require(socket.read(upTo: 30_000))
+            let (more, consumed) = try #require(ReceivedFrame.all(in: bytes))
+            frames += more
+            bytes.removeFirst(consumed)
+        }
+        #expect(frames.contains { $0.opcode == 9 })
+        let messages = try #require(ReceivedFrame.messages(in: frames))
+        #expect(messages.filter(\.isText).map(\.payload.count) == (0..<400).map { $0 * 50 })
+        #expect(messages.filter { !$0.isText }.flatMap(\.payload) == (0..<8).flatMap { [0xFF, $0] })
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `queued bytes count the headers of messages, and end at nothing`() async throws {
+        let bench = EdgeBench { webSocket in
+            webSocket.send(Message(isText: true, payload: [1, 2, 3]))
+            #expect(webSocket.queuedBytes == 5)
+            webSocket.sendStream([1])
+            #expect(webSocket.queuedBytes == 8)
+        }
+        let socket = try await Self.open(bench)
+        _ = socket.readFrames { $0.count == 2 }
+        await bench.order { #expect($0.queuedBytes == 0) }
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `a Close leaves behind the messages before it, and none follows it`() async throws {
+        let bench = EdgeBench {
+            $0.send(Message(isText: true, payload: [1]))
+            $0.close(code: 1000, reason: "done")
+            $0.send(Message(isText: true, payload: [2]))
+        }
+        let socket = try await Self.open(bench)
+        let frames = try #require(socket.readFrames { $0.contains { $0.opcode == 8 } })
+        #expect(frames.map(\.opcode) == [1, 8])
+        #expect(frames[1].payload == [0x03, 0xE8] + Array("done".utf8))
+        socket.writeFrame(8, [0x03, 0xE8])
+        #expect(socket.readAll() == [])
+        socket.close()
+        await bench.stop()
+    }
+
+    /// Both sides close at once: the client's Close arrives while ours waits behind bytes that the client doesn't read yet.
+    @Test func `of two Closes that cross ours still says what it was to say`() async throws {
+        let bench = EdgeBench {
+            $0.sendStream([UInt8](repeating: 0, count: 4_000_000))
+            $0.close(code: 1001, reason: "gateway is shutting down")
+        }
+        let socket = try await Self.open(bench)
+        socket.writeFrame(8, [0x03, 0xE8])
+        var rest = try #require(socket.readAll())
+        let (frames, consumed) = try #require(ReceivedFrame.all(in: rest))
+        rest.removeFirst(consumed)
+        #expect(rest.isEmpty)
+        #expect(
+            frames.last
+                == ReceivedFrame(
+                    isFinal: true, opcode: 8, payload: [0x03, 0xE9] + Array("gateway is shutting down".utf8)))
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `what a client sends in fragments can be gathered by first and last piece`() async throws {
+        let bench = EdgeBench()
+        let socket = try await Self.open(bench)
+        socket.writeFrame(1, [], isFinal: false)
+        socket.writeFrame(9, [1])
+        socket.writeFrame(0, Array("one".utf8), isFinal: false)
+        socket.writeFrame(10, [])
+        socket.writeFrame(0, [])
+        socket.writeFrame(2, Self.long)
+        socket.writeFrame(2, [])
+        socket.writeFrame(1, Array("two".utf8), isFinal: false)
+        socket.writeFrame(0, Array(" more".utf8))
+        let expected = [
+            Message(isText: true, payload: Array("one".utf8)), Message(isText: false, payload: Self.long),
+            Message(isText: false, payload: []), Message(isText: true, payload: Array("two more".utf8)),
+        ]
+        #expect(await bench.messages(expected.count) == expected)
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `our own client's messages arrive whole too, and so do the answers`() async throws {
+        let server = EdgeBench { webSocket in for message in Self.messages { webSocket.send(message) } }
+        let port = try await server.serve()
+        let client = EdgeBench { webSocket in
+            webSocket.sendStream([9])
+            for message in Self.messages { webSocket.send(message) }
+        }
+        await client.reactor.run {
+            let dialler = try? EdgeClient(
+                on: client.reactor, settings: EdgeClientSettings(host: "127.0.0.1", port: port, isTLS: false))
+            dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
+        }
+        #expect(
+            await server.messages(Self.messages.count + 1) == [Message(isText: false, payload: [9])] + Self.messages)
+        #expect(await client.messages(Self.messages.count) == Self.messages)
+        await client.order { $0.drop() }
+        await server.stop()
+    }
+
+    private static func open(_ bench: EdgeBench) async throws -> PlainSocket {
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest())
+        let head = try #require(socket.readHead())
+        #expect(head.hasPrefix("HTTP/1.1 101"))
+        return socket
+    }
+}
+
+extension EdgeBench {
+    /// The next `count` messages.
+    fileprivate func messages(_ count: Int) async -> [ReceivedMessage] {
+        var messages: [ReceivedMessage] = []
+        for await event in events {
+            if case .message(let message) = event { messages.append(message) }
+            if messages.count == count || event == .closed { break }
+        }
+        return messages
+    }
+}
+
+extension WebSocketConnection {
+    fileprivate func send(_ message: ReceivedMessage) {
+        message.payload.withUnsafeBytes { sendMessage($0, isText: message.isText) }
+    }
+
+    fileprivate func sendStream(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { send($0) }
+    }
+}
