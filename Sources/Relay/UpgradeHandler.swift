@@ -39,13 +39,13 @@ final class UpgradeHandler {
         }
     }
 
-    /// The parameter `ticket`. One that is there twice counts as an empty one: nobody knows which was meant.
-    private static func ticket(in query: String?) -> String? {
-        let values = (query ?? "").split(separator: "&").compactMap { parameter -> Substring? in
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return parts[0] == "ticket" ? parts.dropFirst().first ?? "" : nil
+    /// The parameter `ticket`. One that can't be read, or stands there twice, counts as an empty one: it is there, and it is wrong.
+    private static func ticket(in query: RequestQuery) -> String? {
+        switch query["ticket"] {
+        case .absent: nil
+        case .malformed: ""
+        case .value(let ticket): ticket
         }
-        return values.count > 1 ? "" : values.first.map(String.init)
     }
 }
 
