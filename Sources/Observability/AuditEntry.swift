@@ -7,6 +7,8 @@ package struct AuditEntry: Sendable, Equatable {
         case upgrade
         /// An App Attest registration.
         case registration
+        /// A request for a ticket, which admits its bearer to an upgrade.
+        case ticket
     }
 
     package enum Outcome: String, Sendable, CaseIterable {

@@ -27,7 +27,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     private var isLingering = false
 
     private var limits: EdgeLimits { listener.settings.limits }
-    private var isTLS: Bool { listener.settings.tls != nil }
+    var isTLS: Bool { listener.settings.tls != nil }
 
     init(listener: EdgeListener, peer: PeerAddress) {
         self.listener = listener
@@ -238,6 +238,9 @@ final class EdgeConnection: LWSOwner, TimerTarget {
             return 0
         }
     }
+
+    /// Reactor thread.
+    var certificate: PeerCertificate? { wsi.flatMap(certificate(of:)) }
 
     private func certificate(of wsi: OpaquePointer) -> PeerCertificate? {
         guard listener.settings.tls?.clientCAPath != nil, let ssl = lws_get_ssl(wsi) else { return nil }

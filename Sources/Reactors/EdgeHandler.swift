@@ -51,6 +51,14 @@ package final class HTTPExchange {
         self.connection = connection
     }
 
+    package var isTLS: Bool { connection?.isTLS ?? false }
+
+    /// The certificate that the client presented, if it is still there. Read from TLS at each call.
+    package var certificate: PeerCertificate? {
+        reactor.preconditionOnThread()
+        return connection?.certificate
+    }
+
     /// Sends the answer. The first one counts; after the client has gone it goes nowhere.
     package func respond(_ answer: HTTPAnswer) {
         reactor.preconditionOnThread()

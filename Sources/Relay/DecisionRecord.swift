@@ -21,6 +21,14 @@ struct DecisionRecord: Sendable {
         metrics.decided(.refused, by: way, reason: refusal.code)
     }
 
+    func ticketIssued(to principal: Principal, _ context: RequestContext) {
+        write(.ticket, .admitted, GateWay(principal), who: principal.identity, refusal: nil, context)
+    }
+
+    func ticketRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
+        write(.ticket, refusal.auditOutcome, way, who: nil, refusal: refusal, context)
+    }
+
     func registered(_ outcome: RegistrationOutcome, _ context: RequestContext) {
         switch outcome {
         case .registered(let key):

@@ -8,6 +8,7 @@ final class EdgeRouter: EdgeHandler {
     private let settings: RelaySettings
     private let record: DecisionRecord
     private let attestation: AttestationEndpoints?
+    private let tickets: TicketEndpoint?
     private let upgrades: UpgradeHandler
     private unowned let reactor: Reactor
 
@@ -19,6 +20,7 @@ final class EdgeRouter: EdgeHandler {
         attestation = settings.attestation.map {
             AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
         }
+        tickets = settings.tickets.map { TicketEndpoint(gate: settings.gate, office: $0, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
     }
 
@@ -31,6 +33,7 @@ final class EdgeRouter: EdgeHandler {
             refuse(exchange, Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"), context)
         case (.get, .challenge): attestation?.challenge(exchange, context)
         case (.post, .register): attestation?.register(exchange, context)
+        case (.post, .ticket) where tickets != nil: tickets?.issue(exchange, context)
         default: refuse(exchange, Refusal(.notFound, detail: "no such endpoint"), context)
         }
     }
@@ -91,6 +94,7 @@ enum RequestPath: Equatable {
     case health
     /// A route by its name, which the target policy knows or doesn't.
     case mud(String)
+    case ticket
     case other
 
     init(_ path: String) {
@@ -104,6 +108,7 @@ enum RequestPath: Equatable {
             case "/attest/challenge": .challenge
             case "/attest/register": .register
             case "/health": .health
+            case "/ticket": .ticket
             default: .other
             }
     }

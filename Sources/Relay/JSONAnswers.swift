@@ -49,6 +49,12 @@ enum JSONAnswers {
         let registered = true
     }
 
+    struct TicketBody: Encodable {
+        let ticket: String
+        /// Seconds, as a string like every other value here.
+        let expiresIn: String
+    }
+
     struct HealthBody: Encodable {
         let status: String
         let version: String

@@ -14,6 +14,7 @@ package struct RelaySettings: Sendable {
     package var drain: DrainSwitch
     /// Nil where App Attest isn't configured: `/attest/*` answers 404.
     package var attestation: AttestationServices?
+    /// The gate's own. Nil: there are no tickets, and `/ticket` answers 404.
     package var tickets: TicketOffice?
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
@@ -27,7 +28,8 @@ package struct RelaySettings: Sendable {
     package var logger: Logger
 
     package init(
-        targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits, gate: Gate, drain: DrainSwitch,
+        targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits, gate: Gate,
+        drain: DrainSwitch,
         attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
         trustedProxies: [AddressRange], warnings: [String], version: String, audit: AuditLog,
         metrics: GatewayMetrics, logger: Logger

@@ -26,9 +26,10 @@ final class UpgradeHandler {
             record.requestRefused(refusal, context)
             return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         }
-        let ways = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
-        let request = AdmissionRequest(
-            upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, allowedWays: ways, context)
+        var request = AdmissionRequest(
+            upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
+        request.ticket = Self.ticket(in: upgrade.head.query)
+        request.allowedWays = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
         switch settings.gate.evaluate(request) {
         case .refused(let refusal):
             record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
@@ -49,13 +50,19 @@ final class UpgradeHandler {
             admitted: admitted, client: client, request: session, settings: settings, sessions: sessions,
             reactor: reactor)
     }
+
+    /// The parameter `ticket`. One that can't be read, or stands there twice, counts as an empty one: it is there, and it is wrong.
+    private static func ticket(in query: RequestQuery) -> String? {
+        switch query["ticket"] {
+        case .absent: nil
+        case .malformed: ""
+        case .value(let ticket): ticket
+        }
+    }
 }
 
 extension AdmissionRequest {
-    init(
-        _ head: RequestHead, isTLS: Bool, certificate: PeerCertificate?, allowedWays: Set<AdmissionWay>?,
-        _ context: RequestContext
-    ) {
+    init(_ head: RequestHead, isTLS: Bool, certificate: PeerCertificate?, _ context: RequestContext) {
         self.init(
             id: context.id, address: context.address, moment: context.moment,
             handshake: HandshakeFields(
@@ -66,17 +73,7 @@ extension AdmissionRequest {
             origin: head["origin"], host: head["host"], isTLS: isTLS,
             assertion: AssertionFields(
                 keyID: head["x-app-assert-keyid"], data: head["x-app-assert-data"], nonce: head["x-app-assert-nonce"]),
-            certificate: certificate.map(ClientCertificate.init), ticket: Self.ticket(head.query["ticket"]),
-            allowedWays: allowedWays)
-    }
-
-    /// A ticket that is there and can't be read counts as one that is wrong.
-    private static func ticket(_ parameter: RequestQuery.Parameter) -> String? {
-        switch parameter {
-        case .absent: nil
-        case .value(let text): text
-        case .malformed: ""
-        }
+            certificate: certificate.map(ClientCertificate.init))
     }
 
     /// The subprotocols offered. A list with an empty member is none that libwebsockets could read: it counts as an offer of one

@@ -9,10 +9,12 @@ struct ForwardedElement {
         var found: ForwardedFor.Node?
         for pair in pairs {
             guard let equals = pair.firstIndex(of: "="), let name = ASCIIText.lowercased(String(pair[..<equals])),
-                !name.isEmpty, let value = Self.unquoted(pair[pair.index(after: equals)...])
+                !name.isEmpty
             else { return nil }
             guard name == "for" else { continue }
-            guard found == nil, let node = ForwardedFor.node(value[...]) else { return nil }
+            guard found == nil, let value = Self.unquoted(pair[pair.index(after: equals)...]),
+                let node = ForwardedFor.node(value[...])
+            else { return nil }
             found = node
         }
         node = found ?? ForwardedFor.Node(address: nil)

@@ -2,7 +2,8 @@ extension SettingTable {
     /// All rows, section by section: the order of the example file and of `check-config`.
     static let rows: [SettingRow] = [
         bindHost.row, port.row,
-        targetHost.row, targetPort.row, dialTimeout.row, targetMode.row, targetAllowlist.row, targetPorts.row, routes.row,
+        targetHost.row, targetPort.row, dialTimeout.row, targetMode.row, targetAllowlist.row, targetPorts.row,
+        routes.row,
         targetTLSMode.row, targetCAPath.row, targetPins.row, proxyProtocol.row, targetKeepAlive.row,
         encoding.row, mxp.row, maximumSubnegotiationBytes.row, maximumCompressionRatio.row, inflatedBytesPerSecond.row,
         defaultDialect.row, dialectWait.row,

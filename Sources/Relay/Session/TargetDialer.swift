@@ -67,7 +67,8 @@ struct ClientIdentity: Sendable {
             ProxyTLV.identity(way: principal.wayName, name: principal.identity),
         ].compactMap { $0 }
         let header = ProxyHeader(source: source, destination: destination, tlvs: version == .v2 ? tlvs : [])
-        return header.encoded(as: version) ?? ProxyHeader(source: source, destination: destination).encoded(as: version) ?? []
+        return header.encoded(as: version) ?? ProxyHeader(source: source, destination: destination).encoded(as: version)
+            ?? []
     }
 }
 

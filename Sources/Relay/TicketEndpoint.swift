@@ -1,0 +1,48 @@
+import Admission
+import Observability
+import Reactors
+
+/// `POST /ticket`: whoever the gate would admit gets a ticket for one upgrade that can't carry its credentials. Reactor thread.
+///
+/// The credentials are those of an upgrade, checked and used up in the same way; no session begins. The body doesn't matter, and a ticket
+/// isn't taken for another here.
+final class TicketEndpoint {
+    private let gate: Gate
+    private let office: TicketOffice
+    private let record: DecisionRecord
+
+    init(gate: Gate, office: TicketOffice, record: DecisionRecord) {
+        self.gate = gate
+        self.office = office
+        self.record = record
+    }
+
+    func issue(_ exchange: HTTPExchange, _ context: RequestContext) {
+        let request = AdmissionRequest(
+            exchange.head, isTLS: exchange.isTLS, certificate: exchange.certificate, context)
+        switch gate.authenticate(request) {
+        case .authenticated(let principal): answer(exchange, to: principal, context)
+        case .refused(let refusal): refuse(exchange, refusal, by: GateWay(attemptedBy: request), context)
+        }
+    }
+
+    private func answer(_ exchange: HTTPExchange, to principal: Principal, _ context: RequestContext) {
+        switch office.issue(to: principal, at: context.moment.monotonic) {
+        case .issued(let issued):
+            record.ticketIssued(to: principal, context)
+            exchange.respond(
+                JSONAnswers.json(
+                    200, JSONAnswers.TicketBody(ticket: issued.ticket.text, expiresIn: String(issued.expiresIn))))
+        case .full(let seconds):
+            let refusal = Refusal(.ticketsExhausted, detail: "no room for another ticket", retryAfter: seconds)
+            refuse(exchange, refusal, by: GateWay(principal), context)
+        case .chainEnded:
+            refuse(exchange, Refusal(.appAuthRequired, detail: "credentials are due again"), by: .ticket, context)
+        }
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, by way: GateWay, _ context: RequestContext) {
+        record.ticketRefused(refusal, way: way, context)
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+    }
+}
