@@ -151,6 +151,7 @@ struct TargetFallbackTests {
         }
         #expect(await heard.next() == .connected)
         #expect(await second == Self.hello)
+        await connection.turns()
         #expect(await connection.receivedBytes == 0)
         await connection.setReading(paused: false)
         #expect(await heard.bytes() == Self.greeting)

@@ -97,6 +97,9 @@ struct PlainSocket: Sendable {
         }
     }
 
+    /// While it is held, what is written waits (a fifth of a second at most), to leave in one piece.
+    func hold(_ isHeld: Bool) { setOption(descriptor, Int32(IPPROTO_TCP), TCP_CORK, isHeld ? 1 : 0) }
+
     /// Sends FIN; reading goes on.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 

@@ -9,6 +9,8 @@ import Glibc
 final class TLSPeer: @unchecked Sendable {
     let socket: PlainSocket
     private let ssl: OpaquePointer
+    /// Why a read broke, in OpenSSL's words.
+    private(set) var failure = ""
 
     struct Settings: Sendable {
         var identity = TestCertificates.server
@@ -49,7 +51,9 @@ final class TLSPeer: @unchecked Sendable {
         var count = 0
         OpenSSLError.clear()
         if SSL_read_ex(ssl, &buffer, limit, &count) == 1 { return Array(buffer[..<count]) }
-        return SSL_get_error(ssl, 0) == SSL_ERROR_ZERO_RETURN ? [] : nil
+        if SSL_get_error(ssl, 0) == SSL_ERROR_ZERO_RETURN { return [] }
+        failure = OpenSSLError.drain()
+        return nil
     }
 
     /// Everything up to close_notify.

@@ -35,6 +35,7 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
     /// What was queued each time when the socket had taken something.
     private var queuedAfterWrites: [Int] = []
     private var received = 0
+    private var peerHasFinished = false
 
     private init(_ sink: AsyncStream<TCPEvent>.Continuation, pausesAfterEach: Bool) {
         self.sink = sink
@@ -70,6 +71,13 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
 
     var receivedBytes: Int { get async { await TestReactor.shared.run { self.received } } }
 
+    /// Lets the loop turn a few times, so that everything that has reached this machine's sockets would have been read.
+    func turns() async {
+        for _ in 0..<4 { await TestReactor.shared.run {} }
+    }
+
+    var hasHeardFinish: Bool { get async { await TestReactor.shared.run { self.peerHasFinished } } }
+
     // MARK: TCPHandler
 
     func tcpConnected() { sink.yield(.connected) }
@@ -78,7 +86,10 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
         if pausesAfterEach { connection?.setReading(paused: true) }
         sink.yield(.received(Array(bytes)))
     }
-    func tcpPeerFinished() { sink.yield(.finished) }
+    func tcpPeerFinished() {
+        peerHasFinished = true
+        sink.yield(.finished)
+    }
     func tcpWrote() { queuedAfterWrites.append(connection?.queuedBytes ?? -1) }
     func tcpClosed(error: TCPError?) { sink.yield(.closed(error)) }
 }
