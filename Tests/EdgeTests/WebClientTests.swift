@@ -69,8 +69,10 @@ extension EdgeTests {
             try await page.submit("say <b>Is anybody here?</b> ✓")
             try await shown("You say, “<b>Is anybody here?</b> ✓”", on: page)
             if let path = ProcessInfo.processInfo.environment["PORTCULLIS_SCREENSHOT"], !path.isEmpty {
+                try await page.preferDark()
+                try await page.resize(width: 1000, height: 640)
                 try await page.submit("who")
-                try await shown("in The Courtyard, with", on: page)
+                try await shown("Anna, in The Courtyard", on: page)
                 try await page.saveScreenshot(to: path)
             }
             #expect(page.complaints == [])
