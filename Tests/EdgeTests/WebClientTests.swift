@@ -68,12 +68,21 @@ extension EdgeTests {
 
             try await page.submit("say <b>Is anybody here?</b> ✓")
             try await shown("You say, “<b>Is anybody here?</b> ✓”", on: page)
-            if let path = ProcessInfo.processInfo.environment["PORTCULLIS_SCREENSHOT"], !path.isEmpty {
-                try await page.submit("who")
-                try await shown("in The Courtyard, with", on: page)
-                try await page.saveScreenshot(to: path)
-            }
+            try await takePicture(of: page)
             #expect(page.complaints == [])
+        }
+
+        private func takePicture(of page: BrowserPage) async throws {
+            guard let path = ProcessInfo.processInfo.environment["PORTCULLIS_SCREENSHOT"], !path.isEmpty else { return }
+            try await page.preferDark()
+            let sent = page.sentMessages.count
+            try await page.resize(width: 1000, height: 640)
+            _ = try await page.sentMessage(containing: "naws", after: sent)
+            for (line, answer) in [("look", "Cobblestones"), ("east", "The Well Garden"), ("who", "Anna, in")] {
+                try await page.submit(line)
+                try await shown(answer, on: page)
+            }
+            try await page.saveScreenshot(to: path)
         }
 
         @Test func theMUDLearnsTheWindowAndItsChanges() async throws {

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Reactors
 import Relay
 import Testing
 

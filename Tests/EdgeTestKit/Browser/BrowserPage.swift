@@ -138,6 +138,12 @@ package final class BrowserPage {
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
+    /// Tells the page that its reader likes it dark.
+    package func preferDark() async throws {
+        let feature = ["name": "prefers-color-scheme", "value": "dark"]
+        try await tools.call("Emulation.setEmulatedMedia", ["features": [feature]])
+    }
+
     package func click(_ selector: String) async throws {
         _ = try await value("document.querySelector('\(selector)').click()")
     }
