@@ -31,8 +31,8 @@ final class TicketEndpoint {
         case .issued(let issued):
             record.ticketIssued(to: principal, context)
             exchange.respond(
-                Answers.json(
-                    200, Answers.TicketBody(ticket: issued.ticket.text, expiresIn: String(issued.expiresIn))))
+                JSONAnswers.json(
+                    200, JSONAnswers.TicketBody(ticket: issued.ticket.text, expiresIn: String(issued.expiresIn))))
         case .full(let seconds):
             let refusal = Refusal(.ticketsExhausted, detail: "no room for another ticket", retryAfter: seconds)
             refuse(exchange, refusal, by: GateWay(principal), context)
@@ -43,6 +43,6 @@ final class TicketEndpoint {
 
     private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, by way: GateWay, _ context: RequestContext) {
         record.ticketRefused(refusal, way: way, context)
-        exchange.respond(Answers.refusal(refusal, requestID: context.id))
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 }
