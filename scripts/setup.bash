@@ -1,11 +1,22 @@
-# What every script needs, installed where it is missing. Sourced, not run: `require_swift`, `require_packages NAME…`.
+# What the scripts share: how they speak, and installing what is missing. Sourced, not run: `usage`, `refuse_usage`,
+# `require_swift`, `require_packages NAME…`.
 
-say() { printf '%s: %s\n' "${script_name:-portcullis}" "$*"; }
+say() { printf '%s: %s\n' "$script_name" "$*"; }
 
 die() {
-    printf '%s: error: %s\n' "${script_name:-portcullis}" "$1" >&2
-    [ $# -lt 2 ] || printf '%s: hint: %s\n' "${script_name:-portcullis}" "$2" >&2
+    printf '%s: error: %s\n' "$script_name" "$1" >&2
+    [ $# -lt 2 ] || printf '%s: hint: %s\n' "$script_name" "$2" >&2
     exit 1
+}
+
+# Prints the comment at the head of the script: what `--help` shows.
+usage() { sed -n '2,/^set -euo/{/^set -euo/d;s/^# \{0,1\}//p;}' "$script_path"; }
+
+# refuse_usage PROBLEM: how the script is to be called, on standard error; ends with EX_USAGE of sysexits(3).
+refuse_usage() {
+    printf '%s: error: %s\n\n' "$script_name" "$1" >&2
+    usage >&2
+    exit 64
 }
 
 # What the gateway is built and run with; `libwebsockets-evlib-uv` is loaded at run time.

@@ -13,13 +13,14 @@ package final class Gateway: Sendable {
     package static let version = "0.1.0"
 
     /// Where it can be reached, as a URL.
-    package let address: String
+    let address: String
     let server: RelayServer
     let pool: ReactorPool
     let store: SQLiteKeyRegistry?
     let audit: AuditLog
     let logger: Logger
     let shutdown: GatewayConfiguration.Process
+    private let target: GatewayConfiguration.Target
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     package init(_ loaded: LoadedConfiguration, logger: Logger) throws(GatewayError) {
@@ -29,6 +30,7 @@ package final class Gateway: Sendable {
         store = parts.store
         audit = parts.audit
         shutdown = configuration.process
+        target = configuration.target
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
                 count: parts.reactorCount, census: parts.census,
@@ -48,12 +50,15 @@ package final class Gateway: Sendable {
         let scheme = configuration.listener.tls == nil ? "http" : "https"
         address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         for warning in loaded.warnings { logger.warning("\(warning)") }
+    }
+
+    /// The ready line: scripts wait for it, hence it is written at every `LOG_LEVEL`, in the form of the log.
+    func announce() {
+        var logger = logger
+        logger.logLevel = min(logger.logLevel, .notice)
         logger.notice(
-            "listening",
-            metadata: [
-                LogKeys.port: "\(port)", LogKeys.version: "\(Self.version)",
-                LogKeys.target: "\(configuration.target.host):\(configuration.target.port)",
-            ])
+            "listening on \(address)",
+            metadata: [LogKeys.version: "\(Self.version)", LogKeys.target: "\(target.host):\(target.port)"])
     }
 }
 

@@ -20,10 +20,10 @@ struct GatewayParts {
     private static let subprotocols = ["binary", "telnet", "telnet.mudstandards.org"]
 
     init(_ configuration: GatewayConfiguration, warnings: [ConfigurationWarning], logger: Logger) throws(GatewayError) {
-        let capacity = FileLimit.raise()
+        FileLimit.raise()
         audit = try Self.openAudit(configuration.logs, logger: logger)
         census = ConnectionCensus(
-            maximum: configuration.connections.maximum ?? capacity.connections,
+            maximum: configuration.connections.maximum ?? FileLimit.capacity,
             maximumPerAddress: configuration.connections.maximumPerAddress)
         reactorCount = configuration.process.reactorThreads ?? Cores.count
         edge = Self.edge(configuration)
@@ -33,7 +33,7 @@ struct GatewayParts {
         store = appAttest?.store
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: drain,
-            slots: SessionSlots(maximum: configuration.session.maximumSessions ?? capacity.sessions))
+            slots: SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity))
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.limits = UpgradeLimits(
             failedUpgradesPerMinute: configuration.limits.failedUpgradesPerMinute,

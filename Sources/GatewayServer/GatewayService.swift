@@ -9,17 +9,15 @@ import UnixSignals
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
 struct GatewayService: Service {
     private let gateway: Gateway
-    /// Called once signals are handled: whoever reads the announcement may send one.
-    private let announce: @Sendable (String) -> Void
     private static let houseKeepingInterval: Duration = .seconds(5)
 
-    init(_ gateway: Gateway, announce: @escaping @Sendable (String) -> Void) {
+    init(_ gateway: Gateway) {
         self.gateway = gateway
-        self.announce = announce
     }
 
     func run() async throws {
-        announce(gateway.address)
+        // Only now signals are handled: whoever reads this line may send one.
+        gateway.announce()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await cancelWhenGracefulShutdown { await keepHouse() } }
             group.addTask { await cancelWhenGracefulShutdown { await reopenAuditLogs() } }
@@ -65,12 +63,9 @@ extension GatewayService {
 
 extension Gateway {
     /// Serves until SIGTERM or SIGINT.
-    ///
-    /// - Parameter announce: called with the address when a signal may be sent.
-    package func runUntilSignalled(announce: @escaping @Sendable (String) -> Void) async throws {
+    package func runUntilSignalled() async throws {
         var configuration = ServiceGroupConfiguration(
-            services: [GatewayService(self, announce: announce)], gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger)
+            services: [GatewayService(self)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.cancellationSignals = [.sigquit]
         try await ServiceGroup(configuration: configuration).run()
     }

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import Glibc
 import KeyStore
 import KeyStoreSQLite
 import Observability
@@ -10,6 +11,7 @@ package struct KeyAdministration {
 
     /// - Parameter path: of an existing store; it isn't made.
     package init(path: String) throws(KeyAdministrationError) {
+        guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
         store = try administrationErrors { () throws(KeyRegistryError) in
             try SQLiteKeyRegistry(path: path, creating: false)
         }
@@ -70,6 +72,8 @@ package struct KeyAdministration {
 
 package enum KeyAdministrationError: Error, CustomStringConvertible {
     case store(String)
+    /// The gateway hasn't served yet, or the path is another one.
+    case noStore(path: String)
     case malformedKeyID
     case unknownKey
     case revokedKey
@@ -77,6 +81,7 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let reason): "the key store can't be used: \(reason)"
+        case .noStore(let path): "no keys yet: no database at \(EscapedText(path))"
         case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
         case .unknownKey: "no such key"
         case .revokedKey: "the key is revoked: forgetting it would lift the revocation"
@@ -85,7 +90,7 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
 
     package var hint: String {
         switch self {
-        case .store: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .store, .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
         case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
         case .revokedKey: "restore it first, if that is meant."
         }

@@ -4,7 +4,9 @@ import Observability
 import Reactors
 import Relay
 
-/// The end in order: refuse newcomers, give load balancers time to notice, close what stands, leave by the deadline.
+/// The end in order: refuse newcomers, let sessions go on for the grace, close what stands, leave by the deadline.
+///
+/// Nobody is waited for who isn't there: with no session and no registration left it ends at once.
 struct Shutdown {
     private let gateway: Gateway
     private static let pollInterval: Duration = .milliseconds(20)
@@ -23,16 +25,33 @@ struct Shutdown {
         }
     }
 
+    /// - Returns: whether nobody was left before `end`.
+    private func waitForSilence(until end: ContinuousClock.Instant) async -> Bool {
+        while await gateway.server.sessionCount() > 0 || gateway.server.registrationCount > 0 {
+            guard ContinuousClock.now < end else { return false }
+            try? await Task.sleep(for: Self.pollInterval, clock: .continuous)
+        }
+        return true
+    }
+
+    /// Says how many are waited for, and how long.
+    private func note(_ what: Logger.Message, milliseconds: Int) async {
+        let sessions = await gateway.server.sessionCount()
+        gateway.logger.notice(
+            what, metadata: [LogKeys.count: "\(sessions)", LogKeys.milliseconds: "\(milliseconds)"])
+    }
+
     func perform() async {
-        let clock = ContinuousClock()
-        let deadline = clock.now + .milliseconds(gateway.shutdown.shutdownDeadlineMilliseconds)
-        gateway.logger.notice("draining")
+        let (grace, limit) = (gateway.shutdown.shutdownGraceMilliseconds, gateway.shutdown.shutdownDeadlineMilliseconds)
+        let start = ContinuousClock.now
+        let deadline = start + .milliseconds(limit)
         leave(by: deadline)
         gateway.server.beginDraining()
-        try? await clock.sleep(for: .milliseconds(gateway.shutdown.shutdownGraceMilliseconds))
-        gateway.server.closeSessions()
-        while clock.now < deadline, await gateway.server.sessionCount() > 0 {
-            try? await clock.sleep(for: Self.pollInterval)
+        await note("draining: sessions may end by themselves", milliseconds: grace)
+        if await !waitForSilence(until: start + .milliseconds(grace)) {
+            await note("closing the sessions that are left", milliseconds: limit - grace)
+            gateway.server.closeSessions()
+            _ = await waitForSilence(until: deadline)
         }
         gateway.pool.stopListening()
         let left = await gateway.server.sessionCount()

@@ -9,15 +9,21 @@ enum FileLimit {
     private static let ceiling: rlim_t = 131_072
 
     /// Raises the soft limit to the hard one, up to the ceiling.
-    ///
-    /// - Returns: a session needs two descriptors: as many connections as half of what is there, and as many sessions.
-    static func raise() -> (connections: Int, sessions: Int) {
+    static func raise() {
+        var limit = reachable
+        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+    }
+
+    /// How many connections fit, and as many sessions: a session needs two descriptors.
+    static var capacity: Int {
+        max(Int(reachable.rlim_cur) - reserve, 64) / 2
+    }
+
+    private static var reachable: rlimit {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
         limit.rlim_cur = min(limit.rlim_max, ceiling)
-        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
-        let half = max(Int(limit.rlim_cur) - reserve, 64) / 2
-        return (half, half)
+        return limit
     }
 }
 
@@ -35,6 +41,17 @@ struct MemoryReturn {
         guard most >= Self.crowd, connections <= most / 2 else { return }
         most = connections
         ReactorPool.returnFreedMemory()
+    }
+}
+
+/// What settings that are 0 amount to on this machine, for this process.
+enum DerivedFigure {
+    static func of(_ row: SettingRow) -> Int? {
+        switch row.name {
+        case SettingTable.maximumConnections.row.name, SettingTable.maximumSessions.row.name: FileLimit.capacity
+        case SettingTable.reactorThreads.row.name: Cores.count
+        default: nil
+        }
     }
 }
 

@@ -23,17 +23,17 @@ package struct EdgeClientSettings: Sendable {
     }
 }
 
-package struct WebSocketClientFailure: Error, Sendable {
+package struct WebSocketClientFailure: Error, Sendable, Equatable {
     /// The status that came instead of a 101; nil where none came.
     package let status: Int?
-    /// The challenge that a 401 of the gateway brings along.
-    package let freshChallenge: String?
+    /// The gateway's stable code, from `X-Refusal-Code`: the body of a refused upgrade libwebsockets throws away.
+    package let code: String?
     /// libwebsockets' words.
     package let reason: String
 
-    package init(status: Int? = nil, freshChallenge: String? = nil, reason: String) {
+    package init(status: Int? = nil, code: String? = nil, reason: String) {
         self.status = status
-        self.freshChallenge = freshChallenge
+        self.code = code
         self.reason = reason
     }
 }
@@ -188,11 +188,10 @@ private final class WebSocketAttempt: LWSOwner {
         self.failed = nil
         handler = nil
         let status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
-        let challenge = wsi.flatMap { RequestHead.copyCustom($0, "x-app-assert-challenge:") }
+        let code = wsi.flatMap { RequestHead.copyCustom($0, "x-refusal-code:") }
         failed(
             WebSocketClientFailure(
-                status: status > 0 ? status : nil, freshChallenge: challenge?.isEmpty == false ? challenge : nil,
-                reason: reason))
+                status: status > 0 ? status : nil, code: code?.isEmpty == false ? code : nil, reason: reason))
     }
 }
 

@@ -193,7 +193,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     private func write(_ answer: HTTPAnswer, omittingBody: Bool) -> Bool {
         // Who doesn't read our answers gets no more of them: see `WebSocketConnection.flush`.
         guard let wsi, lws_send_pipe_choked(wsi) == 0 else { return false }
-        let bytes = answer.serialized(omittingBody: omittingBody)
+        let bytes = answer.serialized(omittingBody: omittingBody, isSecure: isTLS)
         return withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + bytes.count, alignment: 16) { buffer in
             let payload = UnsafeMutableRawBufferPointer(rebasing: buffer[PORTCULLIS_LWS_PRE...])
             payload.copyBytes(from: bytes)

@@ -16,13 +16,15 @@ package struct HTTPAnswer: Sendable {
     }
 
     /// The answer's bytes. Header values of ours only: never a peer's text.
-    func serialized(omittingBody: Bool) -> [UInt8] {
+    ///
+    /// - Parameter isSecure: over TLS: only there may it be asked for, to stay there (RFC 6797 §7.2).
+    func serialized(omittingBody: Bool, isSecure: Bool) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
         for (name, value) in headers {
             text += "\(name): \(value)\r\n"
         }
         text += "Content-Length: \(body.count)\r\n"
-        text += "Strict-Transport-Security: max-age=31536000\r\n"
+        if isSecure { text += "Strict-Transport-Security: max-age=31536000\r\n" }
         text += "X-Content-Type-Options: nosniff\r\n"
         text += closesConnection ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n"
         return Array(text.utf8) + (omittingBody ? [] : body)

@@ -5,7 +5,8 @@ import Glibc
 ///
 /// Ours, because libwebsockets 4.1.6 as Debian builds it sets no SO_REUSEPORT (so a second reactor could not bind), and
 /// because with IPv6 compiled in it listens on every interface when told one IPv4 address. Each reactor has a socket of its
-/// own on the same address; the kernel spreads new connections over them.
+/// own on the same address; the kernel spreads new connections over them. It would do so over two processes of one user as well,
+/// hence the first of our sockets asks whether anybody listens there.
 package struct ListeningSocket: ~Copyable, Sendable {
     package let descriptor: Int32
     /// As the kernel reports it: with the port it chose where 0 was asked for.
@@ -13,8 +14,10 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
     private static let backlog: Int32 = 1_024
 
-    /// - Parameter host: a numeric IPv4 or IPv6 address.
-    package init(host: String, port: UInt16) throws(ReactorError) {
+    /// - Parameters:
+    ///   - host: a numeric IPv4 or IPv6 address.
+    ///   - isFirst: false joins sockets of this process that listen there; true throws where anybody does.
+    package init(host: String, port: UInt16, isFirst: Bool = true) throws(ReactorError) {
         let name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
@@ -25,23 +28,39 @@ package struct ListeningSocket: ~Copyable, Sendable {
             throw .bindFailed(address: name, reason: String(cString: gai_strerror(code)))
         }
         defer { freeaddrinfo(found) }
-        let socket = Glibc.socket(
-            found.pointee.ai_family,
-            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0 else { throw .bindFailed(address: name, reason: systemErrorText()) }
-        setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-        setOption(socket, SOL_SOCKET, SO_REUSEPORT, 1)
-        if found.pointee.ai_family == AF_INET6 {
-            setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
+        if isFirst, port != 0 {
+            close(try Self.bound(to: found.pointee, named: name, sharing: false))
         }
-        guard bind(socket, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0, listen(socket, Self.backlog) == 0
-        else {
+        let socket = try Self.bound(to: found.pointee, named: name, sharing: true)
+        guard listen(socket, Self.backlog) == 0 else {
             let reason = systemErrorText()
             close(socket)
             throw .bindFailed(address: name, reason: reason)
         }
         descriptor = socket
         self.port = localPort(of: socket)
+    }
+
+    /// A socket on the address. One that doesn't share it is refused by Linux beside a listener, even one that would share, but
+    /// not beside connections that are left of an earlier process.
+    private static func bound(
+        to address: addrinfo, named name: String, sharing: Bool
+    ) throws(ReactorError) -> Int32 {
+        let socket = Glibc.socket(
+            address.ai_family,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { throw .bindFailed(address: name, reason: systemErrorText()) }
+        setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
+        if sharing { setOption(socket, SOL_SOCKET, SO_REUSEPORT, 1) }
+        if address.ai_family == AF_INET6 {
+            setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
+        }
+        guard bind(socket, address.ai_addr, address.ai_addrlen) == 0 else {
+            let reason = systemErrorText()
+            close(socket)
+            throw .bindFailed(address: name, reason: reason)
+        }
+        return socket
     }
 
     /// Takes the descriptor out; whoever takes it closes it.

@@ -33,7 +33,7 @@ package final class ReactorPool: Sendable {
         var bound = port
         var descriptors: [Int32] = []
         for _ in reactors {
-            let socket = try ListeningSocket(host: host, port: bound)
+            let socket = try ListeningSocket(host: host, port: bound, isFirst: descriptors.isEmpty)
             bound = socket.port
             descriptors.append(socket.take())
         }

@@ -23,12 +23,12 @@ final class AttestationEndpoints {
     func challenge(_ exchange: HTTPExchange, _ context: RequestContext) {
         if let refusal = services.limits.refuseChallenge(to: context.address, at: context.moment.monotonic) {
             record.requestRefused(refusal, context)
-            return exchange.respond(Answers.refusal(refusal, requestID: context.id))
+            return exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
         }
         let issued = services.challenges.issue(at: context.moment)
         metrics.challengeIssued()
         exchange.respond(
-            Answers.json(200, Answers.ChallengeBody(nonce: issued.nonce, expires: String(issued.expires))))
+            JSONAnswers.json(200, JSONAnswers.ChallengeBody(nonce: issued.nonce, expires: String(issued.expires))))
     }
 
     /// Verifying takes milliseconds and storing waits for the disk: both happen off the reactors, and the answer comes back.
@@ -44,9 +44,9 @@ final class AttestationEndpoints {
         let pinned = Pinned((exchange: exchange, endpoints: self), to: reactor)
         Task { [registrar = services.registrar, pending] in
             let outcome = await registrar.register(body: body, from: context.address, at: context.moment)
-            pending.end()
             reactor.submit {
                 pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
+                pending.end()
             }
         }
     }
@@ -54,8 +54,8 @@ final class AttestationEndpoints {
     private func answer(_ exchange: HTTPExchange, _ outcome: RegistrationOutcome, _ context: RequestContext) {
         record.registered(outcome, context)
         switch outcome {
-        case .registered: exchange.respond(Answers.json(200, Answers.RegisteredBody()))
-        case .refused(let refusal): exchange.respond(Answers.refusal(refusal, requestID: context.id))
+        case .registered: exchange.respond(JSONAnswers.json(200, JSONAnswers.RegisteredBody()))
+        case .refused(let refusal): exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
         }
     }
 }
@@ -68,6 +68,8 @@ package final class PendingRegistrations: Sendable {
     private let count = Mutex(0)
 
     package init() {}
+
+    var current: Int { count.withLock { $0 } }
 
     func begin() -> Bool {
         count.withLock { count in

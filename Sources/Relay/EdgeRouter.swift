@@ -54,20 +54,20 @@ final class EdgeRouter: EdgeHandler {
         let context = RequestContext(peer: peer, reactor: reactor)
         let refusal = Refusal(framing)
         record.requestRefused(refusal, context)
-        return Answers.refusal(refusal, requestID: context.id)
+        return JSONAnswers.refusal(refusal, requestID: context.id)
     }
 
     private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
         record.requestRefused(refusal, context)
-        exchange.respond(Answers.refusal(refusal, requestID: context.id))
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 
     private func health() -> HTTPAnswer {
         let isDraining = settings.drain.isDraining
         let warnings = settings.warnings.isEmpty ? nil : settings.warnings
-        return Answers.json(
+        return JSONAnswers.json(
             isDraining ? 503 : 200,
-            Answers.HealthBody(
+            JSONAnswers.HealthBody(
                 status: isDraining ? "draining" : "healthy", version: settings.version, warnings: warnings))
     }
 }

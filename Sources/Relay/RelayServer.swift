@@ -36,7 +36,10 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Calls `done` when no session was left on any reactor at some moment after the call, asking each in turn.
+    /// Registrations that are being verified or stored, and haven't been answered.
+    package var registrationCount: Int { registrations.current }
+
+    /// Sessions on all reactors, each asked in turn.
     package func sessionCount() async -> Int {
         var total = 0
         for table in tables.withLock({ $0 }) {

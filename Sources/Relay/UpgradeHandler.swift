@@ -22,13 +22,13 @@ final class UpgradeHandler {
         guard RequestPath(upgrade.head.path) == .root else {
             let refusal = Refusal(.notFound, detail: "upgrade of an unknown path")
             record.requestRefused(refusal, context)
-            return .refuse(Answers.refusal(refusal, requestID: context.id))
+            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         }
         let request = AdmissionRequest(upgrade, context)
         switch settings.gate.evaluate(request) {
         case .refused(let refusal):
             record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
-            return .refuse(Answers.refusal(refusal, requestID: context.id))
+            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         case .admitted(let admitted):
             record.upgradeAdmitted(admitted, context)
             return .accept(

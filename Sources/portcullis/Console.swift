@@ -26,7 +26,7 @@ enum Console {
             return try ConfigurationLoading.load(
                 environment: environment, environmentFile: options.environmentFile, now: .now)
         } catch {
-            complain("portcullis: \(error)")
+            complain("portcullis: error: \(error)")
             throw ExitCode(78)  // EX_CONFIG of sysexits(3).
         }
     }
@@ -38,7 +38,7 @@ enum Console {
                 environment: environment, environmentFile: options.environmentFile
             ).path
         } catch {
-            complain("portcullis: \(error)")
+            complain("portcullis: error: \(error)")
             throw ExitCode(78)
         }
     }

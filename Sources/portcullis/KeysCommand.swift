@@ -15,11 +15,16 @@ struct KeysCommand: ParsableCommand {
         var store: String?
 
         /// Runs `body` on the store; what goes wrong is said, and ends the command.
-        func administer(_ body: (KeyAdministration) throws(KeyAdministrationError) -> Void) throws {
+        ///
+        /// - Parameter mayBeMissing: whether it is all right, and only said, that there is no store yet.
+        func administer(
+            mayBeMissing: Bool = false, _ body: (KeyAdministration) throws(KeyAdministrationError) -> Void
+        ) throws {
             let path = try store ?? Console.keyStorePath(settings)
             do throws(KeyAdministrationError) {
                 try body(try KeyAdministration(path: path))
             } catch {
+                if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)
             }
         }
@@ -36,7 +41,9 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var options: Options
 
         func run() throws {
-            try options.administer { (keys) throws(KeyAdministrationError) in try keys.list(Console.say) }
+            try options.administer(mayBeMissing: true) { (keys) throws(KeyAdministrationError) in
+                try keys.list(Console.say)
+            }
         }
     }
 

@@ -12,9 +12,7 @@ struct ServeCommand: AsyncParsableCommand {
         let loaded = try Console.load(settings)
         do throws(GatewayError) {
             let gateway = try Gateway(loaded, logger: loaded.configuration.logs.makeLogger())
-            await Console.exitingOnError {
-                try await gateway.runUntilSignalled { Console.say("portcullis: listening on \($0)") }
-            }
+            await Console.exitingOnError { try await gateway.runUntilSignalled() }
             // Reactor threads are detached and may hold connections past the deadline: the process ends here.
             Console.exit(0)
         } catch {

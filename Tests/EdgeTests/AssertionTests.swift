@@ -22,6 +22,15 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
+        /// RFC 9110 section 15.5.2. The code stands in a header too: a client that sees no body of a refused upgrade has that.
+        @Test func aRefusalNamesItsCodeInAHeaderAndA401AScheme() async throws {
+            let edge = try await start()
+            let unknown = try await edge.gateway.refusal(Handshake())
+            #expect(unknown["www-authenticate"] == "AppAttest" && unknown["x-refusal-code"] == "app_auth_required")
+            let elsewhere = try await edge.gateway.get("/nowhere")
+            #expect(elsewhere["www-authenticate"] == nil && elsewhere["x-refusal-code"] == "not_found")
+        }
+
         @Test func everyRefusalBrings401AFreshChallengeThatCanBeUsedAtOnce() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)

@@ -1,4 +1,5 @@
 import EdgeTestKit
+import Foundation
 import Testing
 
 extension EdgeTests {
@@ -22,6 +23,20 @@ extension EdgeTests {
             let audit = try await edge.gateway.auditLine(requestID)
             #expect(audit.contains("app_auth_required") && audit.contains("127.0.0.1"), "\(audit)")
             try await edge.gateway.errorLine(requestID)
+        }
+
+        /// Standard output is the audit's alone, and standard error the log's, whatever is set: a machine can read both.
+        @Test func withJSONBothStreamsAreJSONFromTheFirstLineToTheLast() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("LOG_FORMAT", "json").setting("LOG_LEVEL", "critical")
+            }
+            _ = try await edge.gateway.refusal(Handshake())
+            let output = try await edge.gateway.stop()
+            #expect(output.outputLines.count == 1 && output.errorLines.count == 1, "\(output)")
+            for line in output.outputLines + output.errorLines {
+                #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) is [String: Any], "\(line)")
+            }
         }
 
         /// Neither challenge nor assertion nor attestation may be found in anything that the gateway writes.
@@ -55,7 +70,7 @@ extension EdgeTests {
             _ = try await edge.gateway.refusal(handshake)
             let output = try await edge.gateway.stop()
             #expect(!output.errorText.contains("\u{1B}") && !output.outputText.contains("\u{1B}"))
-            #expect(!output.outputLines.contains { $0.hasPrefix("portcullis: listening on https://6.6.6.6") })
+            #expect(!(output.errorLines + output.outputLines).contains { $0.hasPrefix("portcullis: ") })
         }
     }
 }

@@ -53,6 +53,23 @@ extension EdgeTests {
             #expect(output.ending == .exited(0), "\(output)")
         }
 
+        /// The grace is for sessions: with none, or when the last one has gone, nothing is waited for.
+        @Test(arguments: [false, true])
+        func whenNobodyIsLeftTheGraceIsOver(hasSession: Bool) async throws {
+            let edge = try await Edge.start {
+                $0.setting("SHUTDOWN_GRACE_MS", 600_000).setting("SHUTDOWN_DEADLINE_MS", 3_600_000)
+            }
+            let socket = hasSession ? try await edge.gateway.open() : nil
+            if let socket { try await Edge.expectEcho(socket) }
+            edge.gateway.terminate()
+            try await edge.gateway.errorLine("draining", "count=\(hasSession ? 1 : 0)", "600000")
+            if let socket {
+                try await Edge.expectEcho(socket)
+                try await socket.close()
+            }
+            #expect(try await edge.gateway.child.ended().ending == .exited(0))
+        }
+
         @Test func theTargetsBytesReachTheClientBefore1001() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("SHUTDOWN_GRACE_MS", 500) }
             let socket = try await edge.gateway.open()
@@ -67,7 +84,7 @@ extension EdgeTests {
         }
 
         /// Asks for the health until it tells of the drain.
-        private func drainingHealth(of gateway: GatewayProcess) async throws -> HTTPAnswer {
+        private func drainingHealth(of gateway: GatewayProcess) async throws -> ReceivedAnswer {
             let deadline = ContinuousClock.now.advanced(by: .seconds(20))
             while ContinuousClock.now < deadline {
                 let answer = try await gateway.get("/health")

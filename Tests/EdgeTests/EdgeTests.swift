@@ -34,7 +34,7 @@ struct Edge: Sendable {
 
 /// Checks a refusal in full: its status, its stable code, and that it carries an error text and a request id.
 func expectRefusal(
-    _ answer: HTTPAnswer, _ status: Int, _ code: String, sourceLocation: SourceLocation = #_sourceLocation
+    _ answer: ReceivedAnswer, _ status: Int, _ code: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {
     #expect(answer.status == status, "\(answer)", sourceLocation: sourceLocation)
     #expect(answer.code == code, "\(answer)", sourceLocation: sourceLocation)

@@ -48,6 +48,28 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 200)
         }
 
+        /// The sockets share their address among the reactors; they must not share it with another gateway's.
+        @Test func aSecondGatewayOnTheSameAddressDoesntStart() async throws {
+            let first = try await Edge.start()
+            let settings = GatewaySettings(targetPort: 1).setting("WS_PORT", first.gateway.port)
+            let second = try await GatewayProcess.run(["serve"], settings)
+            #expect(second.ending == .exited(1), "\(second)")
+            #expect(
+                second.errorText.contains("portcullis: error: 127.0.0.1:\(first.gateway.port) can't be listened on: "))
+            try await first.expectHealthy()
+            try await first.gateway.stop()
+            let third = try await GatewayProcess.start(settings)
+            #expect(third.port == first.gateway.port)
+        }
+
+        @Test func onlyOverTLSABrowserIsToldToStayWithIt() async throws {
+            let certificates = try await DevCertificates.shared()
+            let plain = try await Edge.start()
+            #expect(try await plain.gateway.get("/health")["strict-transport-security"] == nil)
+            let secured = try await Edge.start { $0.tls(certificates) }
+            #expect(try await secured.gateway.get("/health")["strict-transport-security"] == "max-age=31536000")
+        }
+
         @Test func plainTextOnAnAddressThatOthersReachIsRefused() async throws {
             let settings = GatewaySettings(targetPort: 1).setting("BIND_HOST", "0.0.0.0")
             let result = try await GatewayProcess.run(["check-config"], settings)

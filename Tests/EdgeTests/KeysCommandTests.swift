@@ -56,6 +56,16 @@ extension EdgeTests {
             #expect(!shown.outputText.contains(devices[0].keyID))
         }
 
+        /// Before the first start there is nothing to list, which is no error; a key to revoke there is none, which is one.
+        @Test func beforeTheFirstStartThereAreNoKeys() async throws {
+            let path = try TemporaryDirectory().file("keys.sqlite")
+            let list = try await GatewayProcess.run(["keys", "list", "--store", path])
+            #expect(list.ending == .exited(0) && list.outputText.isEmpty, "\(list)")
+            #expect(list.errorText == "portcullis: no keys yet: no database at \(path)\n")
+            let key = try SimulatedApple().device().keyID
+            #expect(try await GatewayProcess.run(["keys", "revoke", key, "--store", path]).ending == .exited(1))
+        }
+
         @Test func anUnknownKeyIsAnErrorOfTheCommand() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }

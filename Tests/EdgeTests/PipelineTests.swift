@@ -5,6 +5,7 @@ extension EdgeTests {
     /// Input that has stopped a reactor or the process once: each ends its own connection alone.
     @Suite struct PipelineTests {
         private static let get = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+        private static let last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         private static let post = "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nb"
 
         /// libwebsockets takes a pipelined POST's head for its body, and completes that body for ever.
@@ -14,6 +15,32 @@ extension EdgeTests {
             let connection = try await edge.gateway.connect()
             connection.post(Array(requests.utf8))
             _ = try await connection.receiveToEnd(within: .seconds(30))
+            try await edge.expectHealthy()
+        }
+
+        /// What docs/PROTOCOL.md says of requests in one piece: those without a body are answered, a POST among others isn't.
+        @Test(arguments: [(get + last, 2), (get + post, 1), (post + get, 0), (get + get + post + get, 2)])
+        func aPipelinedPostEndsTheConnectionAfterTheAnswersBeforeIt(requests: String, answers: Int) async throws {
+            let edge = try await Edge.start()
+            let connection = try await edge.gateway.connect()
+            connection.post(Array(requests.utf8))
+            let text = String(decoding: try await connection.receiveToEnd(within: .seconds(30)), as: UTF8.self)
+            #expect(text.ranges(of: "HTTP/1.1 200 OK").count == answers, "\(text)")
+        }
+
+        /// And of those that libwebsockets answers by itself.
+        @Test(arguments: [
+            "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET health HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n",
+            "BREW / HTTP/1.1\r\nHost: x\r\n\r\n",
+        ])
+        func whatTheLibraryAnswersItselfIsA403AndTheEnd(request: String) async throws {
+            let edge = try await Edge.start()
+            let connection = try await edge.gateway.connect()
+            connection.post(Array((request + Self.get).utf8))
+            let text = String(decoding: try await connection.receiveToEnd(within: .seconds(30)), as: UTF8.self)
+            #expect(text.hasPrefix("HTTP/1.0 403 Forbidden\r\n") && !text.contains("200 OK"), "\(text)")
             try await edge.expectHealthy()
         }
 

@@ -85,6 +85,15 @@ import Testing
         #expect(loaded.settings.map(\.row) == ConfigurationLoading.rows)
     }
 
+    @Test func whatIsDerivedFromTheMachineIsShownWithItsFigure() throws {
+        let loaded = try bench.load(bench.least(["MAX_SESSIONS_GLOBAL": "0", "MAX_CONNECTIONS": "100"]))
+        let shown = Dictionary(uniqueKeysWithValues: loaded.settings.map { ($0.row.name, $0.description) })
+        #expect(shown["REACTOR_THREADS"] == "REACTOR_THREADS=0  # default: \(Cores.count) here")
+        #expect(shown["MAX_SESSIONS_GLOBAL"] == "MAX_SESSIONS_GLOBAL=0  # environment: \(FileLimit.capacity) here")
+        #expect(shown["MAX_CONNECTIONS"] == "MAX_CONNECTIONS=100  # environment")
+        #expect(shown.values.filter { $0.hasSuffix(" here") }.count == 2)
+    }
+
     @Test func theGuidesOwnFileWorksAsItStands() throws {
         let authority = try bench.file("ca.pem", bench.authority.certificate)
         let file = try bench.file(

@@ -168,14 +168,28 @@ import Testing
         #expect(bench.problems(bench.least(), file: file) == ["ENTIRELY_DIFFERENT is no setting"])
     }
 
-    @Test func aMissingFileStopsTheStart() {
-        let errors = bench.errors(bench.least(), file: "/nonexistent.env")
+    /// What would follow from it, for instance that all settings are missing, isn't said.
+    @Test(arguments: [[:], ["TN_PORT": "x"]])
+    func aMissingFileStopsTheStartByItselfAlone(environment: [String: String]) {
+        let errors = bench.errors(environment, file: "/nonexistent.env")
         #expect(
             errors.map(\.description) == [
-                "The environment file names a file that can't be read (/nonexistent.env: No such file or directory)"
-                    + " (/nonexistent.env). Check the path and the file's permissions; a relative path counts from the"
-                    + " working directory."
+                "The environment file can't be read (/nonexistent.env: No such file or directory)."
+                    + " Check the path and the file's permissions; a relative path counts from the working directory."
             ])
+        #expect(throws: ConfigurationErrors.self) {
+            try ConfigurationLoading.loadKeyStorage(environment: environment, environmentFile: "/nonexistent.env")
+        }
+    }
+
+    @Test func oneErrorIsALineAndSeveralAreAListBelowOne() {
+        let one = ConfigurationErrors(errors: bench.errors(bench.least(["TN_PORT": "x"])), warnings: [])
+        #expect(one.description == one.errors[0].description)
+        let two = ConfigurationErrors(
+            errors: bench.errors(bench.least(["TN_PORT": "x", "WS_PORT": "x"])), warnings: [])
+        let lines = two.description.split(separator: "\n")
+        #expect(lines.first == "the configuration has 2 errors:" && lines.count == 3)
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("  - ") })
     }
 
     @Test func aFileAtTheLimitIsReadAndALargerOneIsNot() throws {
@@ -184,7 +198,7 @@ import Testing
         let full = try bench.file("full.env", line + comment + "\n")
         #expect(try bench.load(bench.least(), file: full).configuration.listener.port == 7000)
         let over = try bench.file("over.env", line + comment + "x\n")
-        #expect(bench.problems(bench.least(), file: over) == ["- names a file of more than 262144 bytes"])
+        #expect(bench.problems(bench.least(), file: over) == ["- has more than 262144 bytes"])
     }
 
     @Test func hostileNamesAndPathsAreShownEscaped() throws {

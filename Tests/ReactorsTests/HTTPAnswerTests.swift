@@ -4,8 +4,8 @@ import Testing
 
 /// An answer's bytes.
 struct HTTPAnswerTests {
-    private func text(_ answer: HTTPAnswer, omittingBody: Bool = false) -> String {
-        String(decoding: answer.serialized(omittingBody: omittingBody), as: UTF8.self)
+    private func text(_ answer: HTTPAnswer, omittingBody: Bool = false, isSecure: Bool = true) -> String {
+        String(decoding: answer.serialized(omittingBody: omittingBody, isSecure: isSecure), as: UTF8.self)
     }
 
     @Test func `an answer has its status, its headers in order, the standing ones, and its body`() {
@@ -24,6 +24,11 @@ struct HTTPAnswerTests {
                 \r
                 {}
                 """)
+    }
+
+    @Test func `to stay with TLS is asked for over TLS alone`() {
+        #expect(text(HTTPAnswer(status: 200)).contains("Strict-Transport-Security"))
+        #expect(!text(HTTPAnswer(status: 200), isSecure: false).contains("Strict-Transport-Security"))
     }
 
     @Test func `an answer that ends the connection says so`() {

@@ -30,7 +30,7 @@ struct ListeningSocketTests {
 
     @Test func `several reactors may listen on one port`() throws {
         let first = try ListeningSocket(host: "127.0.0.1", port: 0)
-        let second = try ListeningSocket(host: "127.0.0.1", port: first.port)
+        let second = try ListeningSocket(host: "127.0.0.1", port: first.port, isFirst: false)
         #expect(second.port == first.port)
         #expect(second.descriptor != first.descriptor)
     }
@@ -46,6 +46,36 @@ struct ListeningSocketTests {
             try listen(host: "::1", port: six.port)
         }
         six.close()
+    }
+
+    @Test(arguments: [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+    func `an address that a gateway listens on already is refused, though its sockets would share it`(
+        host: String, name: String
+    ) throws {
+        let ours = try ListeningSocket(host: host, port: 0)
+        #expect(throws: ReactorError.bindFailed(address: "\(name):\(ours.port)", reason: "Address already in use")) {
+            try listen(host: host, port: ours.port)
+        }
+    }
+
+    /// A connection that is left over, open on one side or waiting its time out, is no listener.
+    @Test func `after a listener has gone its address can be taken at once`() throws {
+        var port: UInt16 = 0
+        do {
+            let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
+            port = listener.port
+            let client = try PlainSocket.connected(host: "127.0.0.1", port: port)
+            acceptConnections(on: listener.descriptor) { descriptor, _ in close(descriptor) }
+            client.close()
+        }
+        let lasting = try ListeningSocket(host: "127.0.0.1", port: port)
+        let client = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        var accepted: Int32 = -1
+        acceptConnections(on: lasting.descriptor) { descriptor, _ in accepted = descriptor }
+        close(lasting.take())
+        try listen(host: "127.0.0.1", port: port)
+        close(accepted)
+        client.close()
     }
 
     @Test(arguments: ["localhost", "", "127.0.0.1 ", "256.0.0.1", "::g"])

@@ -29,7 +29,7 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
 
     private var place: String {
         switch origin {
-        case .file(let path, let line): " (\(EscapedText(path))" + (line > 0 ? ", line \(line))" : ")")
+        case .file(let path, let line): line > 0 ? " (\(EscapedText(path)), line \(line))" : ""
         case .environment: " (environment)"
         case .defaultValue, nil: ""
         }
@@ -43,8 +43,10 @@ package struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConv
     /// What would have been warned of besides.
     package let warnings: [ConfigurationWarning]
 
+    /// One line for one error; for several a line that says how many, and a list below it.
     package var description: String {
-        errors.map(\.description).joined(separator: "\n")
+        guard errors.count > 1 else { return errors.map(\.description).joined() }
+        return "the configuration has \(errors.count) errors:" + errors.map { "\n  - \($0)" }.joined()
     }
 }
 

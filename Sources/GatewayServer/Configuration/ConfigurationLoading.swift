@@ -17,12 +17,17 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
     package let value: String
     package let origin: ConfigurationError.Origin
 
-    /// `NAME=value`, with a comment where it comes from.
+    /// `NAME=value`, with a comment where it comes from, and what a 0 that is to be derived amounts to here.
     package var description: String {
+        let derived = value == "0" ? DerivedFigure.of(row).map { ": \($0) here" } : nil
+        return "\(row.name)=\(value)  # \(source)\(derived ?? "")"
+    }
+
+    private var source: String {
         switch origin {
-        case .defaultValue: "\(row.name)=\(value)  # default"
-        case .environment: "\(row.name)=\(value)  # environment"
-        case .file(_, let line): "\(row.name)=\(value)  # line \(line)"
+        case .defaultValue: "default"
+        case .environment: "environment"
+        case .file(_, let line): "line \(line)"
         }
     }
 }
@@ -46,6 +51,7 @@ package enum ConfigurationLoading {
         environment: [String: String], environmentFile: String?, now: Date
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
         var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: now)
+        try loader.throwFileError()
         let configuration = loader.gatewayConfiguration()
         try loader.throwErrors()
         guard let configuration else { preconditionFailure("A part is missing, and no error says so.") }
@@ -58,6 +64,7 @@ package enum ConfigurationLoading {
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> GatewayConfiguration.KeyStorage {
         var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        try loader.throwFileError()
         let storage = loader.keyStorage()
         try loader.throwErrors()
         return storage
@@ -82,6 +89,8 @@ struct ConfigurationLoader {
     private let environment: [String: String]
     private var fileLines: [String: Int] = [:]
     private let filePath: String?
+    /// Why the environment file can't be read at all.
+    private var fileError: ConfigurationError?
 
     init(environment: [String: String], environmentFile: String?, now: Date) {
         self.now = now
@@ -97,6 +106,12 @@ struct ConfigurationLoader {
         if case .failure(let problem) = file { refuseFile(problem) }
         noteFaults(of: settingFile)
         noteUnknownNames(in: settingFile)
+    }
+
+    /// Without its file everything seems to be missing: what would follow is left out.
+    func throwFileError() throws(ConfigurationErrors) {
+        guard let fileError else { return }
+        throw ConfigurationErrors(errors: [fileError], warnings: [])
     }
 
     func throwErrors() throws(ConfigurationErrors) {
@@ -176,15 +191,15 @@ struct ConfigurationLoader {
 
     private static func contents(_ path: String) -> Result<String, SettingProblem> {
         Result { () throws(SettingProblem) in
-            try ConfigurationLoadingFile.text(path, maximumBytes: ConfigurationLoading.maximumFileBytes)
+            try ConfigurationLoadingFile.text(
+                path, maximumBytes: ConfigurationLoading.maximumFileBytes, subject: "")
         }
     }
 
     private mutating func refuseFile(_ problem: SettingProblem) {
-        errors.append(
-            ConfigurationError(
-                setting: nil, origin: filePath.map { .file(path: $0, line: 0) }, problem: problem.problem,
-                remedy: problem.remedy))
+        fileError = ConfigurationError(
+            setting: nil, origin: filePath.map { .file(path: $0, line: 0) }, problem: problem.problem,
+            remedy: problem.remedy)
     }
 
     private mutating func noteFaults(of file: SettingFile) {

@@ -8,14 +8,24 @@ enum ConfigurationLoadingFile {
     static let maximumBytes = 4_194_304
 
     /// The whole file as UTF-8.
-    static func text(_ path: String, maximumBytes: Int = maximumBytes) throws(SettingProblem) -> String {
-        let bytes = try bytes(path, maximumBytes: maximumBytes)
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw SettingProblem(problem: "names a file that isn't UTF-8 text", remedy: "Convert it; PEM is text.")
+    ///
+    /// - Parameter subject: what the problem's text begins with; empty where it is about the file itself.
+    static func text(
+        _ path: String, maximumBytes: Int = maximumBytes, subject: String = "names a file that "
+    ) throws(SettingProblem) -> String {
+        do throws(SettingProblem) {
+            let bytes = try bytes(path, maximumBytes: maximumBytes)
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw SettingProblem(
+                    problem: "isn't UTF-8 text", remedy: "Convert it, or check that it is the right one.")
+            }
+            return text
+        } catch {
+            throw SettingProblem(problem: subject + error.problem, remedy: error.remedy)
         }
-        return text
     }
 
+    /// The problem has no subject.
     private static func bytes(_ path: String, maximumBytes: Int) throws(SettingProblem) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path, errno) }
@@ -30,7 +40,7 @@ enum ConfigurationLoadingFile {
             contents += buffer[..<count]
             guard contents.count <= maximumBytes else {
                 throw SettingProblem(
-                    problem: "names a file of more than \(maximumBytes) bytes",
+                    problem: "has more than \(maximumBytes) bytes",
                     remedy: "Check that it is the right one.")
             }
         }
@@ -38,7 +48,7 @@ enum ConfigurationLoadingFile {
 
     private static func unreadable(_ path: String, _ number: CInt) -> SettingProblem {
         SettingProblem(
-            problem: "names a file that can't be read (\(EscapedText(path)): \(String(cString: strerror(number))))",
+            problem: "can't be read (\(EscapedText(path)): \(String(cString: strerror(number))))",
             remedy: "Check the path and the file's permissions; a relative path counts from the working directory.")
     }
 

@@ -24,7 +24,7 @@ struct AuthorityCommand: ParsableCommand {
             try StateFile.write(made.saved, authority)
         }
         try Data(made.rootPEM.utf8).write(to: URL(fileURLWithPath: root))
-        Console.say("portcullis-sim: the root of \(authority) stands in \(root)")
+        SimOutput.say("portcullis-sim: the root of \(authority) stands in \(root)")
     }
 }
 
@@ -40,6 +40,6 @@ enum StateFile {
         let data = try JSONEncoder().encode(state)
         guard FileManager.default.createFile(atPath: staging, contents: data, attributes: [.posixPermissions: 0o600]),
             rename(staging, path) == 0
-        else { throw Console.failure("\(path) can't be written.") }
+        else { throw SimOutput.failure("\(path) can't be written.") }
     }
 }

@@ -9,7 +9,10 @@ extension DeviceCommand {
         static let configuration = CommandConfiguration(
             abstract: "Open a WebSocket through the gate and play; the transcript goes to standard output.",
             discussion:
-                "Lines come from --send, or else from standard input. Each is sent when the MUD has fallen quiet.")
+                """
+                Lines come from --send, or else from standard input. Each is sent when the MUD has fallen quiet.
+                It ends with 0 when it or the gateway has closed in order (1000, 1001), and otherwise with 1.
+                """)
 
         @OptionGroup var gateway: GatewayOptions
 
@@ -36,25 +39,27 @@ extension DeviceCommand {
             try reactor.start()
             let headers = try await assertionHeaders(reactor)
             var settings = try gateway.settings()
-            settings.certificatePath = certificate
-            settings.privateKeyPath = key
+            settings.certificatePath = try ReadableFile.check(certificate, of: "--certificate")
+            settings.privateKeyPath = try ReadableFile.check(key, of: "--key")
             settings.subprotocols = ["telnet"]
             let outcome = await Play.run(
                 on: reactor, settings: settings, headers: headers, lines: send.isEmpty ? nil : send)
-            guard case .refused(let failure) = outcome else { return }
-            throw Console.failure(
-                "the gateway let nobody in: \(failure.status.map { "status \($0)" } ?? failure.reason)",
-                hint: failure.status == 401 ? "register the device first, or give a certificate." : nil)
+            switch outcome {
+            case .played: return
+            case .broken(code: nil): throw SimOutput.failure("the connection broke: no close code came.")
+            case .broken(code: let code?): throw SimOutput.failure("the session ended with the close code \(code).")
+            case .refused(let failure): throw gateway.failure(of: failure)
+            }
         }
 
         /// A fresh challenge and an assertion over it: nothing without a device.
         private func assertionHeaders(_ reactor: Reactor) async throws -> [(name: String, value: String)] {
             guard let path = device else { return [] }
             guard let saved = try StateFile.read(SimulatedDevice.Saved.self, path) else {
-                throw Console.failure("\(path) is not there.", hint: "make it with portcullis-sim device register.")
+                throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim device register.")
             }
             var device = try SimulatedDevice(restoring: saved)
-            let nonce = try await GatewayClient(on: reactor, settings: try gateway.settings()).challenge()
+            let nonce = try await GatewayClient(on: reactor, options: gateway).challenge()
             let assertion = try device.assert(clientDataHash: try ClientData.hash(ofNonce: nonce))
             // Before it is used: a counter that was shown once must never be shown again.
             try StateFile.write(device.saved, path)

@@ -22,12 +22,12 @@ struct DeviceCommand: AsyncParsableCommand {
         func settings() throws -> EdgeClientSettings {
             guard let url = URL(string: gateway), let host = url.host, ["http", "https"].contains(url.scheme ?? "")
             else {
-                throw Console.failure("--gateway takes a URL like https://localhost:6200.")
+                throw SimOutput.failure("--gateway takes a URL like https://localhost:6200.")
             }
             let isTLS = url.scheme == "https"
             var settings = EdgeClientSettings(
                 host: host, port: UInt16(clamping: url.port ?? (isTLS ? 443 : 80)), isTLS: isTLS)
-            settings.caPath = ca
+            settings.caPath = try ReadableFile.check(ca, of: "--ca")
             return settings
         }
     }
@@ -55,18 +55,18 @@ struct DeviceCommand: AsyncParsableCommand {
             let device = try keptOrNewDevice()
             let reactor = Reactor(index: 0, logger: Logger(label: "device"))
             try reactor.start()
-            let client = GatewayClient(on: reactor, settings: try gateway.settings())
+            let client = try GatewayClient(on: reactor, options: gateway)
             let nonce = try await client.challenge()
             let attestation = try device.attest(
                 clientDataHash: try ClientData.hash(ofNonce: nonce), by: authority, at: .now)
             try StateFile.write(device.saved, self.device)
             try await client.register(keyID: device.keyIDText, attestation: attestation, nonce: nonce)
-            Console.say("portcullis-sim: registered key \(device.keyIDText) for \(device.app)")
+            SimOutput.say("portcullis-sim: registered key \(device.keyIDText) for \(device.app)")
         }
 
         private func savedAuthority() throws -> SimulatedAuthority {
             guard let saved = try StateFile.read(SimulatedAuthority.Saved.self, authority) else {
-                throw Console.failure("\(authority) is not there.", hint: "make it with portcullis-sim authority.")
+                throw SimOutput.failure("\(authority) is not there.", hint: "make it with portcullis-sim authority.")
             }
             return try SimulatedAuthority(restoring: saved)
         }
@@ -76,7 +76,7 @@ struct DeviceCommand: AsyncParsableCommand {
                 return try SimulatedDevice(restoring: saved)
             }
             guard let app = AppID(teamID: team, bundleID: bundle) else {
-                throw Console.failure("--team takes 10 capital letters and digits, --bundle an app's identifier.")
+                throw SimOutput.failure("--team takes 10 capital letters and digits, --bundle an app's identifier.")
             }
             return SimulatedDevice(app: app)
         }
@@ -91,7 +91,7 @@ enum ClientData {
             UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
         }
         guard digits.count.isMultiple(of: 2), bytes.count == digits.count / 2, !bytes.isEmpty else {
-            throw Console.failure("the gateway's challenge is not hexadecimal.")
+            throw SimOutput.failure("the gateway's challenge is not hexadecimal.")
         }
         return Array(SHA256.hash(data: bytes))
     }

@@ -5,17 +5,19 @@ import Reactors
 /// The HTTP half of what an app does: a challenge, and the registration.
 struct GatewayClient {
     private let reactor: Reactor
+    private let options: DeviceCommand.GatewayOptions
     private let settings: EdgeClientSettings
 
-    init(on reactor: Reactor, settings: EdgeClientSettings) {
+    init(on reactor: Reactor, options: DeviceCommand.GatewayOptions) throws {
         self.reactor = reactor
-        self.settings = settings
+        self.options = options
+        settings = try options.settings()
     }
 
     func challenge() async throws -> String {
         let body = try await request("/attest/challenge", body: nil)
         let fields = try JSONDecoder().decode([String: String].self, from: body)
-        guard let nonce = fields["nonce"] else { throw Console.failure("the gateway's challenge has no nonce.") }
+        guard let nonce = fields["nonce"] else { throw SimOutput.failure("the gateway's challenge has no nonce.") }
         return nonce
     }
 
@@ -36,11 +38,10 @@ struct GatewayClient {
             }
         }
         switch result {
-        case .failure(let failure): throw Console.failure("the gateway can't be reached: \(failure.reason)")
+        case .failure(let failure): throw options.unreachable(failure.reason)
         case .success(let answer) where answer.status == 200: return Data(answer.body)
         case .success(let answer):
-            let text = String(decoding: answer.body.prefix(500), as: UTF8.self)
-            throw Console.failure("the gateway answered \(answer.status): \(text)")
+            throw GatewayRefusal.failure(status: answer.status, body: answer.body)
         }
     }
 }

@@ -6,8 +6,11 @@ import Telnet
 ///
 /// Reactor thread only, but for `run` and the reader of standard input.
 final class Play: WebSocketHandler, TimerTarget {
-    enum Outcome: Sendable {
+    enum Outcome: Sendable, Equatable {
+        /// By us, or by the gateway with 1000 or 1001.
         case played
+        /// The gateway closed with another code; nil where no code, or no Close frame at all, came.
+        case broken(code: UInt16?)
         case refused(WebSocketClientFailure)
     }
 
@@ -22,6 +25,8 @@ final class Play: WebSocketHandler, TimerTarget {
     private var webSocket: WebSocketConnection?
     private lazy var quiet = ReactorTimer(on: reactor, target: self)
     private var isQuiet = false
+    /// What `webSocketClosed` will tell: that the connection broke, unless a Close frame comes first.
+    private var ending = Outcome.broken(code: nil)
     private var parser = TelnetParser()
     private var options = OptionNegotiation(
         acceptingLocal: [], remote: [.echo, .suppressGoAhead, .endOfRecord])
@@ -89,14 +94,17 @@ final class Play: WebSocketHandler, TimerTarget {
     private func sendNextLine() {
         guard let webSocket else { return }
         guard !lines.isEmpty else {
-            if !mayGetMoreLines { webSocket.close(code: 1000, reason: "") }
+            if !mayGetMoreLines {
+                ending = .played
+                webSocket.close(code: 1000, reason: "")
+            }
             return
         }
         isQuiet = false
         var bytes: [UInt8] = []
         let line = lines.removeFirst()
         // As a terminal does: what is typed is seen, unless the MUD has taken the echo over, for a password.
-        Console.say(options.isOn(.echo, .remote) ? "" : line)
+        SimOutput.say(options.isOn(.echo, .remote) ? "" : line)
         encoder.appendText(Array("\(line)\r\n".utf8), to: &bytes)
         bytes.withUnsafeBytes { webSocket.send($0) }
         waitForQuiet()
@@ -115,7 +123,7 @@ final class Play: WebSocketHandler, TimerTarget {
 
     func webSocketReceived(_ piece: MessagePiece) {
         let bytes = [UInt8](piece.bytes)
-        Console.show(transcript.append(bytes))
+        SimOutput.show(transcript.append(bytes))
         var replies: [UInt8] = []
         for case .negotiation(let verb, let option) in parser.parse(bytes) {
             guard let reply = options.received(verb, option).reply else { continue }
@@ -127,16 +135,30 @@ final class Play: WebSocketHandler, TimerTarget {
     }
 
     func webSocketPeerClosed(code: UInt16?) {
-        Console.show(transcript.finish())
-        Console.say("\nportcullis-sim: closed by the gateway\(code.map { " with \($0)" } ?? "")")
+        SimOutput.show(transcript.finish())
+        ending = Self.outcome(ofClose: code)
+        SimOutput.say("\nportcullis-sim: closed by the gateway \(Self.words(forClose: code))")
+    }
+
+    static func outcome(ofClose code: UInt16?) -> Outcome {
+        code == 1000 || code == 1001 ? .played : .broken(code: code)
+    }
+
+    /// libwebsockets takes some codes that are sent for ones that mustn't be, and shows its client 1002 in their place.
+    static func words(forClose code: UInt16?) -> String {
+        switch code {
+        case nil: "without a code"
+        case 1002?: "with 1002 (which may stand for 1012 to 1015: libwebsockets' client can't tell them apart)"
+        case .some(let code): "with \(code)"
+        }
     }
 
     func webSocketHeardPong() {}
     func webSocketWrote() {}
 
     func webSocketClosed() {
-        Console.show(transcript.finish())
+        SimOutput.show(transcript.finish())
         webSocket = nil
-        finish(.played)
+        finish(ending)
     }
 }

@@ -64,7 +64,7 @@ package final class TestDevice: Sendable {
     }
 
     /// Fetches a challenge and registers.
-    package func register(at gateway: GatewayProcess) async throws -> HTTPAnswer {
+    package func register(at gateway: GatewayProcess) async throws -> ReceivedAnswer {
         try await gateway.post("/attest/register", registration(nonce: gateway.challenge()))
     }
 

@@ -7,18 +7,18 @@ extension GatewayProcess {
     }
 
     /// Sends any text on a new connection and awaits one answer.
-    package func request(_ text: String, tls: TLSChoice? = nil) async throws -> HTTPAnswer {
+    package func request(_ text: String, tls: TLSChoice? = nil) async throws -> ReceivedAnswer {
         let connection = try await connect(tls)
         try await connection.send(text)
         return try await connection.answer()
     }
 
-    package func get(_ path: String) async throws -> HTTPAnswer {
+    package func get(_ path: String) async throws -> ReceivedAnswer {
         try await request("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     }
 
     package func post(_ path: String, _ body: String, contentType: String = "application/json") async throws
-        -> HTTPAnswer
+        -> ReceivedAnswer
     {
         try await request(Self.post(path, body, contentType: contentType))
     }
@@ -55,7 +55,7 @@ extension GatewayProcess {
     }
 
     /// Offers an upgrade that has to be refused, and returns the refusal; behind it the connection has to end.
-    package func refusal(_ handshake: Handshake, tls: TLSChoice? = nil) async throws -> HTTPAnswer {
+    package func refusal(_ handshake: Handshake, tls: TLSChoice? = nil) async throws -> ReceivedAnswer {
         switch try await attempt(handshake, tls: tls) {
         case .open: throw EdgeTestError("the upgrade was admitted")
         case .refused(let answer, _): return answer

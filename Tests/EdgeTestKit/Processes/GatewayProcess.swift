@@ -42,7 +42,7 @@ package final class GatewayProcess: Sendable {
         let child = try launch(["serve"], settings, in: directory)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
-                if let found = readyLine(output.outputLines) { return found }
+                if let found = readyLine(output.errorLines) { return found }
                 if output.ending != nil { throw EdgeTestError("the gateway did not start: \(output)") }
                 return nil
             }
@@ -80,14 +80,14 @@ package final class GatewayProcess: Sendable {
         return try ChildProcess(Binaries.portcullis(), arguments, environment: environment, directory: directory.path)
     }
 
-    /// `portcullis: listening on https://127.0.0.1:PORT`
+    /// The log's line with `listening on https://127.0.0.1:PORT`, as text or as JSON.
     static func readyLine(_ lines: [String]) -> (scheme: String, port: Int)? {
-        let prefix = "portcullis: listening on "
-        guard let line = lines.first(where: { $0.hasPrefix(prefix) }),
-            let scheme = line.dropFirst(prefix.count).split(separator: ":").first,
-            let port = line.split(separator: ":").last.flatMap({ Int($0) })
-        else { return nil }
-        return (String(scheme), port)
+        for line in lines {
+            guard let found = line.firstMatch(of: /listening on (https?):\/\/[^ "]+:(\d+)[ "]/), let port = Int(found.2)
+            else { continue }
+            return (String(found.1), port)
+        }
+        return nil
     }
 }
 

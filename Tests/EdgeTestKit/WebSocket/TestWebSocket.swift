@@ -3,16 +3,16 @@
 package final class TestWebSocket: Sendable {
     package let connection: RawConnection
     /// The 101 that opened it.
-    package let answer: HTTPAnswer
+    package let answer: ReceivedAnswer
 
-    private init(connection: RawConnection, answer: HTTPAnswer) {
+    private init(connection: RawConnection, answer: ReceivedAnswer) {
         self.connection = connection
         self.answer = answer
     }
 
     package enum Outcome: Sendable {
         case open(TestWebSocket)
-        case refused(HTTPAnswer, RawConnection)
+        case refused(ReceivedAnswer, RawConnection)
     }
 
     /// Sends the handshake and awaits the answer, whichever it is.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An HTTP answer as it came over the wire.
-package struct HTTPAnswer: Sendable {
+package struct ReceivedAnswer: Sendable {
     package let version: String
     package let status: Int
     /// Names in lower case, in the order received.
@@ -30,19 +30,19 @@ package struct HTTPAnswer: Sendable {
     package var requestID: String? { strings?["requestId"] }
 }
 
-extension HTTPAnswer: CustomStringConvertible {
+extension ReceivedAnswer: CustomStringConvertible {
     package var description: String {
         "\(version) \(status)\n" + headers.map { "\($0.name): \($0.value)\n" }.joined() + "\n"
             + String(text.prefix(500))
     }
 }
 
-extension HTTPAnswer {
+extension ReceivedAnswer {
     /// Takes one answer off the stream; nil while it is incomplete.
     ///
     /// The body's length is that of `Content-Length`, or, without one, all that comes until the end. Nothing else is understood:
     /// the gateway has no reason to answer in chunks.
-    static func take(from stream: inout ByteStream) throws -> HTTPAnswer? {
+    static func take(from stream: inout ByteStream) throws -> ReceivedAnswer? {
         let bytes = stream.unread
         guard let headEnd = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
             if stream.isAtEnd { throw EdgeTestError("no HTTP answer: \(stream)") }
@@ -67,10 +67,10 @@ extension HTTPAnswer {
         }
         let body = Array(bytes[headEnd.upperBound..<headEnd.upperBound + length])
         stream.drop(headEnd.upperBound - bytes.startIndex + length)
-        return HTTPAnswer(version: head.version, status: head.status, headers: head.headers, body: body)
+        return ReceivedAnswer(version: head.version, status: head.status, headers: head.headers, body: body)
     }
 
-    private static func parseHead(_ bytes: ArraySlice<UInt8>) throws -> HTTPAnswer {
+    private static func parseHead(_ bytes: ArraySlice<UInt8>) throws -> ReceivedAnswer {
         let lines = String(decoding: bytes, as: UTF8.self).components(separatedBy: "\r\n")
         let statusLine = lines[0].split(separator: " ", maxSplits: 2)
         guard statusLine.count >= 2, statusLine[0].hasPrefix("HTTP/1."), let status = Int(statusLine[1]) else {
@@ -81,18 +81,18 @@ extension HTTPAnswer {
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             return (line[..<colon].lowercased(), value)
         }
-        return HTTPAnswer(version: String(statusLine[0]), status: status, headers: headers, body: [])
+        return ReceivedAnswer(version: String(statusLine[0]), status: status, headers: headers, body: [])
     }
 }
 
 extension RawConnection {
     /// Awaits one HTTP answer and consumes it.
-    package func answer(within limit: Duration = .seconds(20)) async throws -> HTTPAnswer {
-        try await stream.wait(for: "an HTTP answer", within: limit) { try HTTPAnswer.take(from: &$0) }
+    package func answer(within limit: Duration = .seconds(20)) async throws -> ReceivedAnswer {
+        try await stream.wait(for: "an HTTP answer", within: limit) { try ReceivedAnswer.take(from: &$0) }
     }
 
     /// Awaits one HTTP answer and the end of the connection behind it, with nothing between.
-    package func lastAnswer(within limit: Duration = .seconds(20)) async throws -> HTTPAnswer {
+    package func lastAnswer(within limit: Duration = .seconds(20)) async throws -> ReceivedAnswer {
         let answer = try await answer(within: limit)
         let rest = try await receiveToEnd(within: limit)
         guard rest.isEmpty else {

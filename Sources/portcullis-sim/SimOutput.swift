@@ -1,10 +1,8 @@
 import ArgumentParser
 import Glibc
-import Reactors
-import Synchronization
 
-/// How the tool speaks.
-enum Console {
+/// How the tool speaks, on standard output and standard error.
+enum SimOutput {
     static func say(_ text: String) {
         write(text + "\n", to: STDOUT_FILENO)
     }
@@ -32,18 +30,5 @@ enum Console {
             guard count > 0 else { return }
             bytes.removeFirst(count)
         }
-    }
-}
-
-/// Carries a socket, which can't be copied, into a closure that may run once.
-final class ListeningBox: Sendable {
-    private let socket: Mutex<ListeningSocket?>
-
-    init(_ socket: consuming ListeningSocket) {
-        self.socket = Mutex(consume socket)
-    }
-
-    func take() -> ListeningSocket? {
-        socket.withLock { $0.take() }
     }
 }

@@ -2,8 +2,8 @@ import Admission
 import FoundationEssentials
 import Reactors
 
-/// The bodies that the gateway answers with: JSON, never cached.
-enum Answers {
+/// What the gateway answers with: JSON, never cached.
+enum JSONAnswers {
     private static let headers: [(name: String, value: String)] = [
         ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
     ]
@@ -17,10 +17,18 @@ enum Answers {
     }
 
     /// `{"error":…,"code":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
+    ///
+    /// The code stands in a header as well: of a refused upgrade most WebSocket clients show the headers, and no body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
         var answer = json(
             refusal.status,
             RefusalBody(error: refusal.message, code: refusal.code.rawValue, requestId: requestID))
+        answer.headers.append(("X-Refusal-Code", refusal.code.rawValue))
+        if refusal.status == 401 {
+            // RFC 9110 §15.5.2 wants a scheme named; neither of these is a registered one, so no client acts on it by itself.
+            let scheme = refusal.freshChallenge == nil ? "ClientCertificate" : "AppAttest"
+            answer.headers.append(("WWW-Authenticate", scheme))
+        }
         answer.headers += refusal.headerFields
         return answer
     }

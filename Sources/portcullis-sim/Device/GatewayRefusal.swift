@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Reactors
+
+/// What went wrong between the tool and the gateway, in words for whoever tries it out.
+enum GatewayRefusal {
+    /// Of a request: the body has the code and a text.
+    static func failure(status: Int, body: [UInt8]) -> ExitCode {
+        let fields = (try? JSONDecoder().decode([String: String].self, from: Data(body))) ?? [:]
+        let text = fields["error"] ?? String(decoding: body.prefix(500), as: UTF8.self)
+        return failure(status: status, code: fields["code"], text: text)
+    }
+
+    /// - Parameter code: the gateway's stable code; nil where what answered gave none.
+    static func failure(status: Int, code: String?, text: String?) -> ExitCode {
+        let words = ["the gateway refused with \(status)", code].compactMap { $0 }.joined(separator: " ")
+        return SimOutput.failure(
+            words + (text.map { ": \($0)" } ?? "") + (code == nil && text == nil ? ": is it a gateway?" : ""),
+            hint: code.flatMap(hint(for:)))
+    }
+
+    static func hint(for code: String) -> String? {
+        switch code {
+        case "app_auth_required": "give --device, or --certificate and --key."
+        case "unknown_key":
+            "register the device: portcullis-sim device register. The gateway has to trust the authority's root still."
+        case "key_revoked": "an operator has revoked this key: portcullis keys restore takes that back."
+        case "invalid_client_certificate": "the certificate has to be by the authority of MTLS_CLIENT_CA_PATH."
+        case "attestation_rejected":
+            "APPATTEST_ROOT_CA_PATH has to be this authority's root, and team and bundle the gateway's."
+        case "app_attest_not_configured": "set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID for the gateway."
+        case "rate_limited", "at_capacity", "draining": "try again later."
+        default: nil
+        }
+    }
+}
+
+extension DeviceCommand.GatewayOptions {
+    /// No 101 came.
+    func failure(of failure: WebSocketClientFailure) -> ExitCode {
+        guard let status = failure.status else { return unreachable(failure.reason) }
+        return GatewayRefusal.failure(status: status, code: failure.code, text: nil)
+    }
+
+    /// No answer came.
+    ///
+    /// - Parameter reason: libwebsockets' words, kept for those who know it.
+    func unreachable(_ reason: String) -> ExitCode {
+        let speech =
+            gateway.hasPrefix("https") ? "TLS, with a certificate by --ca" : "plain HTTP (INBOUND_TLS_MODE=off)"
+        let reason = reason.trimmingCharacters(in: .whitespaces)
+        return SimOutput.failure(
+            "no gateway answers at \(gateway) (\(reason)).",
+            hint: "is it running there, and does it speak \(speech)?")
+    }
+}
+
+/// A file that an option names.
+enum ReadableFile {
+    /// - Returns: the path, known to be readable; nil for nil.
+    static func check(_ path: String?, of option: String) throws -> String? {
+        guard let path else { return nil }
+        guard access(path, R_OK) == 0 else {
+            throw SimOutput.failure("\(option) \(path) can't be read: \(String(cString: strerror(errno))).")
+        }
+        return path
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// What every script does with its options, before it looks at the machine, builds or makes anything.
+@Suite("The scripts' options")
+struct ScriptOptionsTests {
+    static let scripts = ["run", "test", "make-dev-certs", "fuzz-edge"]
+
+    @Test("are all looked at here")
+    func complete() throws {
+        let folder = Repository.root.appendingPathComponent("scripts").path
+        let found = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasSuffix(".bash") }
+        #expect(found.sorted() == Self.scripts.sorted())
+    }
+
+    @Test("-h and --help show the usage, and nothing else happens", arguments: scripts, ["-h", "--help"])
+    func help(script: String, option: String) throws {
+        let shown = try call(script, option, keeping: "2>/dev/null")
+        #expect(shown.status == 0)
+        #expect(shown.output.contains("\n  usage: scripts/\(script) ") && !shown.output.contains("\(script): "))
+    }
+
+    @Test(
+        "an unknown option, or an argument too many, is refused with 64 and the usage on standard error",
+        arguments: scripts,
+        [
+            ["--bogus"], ["extra"], ["--once", "--bogus"], ["--short", "x"], ["--force", "-x"], ["--no-parallel", "y"],
+        ])
+    func unknown(script: String, arguments: [String]) throws {
+        let words = arguments.joined(separator: " ")
+        let refused = try call(script, words, keeping: "2>&1 >/dev/null")
+        #expect(refused.status == 64)
+        #expect(refused.output.hasPrefix("\(script): error: unknown argument "))
+        #expect(refused.output.contains("\n  usage: scripts/\(script) "))
+        #expect(try call(script, words, keeping: "2>/dev/null").output.isEmpty)
+    }
+
+    @Test(
+        "an option without its value is refused likewise",
+        arguments: [("test", "--filter"), ("make-dev-certs", "--out")])
+    func valueMissing(script: String, option: String) throws {
+        let refused = try call(script, option, keeping: "2>&1 >/dev/null")
+        #expect(refused.status == 64 && refused.output.contains("\(option) needs a value"))
+    }
+
+    /// From another folder, with a time limit and no Swift in the path: a script that went on would not get far.
+    private func call(_ script: String, _ words: String, keeping redirection: String) throws -> (
+        status: Int32, output: String
+    ) {
+        let path = Repository.root.appendingPathComponent("scripts/\(script)").path
+        let command = "timeout 20 env -i PATH=/usr/bin:/bin HOME=/nonexistent '\(path)' \(words) \(redirection)"
+        return try #require(run("bash", ["-c", command], in: URL(fileURLWithPath: "/")))
+    }
+}
