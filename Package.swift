@@ -136,8 +136,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "Reactors", "Observability", logging,
-                crypto, x509, asn1,
+                "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "RelayCore", "Telnet", "Reactors",
+                "Observability", logging, crypto, x509, asn1,
             ],
             swiftSettings: houseSettings),
         .testTarget(

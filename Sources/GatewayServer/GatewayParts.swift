@@ -80,7 +80,12 @@ struct GatewayParts {
                 clientCAPath: configuration.clientCertificates?.authorityPath,
                 clientCRLPath: configuration.clientCertificates?.revocationListPath)
         }
-        return EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
+        var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
+        if configuration.proxies.sendHeader {
+            let trusted = configuration.proxies.trusted
+            settings.trustsProxy = { peer in trusted.contains { $0.contains(ClientAddress(peer)) } }
+        }
+        return settings
     }
 }
 

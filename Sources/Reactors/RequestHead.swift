@@ -32,6 +32,9 @@ package struct RequestHead: Sendable {
         ("sec-websocket-version", WSI_TOKEN_VERSION),
         ("sec-websocket-protocol", WSI_TOKEN_PROTOCOL), ("content-length", WSI_TOKEN_HTTP_CONTENT_LENGTH),
         ("transfer-encoding", WSI_TOKEN_HTTP_TRANSFER_ENCODING),
+        // Of several all are there, joined with commas in their order. `Forwarded` has no token, and of several custom headers only the
+        // first can be seen: the client's own, before those of proxies. So it isn't read.
+        ("x-forwarded-for", WSI_TOKEN_X_FORWARDED_FOR),
     ]
     /// Names that it keeps as they came.
     private static let custom = ["x-app-assert-keyid", "x-app-assert-data", "x-app-assert-nonce"]

@@ -1,6 +1,6 @@
-import Admission
+package import Admission
 import FoundationEssentials
-import Reactors
+package import Reactors
 
 /// Who asks, when, and under which id: the same id stands in the answer, the log and the audit log.
 struct RequestContext: Sendable {
@@ -14,7 +14,7 @@ struct RequestContext: Sendable {
     init(peer: PeerAddress, head: RequestHead?, trusting trusted: [AddressRange], reactor: Reactor) {
         id = Self.makeID()
         let peer = ClientAddress(peer)
-        let forwarded = ForwardedFor(xForwardedFor: head?["x-forwarded-for"], forwarded: head?["forwarded"])
+        let forwarded = ForwardedFor(xForwardedFor: head?["x-forwarded-for"])
         address = forwarded.client(of: peer, trusted: trusted)
         isForwarded = address != peer
         moment = Moment(
@@ -31,7 +31,7 @@ struct RequestContext: Sendable {
 
 extension ClientAddress {
     /// The kernel hands out 4 or 16 bytes; there is no third kind.
-    init(_ peer: PeerAddress) {
+    package init(_ peer: PeerAddress) {
         let bytes = peer.bytes
         if bytes.count == 4 {
             self.init(ipv4: (bytes[0], bytes[1], bytes[2], bytes[3]))

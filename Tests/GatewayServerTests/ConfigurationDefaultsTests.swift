@@ -1,6 +1,8 @@
 import AppAttest
 import Foundation
 import Logging
+import RelayCore
+import Telnet
 import Testing
 
 @testable import GatewayServer
@@ -23,6 +25,19 @@ import Testing
         #expect(configuration.appAttest?.validationCategories == nil)
         #expect(configuration.appAttest?.customRoot == nil)
         #expect(configuration.clientCertificates == nil)
+        #expect(configuration.target.routes == [] && configuration.target.keepAliveSeconds == 0)
+        #expect(configuration.target.tls == .init(mode: .plain, authorityPath: nil, pins: []))
+        #expect(configuration.target.proxyProtocol == .off)
+        #expect(
+            configuration.telnet
+                == .init(
+                    encoding: .utf8, mxp: .refuse, maximumSubnegotiationBytes: 65_536, maximumCompressionRatio: 100,
+                    inflatedBytesPerSecond: 4_194_304))
+        #expect(configuration.dialects == .init(standard: .auto, waitMilliseconds: 1500))
+        #expect(
+            configuration.tickets
+                == .init(lifetimeSeconds: 30, maximum: 10_000, controlSocketPath: nil, servesWebClient: false))
+        #expect(configuration.proxies == .init(trusted: [], sendHeader: false))
         #expect(configuration.keyStore == .init(path: "config/attested-keys.sqlite", busyMilliseconds: 50))
         #expect(
             configuration.limits

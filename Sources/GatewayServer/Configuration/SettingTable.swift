@@ -175,8 +175,7 @@ enum SettingTable {
         "Proxies whose word about the client's address counts.", SettingGrammar.addressRanges)
     static let inboundProxyProtocol = Setting<Bool>.boolean(
         "INBOUND_PROXY_PROTOCOL", .proxies, default: false,
-        "Whether those proxies begin each connection with a PROXY header; without it they send `Forwarded` or"
-            + " `X-Forwarded-For`.")
+        "Whether those proxies begin each connection with a PROXY header; without it they send `X-Forwarded-For`.")
 
     // MARK: Limits of the gate
 
