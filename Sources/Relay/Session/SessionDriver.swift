@@ -143,7 +143,9 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     // MARK: The gateway
 
+    /// A client whose dialect isn't known yet gets what its target has said as it is.
     func shutDown() {
+        if chooserDeadline != nil { choose(.raw) }
         perform(machine.shutDown(now: reactor.now))
     }
 
