@@ -72,7 +72,7 @@ extension EdgeTests {
 
         @Test func theTargetsBytesReachTheClientBefore1001() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("SHUTDOWN_GRACE_MS", 500) }
-            let socket = try await edge.gateway.open()
+            let socket = try await edge.gateway.open(Handshake().offering("binary"))
             let target = try await edge.target.connection()
             let payload = [UInt8](repeating: 3, count: 100_000)
             target.post(payload)
