@@ -49,6 +49,8 @@ extension SessionDriver {
         translate { $0.connected(SessionIdentity.random(), telnet: telnet, into: &$1) }
         sendTicket()
         tellClient()
+        // What waited may have been telnet alone: then nothing is written to the client that would bring this about.
+        perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
     }
 
     /// - Returns: whether that was all: the client may ask for another target.
