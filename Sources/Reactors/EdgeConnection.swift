@@ -11,8 +11,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         case awaitingRequest
         case receivingBody(RequestHead, [UInt8], expected: Int)
         case answering(HTTPExchange)
-        /// The answer waits for libwebsockets to call for it.
-        case writing(HTTPAnswer, isHead: Bool)
+        /// The answer waits for libwebsockets to call for it, or for room in the socket until `end` (monotonic nanoseconds).
+        case writing(OutgoingAnswer, end: UInt64)
         /// The gate has said yes; the 101 is on its way.
         case admitted(any WebSocketHandler, subprotocol: String?)
         case webSocket(WebSocketConnection)
@@ -25,6 +25,9 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     private lazy var deadline = ReactorTimer(on: reactor, target: self)
     private var mayKeepAlive = false
     private var isLingering = false
+    /// The socket is full: nothing is read, and the timer looks for room.
+    private var isHeldUp = false
+    private static let retryMilliseconds = 50
 
     private var limits: EdgeLimits { listener.settings.limits }
     var isTLS: Bool { listener.settings.tls != nil }
@@ -101,6 +104,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
             stage = .awaitingRequest
             return arm(limits.headerMilliseconds)
         }
+        if case .writing(_, let end) = stage, isHeldUp, now < end { return retryAnswer() }
         kill()
     }
 
@@ -162,52 +166,71 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     /// From the exchange: keeps the answer until libwebsockets says that the socket takes it.
     func respond(_ answer: HTTPAnswer) {
         guard case .answering(let exchange) = stage, let wsi else { return }
-        stage = .writing(answer, isHead: exchange.head.method == .head)
-        arm(limits.bodyMilliseconds)
+        var answer = answer
+        answer.closesConnection = answer.closesConnection || !mayKeepAlive
+        let outgoing = OutgoingAnswer(answer, omittingBody: exchange.head.method == .head, isSecure: isTLS)
+        stage = .writing(outgoing, end: reactor.now + UInt64(limits.answerMilliseconds) * 1_000_000)
+        arm(limits.answerMilliseconds)
         lws_callback_on_writable(wsi)
     }
 
     private func writePendingAnswer() -> Int32 {
-        guard case .writing(var answer, let isHead) = stage, let wsi else { return 0 }
-        answer.closesConnection = answer.closesConnection || !mayKeepAlive
-        guard !answer.closesConnection else { return refuse(answer, omittingBody: isHead) }
-        guard write(answer, omittingBody: isHead), lws_http_transaction_completed(wsi) == 0 else { return -1 }
+        guard case .writing(var answer, let end) = stage, let wsi else { return 0 }
+        let progress = answer.write(to: wsi)
+        stage = .writing(answer, end: end)
+        switch progress {
+        case .broken: return -1
+        case .full: return holdUp(wsi)
+        case .done: return answer.closesConnection ? endAfterAnswer(wsi) : awaitNextRequest(wsi)
+        }
+    }
+
+    /// What the client sends on without reading our answer would call us again and again: it isn't read, and since libwebsockets then
+    /// doesn't write either the timer looks for room.
+    private func holdUp(_ wsi: OpaquePointer) -> Int32 {
+        if !isHeldUp { lws_rx_flow_control(wsi, 0) }
+        isHeldUp = true
+        arm(Self.retryMilliseconds)
+        return 0
+    }
+
+    private func retryAnswer() {
+        guard let wsi, writePendingAnswer() != 0 else { return }
+        // Not `kill`, which would shut down what the linger still has to send.
+        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
+    }
+
+    /// Only with room in the socket: libwebsockets waits for room before it reads on, and what the client has sent keeps it turning.
+    private func awaitNextRequest(_ wsi: OpaquePointer) -> Int32 {
+        let wasHeldUp = isHeldUp
+        isHeldUp = false
+        if wasHeldUp { lws_rx_flow_control(wsi, 1) }
+        guard lws_http_transaction_completed(wsi) == 0 else { return -1 }
         stage = .awaitingRequest
         arm(limits.keepAliveSeconds * 1_000 + limits.headerMilliseconds)
+        if wasHeldUp { lws_cancel_service(lws_get_context(wsi)) }
         return 0
     }
 
     /// Writes the answer and ends the connection, in such a way that the client can read the answer.
-    private func refuse(_ answer: HTTPAnswer, omittingBody: Bool = false) -> Int32 {
+    private func refuse(_ answer: HTTPAnswer) -> Int32 {
         var answer = answer
         answer.closesConnection = true
-        stage = .ended
         guard let wsi else { return -1 }
-        let linger = makeLinger(of: lws_get_socket_fd(wsi))
-        if write(answer, omittingBody: omittingBody) {
-            linger?.begin()
-        }
-        return -1
-    }
-
-    private func write(_ answer: HTTPAnswer, omittingBody: Bool) -> Bool {
+        var outgoing = OutgoingAnswer(answer, omittingBody: false, isSecure: isTLS)
         // Who doesn't read our answers gets no more of them: see `WebSocketConnection.flush`.
-        guard let wsi, lws_send_pipe_choked(wsi) == 0 else { return false }
-        let bytes = answer.serialized(omittingBody: omittingBody, isSecure: isTLS)
-        return withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + bytes.count, alignment: 16) { buffer in
-            let payload = UnsafeMutableRawBufferPointer(rebasing: buffer[PORTCULLIS_LWS_PRE...])
-            payload.copyBytes(from: bytes)
-            let start = payload.baseAddress!.assumingMemoryBound(to: UInt8.self)
-            return lws_write(wsi, start, bytes.count, LWS_WRITE_HTTP_HEADERS) >= 0
-        }
+        guard case .done = outgoing.write(to: wsi) else { return -1 }
+        return endAfterAnswer(wsi)
     }
 
-    private func makeLinger(of socket: Int32) -> LingeringClose? {
+    private func endAfterAnswer(_ wsi: OpaquePointer) -> Int32 {
+        stage = .ended
         let census = listener.census
         let peer = peer
-        let linger = LingeringClose(duplicating: socket, on: reactor) { census.leave(peer) }
+        let linger = LingeringClose(duplicating: lws_get_socket_fd(wsi), on: reactor) { census.leave(peer) }
         isLingering = linger != nil
-        return linger
+        linger?.begin()
+        return -1
     }
 
     // MARK: The upgrade

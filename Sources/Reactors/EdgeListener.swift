@@ -11,6 +11,8 @@ package struct EdgeLimits: Sendable {
     package var headerMilliseconds = 10_000
     /// From the headers to the last byte of the body.
     package var bodyMilliseconds = 10_000
+    /// From the answer to the moment when the socket has taken all of it, and has room again.
+    package var answerMilliseconds = 10_000
     /// Between an answer and the next request.
     package var keepAliveSeconds = 75
     package var maximumBodyBytes = 65_536

@@ -30,6 +30,7 @@ package struct TLSSettings: Sendable {
         portcullis_SSL_CTX_forbid_resumption(context)
         SSL_CTX_set_num_tickets(context, 0)
         SSL_CTX_set_max_early_data(context, 0)
+        HandshakeFlood.watch(context)
         guard let clientCAPath else { return nil }
         return requestClientCertificates(context, caPath: clientCAPath)
     }

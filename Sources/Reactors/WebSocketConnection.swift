@@ -52,6 +52,7 @@ package final class WebSocketConnection: Flushable {
     private var text = UTF8Validator()
     /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
     private var isDeaf = false
+    private var wantsPause = false
     private var isPaused = false
     var isTouched = false
 
@@ -99,14 +100,13 @@ package final class WebSocketConnection: Flushable {
 
     /// Stops and starts the reading of the socket: TCP then slows the client down. While it isn't read nobody polls it either, so
     /// only writing tells that the client is gone: the owner's pings have to go on.
+    ///
+    /// It counts from the end of the turn: what has been read by then, at most one TLS record, is still delivered.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
-        guard let wsi, paused != isPaused else { return }
-        isPaused = paused
-        lws_rx_flow_control(wsi, paused ? 0 : 1)
-        if !paused {
-            lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
-        }
+        guard wsi != nil, paused != wantsPause else { return }
+        wantsPause = paused
+        reactor.touch(self)
     }
 
     /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
@@ -117,7 +117,6 @@ package final class WebSocketConnection: Flushable {
         guard wsi != nil, closing == nil else { return }
         closing = (code, reason)
         isDeaf = true
-        setReading(paused: false)
         reactor.touch(self)
     }
 
@@ -239,7 +238,10 @@ package final class WebSocketConnection: Flushable {
     /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
     /// input waiting. Should it happen all the same, the connection is dropped at once.
     func flush() {
-        guard let wsi, !isClosedByLibwebsockets else { return }
+        guard let wsi else { return }
+        let isClosed = isClosedByLibwebsockets
+        applyPause(to: wsi)
+        guard !isClosed else { return }
         let before = output.count
         writePing()
         guard self.wsi != nil else { return }
@@ -255,6 +257,18 @@ package final class WebSocketConnection: Flushable {
         }
         if output.count < before {
             handler?.webSocketWrote()
+        }
+    }
+
+    /// Never inside a callback: libwebsockets 4.1.6 then puts the rest of what it has read aside, and spins for ever when TLS still holds
+    /// a part of the record. A deaf one is always read: the client's Close has to be heard.
+    private func applyPause(to wsi: OpaquePointer) {
+        let pauses = wantsPause && !isDeaf
+        guard pauses != isPaused else { return }
+        isPaused = pauses
+        lws_rx_flow_control(wsi, pauses ? 0 : 1)
+        if !pauses {
+            lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
         }
     }
 

@@ -66,7 +66,7 @@ extension AdmissionRequest {
         self.init(
             id: context.id, address: context.address, moment: context.moment,
             handshake: HandshakeFields(
-                method: head.method.rawValue, upgrade: head["upgrade"],
+                method: head.method.rawValue, isHTTP11: head.isHTTP11, upgrade: head["upgrade"],
                 connectionIsUpgrade: Self.list(head["connection"]).contains { $0.lowercased() == "upgrade" },
                 version: head["sec-websocket-version"], key: head["sec-websocket-key"],
                 offeredSubprotocols: Self.offers(head["sec-websocket-protocol"])),

@@ -96,6 +96,23 @@ extension EdgeTests {
             #expect(!second.outputText.contains("Reused, "), "\(second)")
         }
 
+        /// RFC 8446 section 4.6.3: a client may ask for new keys, and for ours too, but not for ever. s_client takes one command at a time.
+        @Test func aClientThatAsksForNewKeysAgainAndAgainLosesTheConnection() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await start(certificates)
+            let program = try ChildProcess(ChildProcess.executable("openssl"), connection(edge) + ["-tls1_3"])
+            for number in 1...16 {
+                try program.write("K\n")
+                try await program.output.wait(for: "update \(number)") {
+                    $0.errorText.ranges(of: "KEYUPDATE").count == number ? true : nil
+                }
+            }
+            try program.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try await program.output.wait(for: "an answer") { $0.outputText.contains(" 200 OK") ? true : nil }
+            try program.write("K\n")
+            try await program.ended()
+        }
+
         private func start(_ certificates: DevCertificates) async throws -> Edge {
             try await Edge.start { $0.tls(certificates).clientCA(certificates).setting("REQUIRE_APP_AUTH", "true") }
         }

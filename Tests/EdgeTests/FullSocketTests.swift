@@ -41,6 +41,30 @@ extension EdgeTests {
             #expect(bytes.allSatisfy { $0 == 0x62 })
         }
 
+        /// Whole TLS records of small messages: when the gateway stops reading it is in the middle of one. Every message arrives, when the
+        /// target reads on.
+        @Test(arguments: [100, 1_000, 4_000])
+        func smallMessagesInLargeRecordsToAStalledTargetStopNobody(bytes: Int) async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start(.deaf) { $0.tls(certificates).setting("REACTOR_THREADS", 1) }
+            let socket = try await edge.gateway.open()
+            let target = try await edge.target.connection()
+            let count = 6_000_000 / bytes
+            let frame = WebSocketFrame.binary([UInt8](repeating: 0x64, count: bytes)).encoded()
+            socket.connection.post([[UInt8]](repeating: frame, count: count).flatMap { $0 })
+            for _ in 0..<20 { try await expectHealthyOverTLS(edge) }
+            try await target.setReading(true)
+            for _ in 0..<count { _ = try await target.receive(bytes) }
+            try await expectHealthyOverTLS(edge)
+        }
+
+        /// Posted, because over TLS what is sent to a reactor that stands still never returns.
+        private func expectHealthyOverTLS(_ edge: Edge) async throws {
+            let probe = try await edge.gateway.connect()
+            probe.post(Array("GET /health HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+            try #require(try await probe.answer().status == 200)
+        }
+
         /// RFC 6455 section 5.5.1: nothing follows a Close, although the target goes on sending.
         @Test(arguments: faults)
         func behindTheCloseThatAFaultBringsNothingFollows(fault: WebSocketFrame) async throws {

@@ -36,6 +36,13 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
+        @Test func anUpgradeByHTTP10IsABadRequest() async throws {
+            let edge = try await Edge.start()
+            let answer = try await edge.gateway.refusal(Handshake().httpVersion("HTTP/1.0"))
+            expectRefusal(answer, 400, "malformed_handshake")
+            #expect(edge.target.connectionCount == 0)
+        }
+
         @Test(arguments: ["12", "8", "0", "-13", "013", "13, 8", "", "thirteen", nil])
         func anotherVersionIsToldWhichOneIsSpoken(version: String?) async throws {
             let edge = try await Edge.start()

@@ -28,6 +28,38 @@ extension EdgeTests {
             #expect(text.ranges(of: "HTTP/1.1 200 OK").count == answers, "\(text)")
         }
 
+        /// More answers than the socket's buffers hold: the gateway waits with them until there is room.
+        @Test(arguments: [10, 5_000])
+        func pipelinedRequestsOfAClientThatReadsLateAreAllAnswered(count: Int) async throws {
+            let edge = try await Edge.start { $0.setting("REACTOR_THREADS", 1) }
+            let connection = try await edge.gateway.connect(receiveBuffer: 65_536)
+            try await connection.setReading(false)
+            connection.post(Array((String(repeating: Self.get, count: count) + Self.last).utf8))
+            for _ in 0..<5 { try await edge.expectHealthy() }
+            try await connection.setReading(true)
+            let text = String(decoding: try await connection.receiveToEnd(within: .seconds(60)), as: UTF8.self)
+            #expect(text.ranges(of: "HTTP/1.1 200 OK").count == count + 1)
+        }
+
+        /// Long before the time that an idle connection has.
+        @Test func whoPipelinesAndNeverReadsTheAnswersLosesTheConnection() async throws {
+            let edge = try await Edge.start {
+                $0.setting("REACTOR_THREADS", 1).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
+            }
+            let connection = try await edge.gateway.connect(receiveBuffer: 65_536)
+            connection.post(Array(Self.get.utf8))
+            #expect(try await connection.answer().status == 200)
+            let files = try ProcessMemory.openFiles(of: edge.gateway.processID)
+            try await connection.setReading(false)
+            connection.post(Array(String(repeating: Self.get, count: 5_000).utf8))
+            let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+            while try ProcessMemory.openFiles(of: edge.gateway.processID) >= files {
+                try #require(ContinuousClock.now < deadline, "the connection stays")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            try await edge.expectHealthy()
+        }
+
         /// And of those that libwebsockets answers by itself.
         @Test(arguments: [
             "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -9,6 +9,7 @@ struct HandshakePolicy: AdmissionPolicy {
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         let handshake = request.handshake
         guard handshake.method == "GET" else { return .refused(.malformedHandshake, "method is not GET") }
+        guard handshake.isHTTP11 else { return .refused(.malformedHandshake, "HTTP/1.0") }
         guard let upgrade = handshake.upgrade, ASCIIText.lowercased(upgrade) == "websocket",
             handshake.connectionIsUpgrade
         else {

@@ -39,6 +39,8 @@ package struct AdmissionRequest: Sendable {
 /// The opening handshake of RFC 6455 section 4.2.1, as received.
 package struct HandshakeFields: Sendable {
     package var method: String
+    /// RFC 6455 asks for HTTP/1.1 at least; there is no newer version that could come here.
+    package var isHTTP11: Bool
     package var upgrade: String?
     /// The `Connection` header holds the token `upgrade`.
     package var connectionIsUpgrade: Bool
@@ -48,10 +50,11 @@ package struct HandshakeFields: Sendable {
     package var offeredSubprotocols: [String]
 
     package init(
-        method: String, upgrade: String?, connectionIsUpgrade: Bool, version: String?, key: String?,
+        method: String, isHTTP11: Bool, upgrade: String?, connectionIsUpgrade: Bool, version: String?, key: String?,
         offeredSubprotocols: [String]
     ) {
         self.method = method
+        self.isHTTP11 = isHTTP11
         self.upgrade = upgrade
         self.connectionIsUpgrade = connectionIsUpgrade
         self.version = version

@@ -1,7 +1,7 @@
 /// When to ping the client, and when its silence has lasted too long. Times in nanoseconds of one monotonic clock.
 ///
-/// While we have stopped reading the client its pongs can't be heard: the silence stands still, and TCP keep-alive, which needs no
-/// reading, watches in its place. The pings go on: a socket that isn't read tells of its end only when it is written to.
+/// While we have stopped reading the client its pongs can't be heard, and the silence stands still. The pings go on and watch in its
+/// place: a socket that isn't read tells of its end when it is written to.
 struct PeerClock {
     private let pingInterval: UInt64
     private let silence: UInt64

@@ -25,6 +25,10 @@ struct HandshakePolicyTests {
         #expect(answer { $0.method = method } == .malformedHandshake)
     }
 
+    @Test func `HTTP 1_0 knows no upgrade`() {
+        #expect(answer { $0.isHTTP11 = false } == .malformedHandshake)
+    }
+
     @Test(arguments: [nil, "", "h2c", "websocket, h2c", "websockets", " websocket", "ｗebsocket", "websoc\u{212A}et"])
     func `the upgrade must be to websocket alone`(upgrade: String?) {
         #expect(answer { $0.upgrade = upgrade } == .malformedHandshake)

@@ -147,7 +147,7 @@ struct TicketPolicyTests {
         var device = try bench.registeredDevice()
         let request = bench.request(try bench.assertion(by: &device)).with {
             $0.handshake = HandshakeFields(
-                method: "POST", upgrade: nil, connectionIsUpgrade: false, version: nil, key: nil,
+                method: "POST", isHTTP11: true, upgrade: nil, connectionIsUpgrade: false, version: nil, key: nil,
                 offeredSubprotocols: [])
         }
         guard case .authenticated = bench.gate.authenticate(request) else { throw NoTicket() }

@@ -68,7 +68,7 @@ struct Bench {
         AdmissionRequest(
             id: "r1", address: address("192.0.2.1"), moment: moment,
             handshake: HandshakeFields(
-                method: "GET", upgrade: "websocket", connectionIsUpgrade: true, version: "13",
+                method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
                 key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
             origin: nil, host: "gate.example:6200", isTLS: true, assertion: assertion, certificate: nil)
     }

@@ -120,6 +120,12 @@ package final class TargetConnection: Sendable, CustomStringConvertible {
         try await channel.close(mode: .output)
     }
 
+    /// The same without waiting for a peer that may not be reading.
+    package func postFinish() {
+        let channel = channel
+        channel.writeAndFlush(ByteBuffer()).whenSuccess { channel.close(mode: .output, promise: nil) }
+    }
+
     package func close() async {
         try? await channel.close()
     }

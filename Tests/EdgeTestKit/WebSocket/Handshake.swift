@@ -54,6 +54,12 @@ package struct Handshake: Sendable {
         return changed
     }
 
+    package func httpVersion(_ version: String) -> Handshake {
+        var changed = self
+        changed.httpVersion = version
+        return changed
+    }
+
     package func path(_ path: String) -> Handshake {
         var changed = self
         changed.path = path
