@@ -33,6 +33,10 @@ package enum LogKeys {
     package static let status = "status"
     /// `host:port` of the service behind the gateway.
     package static let target = "target"
+    /// TLS's version toward the target; `none` without TLS.
+    package static let targetTLS = "targetTLS"
+    /// Why a target that was to have TLS is spoken to without.
+    package static let fallback = "fallback"
     package static let reactor = "reactor"
     package static let error = "error"
     /// WebSocket close code (RFC 6455, section 7.4).

@@ -54,7 +54,7 @@ final class DispatchFlag<Value: Sendable>: Sendable {
 }
 
 /// - Note: `@unchecked Sendable` because `sem_t` is made for use by several threads.
-private final class Semaphore: @unchecked Sendable {
+final class Semaphore: @unchecked Sendable {
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     init() { sem_init(semaphore, 0, 0) }

@@ -4,7 +4,7 @@ import Testing
 @testable import Reactors
 
 /// How a connection comes about, or doesn't.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct DialTests {
     /// A port of the loopback where nobody listens: it is bound, so nobody else comes to listen there either.
     private func deafPort(host: String = "127.0.0.1") throws -> PlainSocket { try PlainSocket.bound(host: host) }
@@ -106,7 +106,9 @@ struct DialTests {
         ])
     func refusedAddress(host: String) async throws {
         let server = try PlainServer(host: host == "::1" ? host : "127.0.0.1")
-        let options = DialOptions(timeoutMilliseconds: 30_000) { $0 != [127, 0, 0, 1] && $0.count != 16 }
+        let options = DialOptions(timeoutMilliseconds: Patience.milliseconds) {
+            $0 != [127, 0, 0, 1] && $0.count != 16
+        }
         var (_, heard) = await WatchedConnection.dial(server.port, host: host, options: options)
         #expect(await heard.next() == .closed(.notAllowed))
         #expect(!server.isDialled)
@@ -117,7 +119,7 @@ struct DialTests {
         let server = try PlainServer(host: "127.0.0.2")
         let forbidden = try PlainServer(host: "127.0.0.1", port: server.port)
         let deaf = try deafPort(host: "127.0.0.3")
-        let options = DialOptions(timeoutMilliseconds: 30_000) { $0 != [127, 0, 0, 1] }
+        let options = DialOptions(timeoutMilliseconds: Patience.milliseconds) { $0 != [127, 0, 0, 1] }
         async let arrived = server.serve { $0.readAll() }
         var (connection, heard) = await dial(
             [("127.0.0.1", forbidden.port), ("127.0.0.2", server.port)], options)

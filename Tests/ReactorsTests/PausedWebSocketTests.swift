@@ -3,7 +3,7 @@ import Testing
 @testable import Reactors
 
 /// A WebSocket that isn't read: what the gateway still learns of its client.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PausedWebSocketTests {
     private static let handshake = Array(
         """

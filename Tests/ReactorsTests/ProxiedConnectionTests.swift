@@ -1,11 +1,11 @@
-import Foundation
+import Glibc
 import ProxyProtocol
 import Testing
 
 @testable import Reactors
 
 /// Connections of trusted proxies: whose they are, and what becomes of those that don't say.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ProxiedConnectionTests {
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     private static let v4: [UInt8] = [192, 0, 2, 1]
@@ -203,9 +203,8 @@ struct ProxiedConnectionTests {
     /// What stands right behind the header, in the same segment, is TLS, and stays in the socket for it.
     @Test(arguments: [v1, v2, signature + [0x20, 0, 0, 0]])
     func `TLS begins right behind the header`(header: [UInt8]) async throws {
-        let certificate = try await TestCertificate.shared()
         var settings = EdgeSettings.proxied
-        settings.tls = certificate.settings
+        settings.tls = .test
         let server = EdgeBench { webSocket in
             webSocket.sendMessage(UnsafeRawBufferPointer(start: nil, count: 0), isText: true)
         }
@@ -216,7 +215,7 @@ struct ProxiedConnectionTests {
         let dialledPort = proxy.port
         await client.reactor.run {
             var settings = EdgeClientSettings(host: "127.0.0.1", port: dialledPort, isTLS: true)
-            settings.caPath = certificate.certificatePath
+            settings.caPath = TestCertificates.authorityFile.path
             let dialler = try? EdgeClient(on: client.reactor, settings: settings)
             dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
         }
@@ -235,7 +234,7 @@ struct ProxiedConnectionTests {
     /// A header in clear text is no TLS.
     @Test func `over TLS a header from a peer that isn't trusted ends the connection`() async throws {
         var settings = EdgeSettings.plain
-        settings.tls = try await TestCertificate.shared().settings
+        settings.tls = .test
         let bench = EdgeBench()
         let port = try await bench.serve(settings)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -288,36 +287,11 @@ extension PlainSocket {
     }
 }
 
-/// A certificate for 127.0.0.1 that signs itself, made once by the openssl program.
-private struct TestCertificate: Sendable {
-    let certificatePath: String
-    let keyPath: String
-
-    var settings: TLSSettings { TLSSettings(certificatePath: certificatePath, privateKeyPath: keyPath) }
-
-    private static let made = Task { try await make() }
-
-    static func shared() async throws -> TestCertificate { try await made.value }
-
-    private static func make() async throws -> TestCertificate {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reactors-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let certificate = TestCertificate(
-            certificatePath: folder.appendingPathComponent("server.crt").path,
-            keyPath: folder.appendingPathComponent("server.key").path)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-            "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", certificate.keyPath, "-out",
-            certificate.certificatePath,
-        ]
-        process.standardError = FileHandle.nullDevice
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        try #require(process.terminationStatus == 0)
-        return certificate
+extension TLSSettings {
+    /// With a certificate for 127.0.0.1.
+    fileprivate static var test: TLSSettings {
+        TLSSettings(
+            certificatePath: TestCertificates.serverFiles.certificate.path,
+            privateKeyPath: TestCertificates.serverFiles.key.path)
     }
 }

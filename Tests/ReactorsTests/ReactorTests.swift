@@ -5,7 +5,7 @@ import Testing
 @testable import Reactors
 
 /// The one way onto a reactor's thread, and the reactor's end.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ReactorTests {
     @Test func `jobs run in the order in which they were submitted`() async {
         let log = Log<Int>()

@@ -4,7 +4,7 @@ import Testing
 @testable import Reactors
 
 /// A TCP connection against a peer that uses plain sockets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TCPConnectionTests {
     private static let hello = Array("hello".utf8)
 

@@ -1,3 +1,4 @@
+import CLibuv
 import COpenSSL
 import Glibc
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import Reactors
 
 /// A connection to a target through TLS, against OpenSSL as a server on blocking sockets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetConnectionTests {
     private static let hello = Array("hello".utf8)
     private static let versions: [(Int32, String)] = [(TLS1_2_VERSION, "TLSv1.2"), (TLS1_3_VERSION, "TLSv1.3")]

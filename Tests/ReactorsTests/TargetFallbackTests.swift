@@ -4,7 +4,7 @@ import Testing
 @testable import Reactors
 
 /// What `prefer` and `required` make of targets that don't complete a handshake.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetFallbackTests {
     private static let hello = Array("hello".utf8)
     private static let greeting = Array("Welcome to the MUD\r\n".utf8)
@@ -37,7 +37,7 @@ struct TargetFallbackTests {
         }
 
         /// Short where it has to pass.
-        var limit: Int { self == .isSilent ? 50 : 30_000 }
+        var limit: Int { self == .isSilent ? 50 : Patience.milliseconds }
     }
 
     @Test("a target that shows no TLS is dialled once more, plain", arguments: Plain.allCases)

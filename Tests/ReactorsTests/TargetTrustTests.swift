@@ -5,7 +5,7 @@ import Testing
 @testable import Reactors
 
 /// Which targets are believed to be who they say.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetTrustTests {
     private static let authority = TestCertificates.authority
 
@@ -107,7 +107,7 @@ struct TargetTrustTests {
     }
 
     @Test func `the system's CAs don't vouch for the tests'`() async throws {
-        let tls = try TargetTLS(TargetTLSSettings(mode: .required, handshakeTimeoutMilliseconds: 30_000))
+        let tls = try TargetTLS(TargetTLSSettings(mode: .required, handshakeTimeoutMilliseconds: Patience.milliseconds))
         let (event, _) = try await dial(TestCertificates.server, host: "localhost", tls: tls)
         #expect(event == .closed(.notSecured(.untrusted("unable to get local issuer certificate"))))
     }
@@ -128,14 +128,17 @@ struct TargetTrustTests {
         let texts = [
             "", "no certificate", String(pem.dropLast(100)), pem + pem.replacing("MII", with: "AII"),
         ]
-        for path in texts.map(TestCertificates.file) + ["/nowhere/ca.pem", "/tmp", ""] {
+        let files = texts.map(NamelessFile.init)
+        for path in files.map(\.path) + ["/nowhere/ca.pem", "/tmp", ""] {
             guard case .caFile(path, let reason) = error(TargetTLSSettings(mode: .required, caPath: path)) else {
                 Issue.record("\(path) was taken")
                 continue
             }
             #expect(!reason.isEmpty)
         }
-        #expect(error(TargetTLSSettings(mode: .prefer, caPath: TestCertificates.file(pem + pem))) == nil)
+        let two = NamelessFile(pem + pem)
+        #expect(error(TargetTLSSettings(mode: .prefer, caPath: two.path)) == nil)
+        withExtendedLifetime((files, two)) {}
     }
 
     @Test func `a pin is the base64 of thirty-two bytes, in one spelling`() {

@@ -3,7 +3,7 @@ import Testing
 @testable import Reactors
 
 /// Deadlines on a reactor. What is compared is order alone, and that no timer fires before its deadline.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TimerQueueTests {
     private static let millisecond: UInt64 = 1_000_000
 

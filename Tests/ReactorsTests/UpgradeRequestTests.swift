@@ -3,7 +3,7 @@ import Testing
 @testable import Reactors
 
 /// What an upgrade tells of itself, as libwebsockets has read it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct UpgradeRequestTests {
     private static let names = [
         "binary", "telnet", "telnet.mudstandards.org", "terminal.mudstandards.org", "gmcp.mudstandards.org",

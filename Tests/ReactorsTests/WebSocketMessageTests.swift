@@ -3,7 +3,7 @@ import Testing
 @testable import Reactors
 
 /// Messages on the wire, in both directions.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct WebSocketMessageTests {
     private typealias Message = ReceivedMessage
 

@@ -101,6 +101,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     // MARK: The target
 
     func targetConnected() {
+        if let leg { logConnected(leg) }
         let actions = machine.targetConnected(now: reactor.now)
         translationConnected()
         perform(actions)
@@ -221,11 +222,26 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     private func logTargetError(_ error: TCPError, _ target: AuthorizedTarget?) {
         settings.logger.warning(
-            "target connection failed",
-            metadata: [
-                LogKeys.session: "\(client.session)",
-                LogKeys.target: "\(target.map { "\($0.host.text):\($0.port)" } ?? "-")", LogKeys.error: "\(error)",
-            ])
+            "target connection failed", metadata: metadata(of: target, [LogKeys.error: "\(error)"]))
+    }
+
+    private func logConnected(_ leg: TargetLeg) {
+        settings.logger.debug(
+            "target connected",
+            metadata: metadata(
+                of: leg.target,
+                [
+                    LogKeys.targetTLS: "\(leg.tlsVersion ?? "none")",
+                    LogKeys.fallback: leg.fallback.map { "\($0)" },
+                ]))
+    }
+
+    private func metadata(
+        of target: AuthorizedTarget?, _ more: [String: Logger.MetadataValue?]
+    ) -> Logger.Metadata {
+        let target = target.map { "\($0.host.text):\($0.port)" } ?? "-"
+        return more.compactMapValues { $0 }.merging(
+            [LogKeys.session: "\(client.session)", LogKeys.target: "\(target)"]) { $1 }
     }
 }
 

@@ -35,6 +35,10 @@ final class TargetLeg: TCPHandler {
         if handler != nil { connection = dialled }
     }
 
+    /// As `TargetConnection` says.
+    var tlsVersion: String? { connection?.tlsVersion }
+    var fallback: TargetTLSFailure? { connection?.fallback }
+
     var queuedBytes: Int { connection?.queuedBytes ?? 0 }
 
     func send(_ bytes: UnsafeRawBufferPointer) { connection?.send(bytes) }

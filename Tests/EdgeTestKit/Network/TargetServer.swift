@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 /// A TCP server in the target's place. A test accepts each connection and scripts it by hand, or lets it echo.
 package final class TargetServer: Sendable {
@@ -27,20 +28,32 @@ package final class TargetServer: Sendable {
         for connection in accepted.current { connection.abandon() }
     }
 
-    package static func start(_ manner: Manner = .scripted, host: String = "127.0.0.1") async throws -> TargetServer {
+    /// - Parameters:
+    ///   - tls: what the target shows; nil for a plain one.
+    ///   - readsHeader: whether each connection begins with a PROXY header of version 2, before TLS.
+    package static func start(
+        _ manner: Manner = .scripted, host: String = "127.0.0.1", tls: DevCertificates.Identity? = nil,
+        readsHeader: Bool = false
+    ) async throws -> TargetServer {
+        let context = try tls.map { try NIOSSLContext(configuration: $0.serverConfiguration()) }
         let accepted = Awaited<[TargetConnection]>([])
         var bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.allowRemoteHalfClosure, value: tls == nil)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let stream = Awaited(ByteStream())
+                    let header = Awaited<[UInt8]?>(nil)
+                    if readsHeader { try channel.pipeline.syncOperations.addHandler(ProxyHeaderTaker(header)) }
+                    if let context {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
                     switch manner {
                     case .echo: try channel.pipeline.syncOperations.addHandler(Echo())
                     case .scripted, .deaf: try channel.pipeline.syncOperations.addHandler(StreamCollector(stream))
                     }
-                    accepted.update { $0.append(TargetConnection(channel: channel, stream: stream)) }
+                    accepted.update { $0.append(TargetConnection(channel: channel, stream: stream, header: header)) }
                 }
             }
         if case .deaf = manner {
@@ -73,13 +86,20 @@ package final class TargetServer: Sendable {
 package final class TargetConnection: Sendable, CustomStringConvertible {
     private let channel: any Channel
     package let stream: Awaited<ByteStream>
+    private let takenHeader: Awaited<[UInt8]?>
 
-    init(channel: any Channel, stream: Awaited<ByteStream>) {
+    init(channel: any Channel, stream: Awaited<ByteStream>, header: Awaited<[UInt8]?>) {
         self.channel = channel
         self.stream = stream
+        takenHeader = header
     }
 
     package var description: String { "target connection: \(stream.current)" }
+
+    /// The PROXY header that the connection began with.
+    package func header() async throws -> [UInt8] {
+        try await takenHeader.wait(for: "the header") { $0 }
+    }
 
     package func receive(_ count: Int, within limit: Duration = .seconds(20)) async throws -> [UInt8] {
         try await stream.wait(for: "\(count) bytes at the target", within: limit) { stream in

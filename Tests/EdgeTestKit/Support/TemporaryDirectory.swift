@@ -1,6 +1,7 @@
 import Foundation
+import Synchronization
 
-/// A directory that is gone when its owner is.
+/// A directory that is gone when its owner is, or, where the owner is shared by all tests, when the process ends.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
@@ -9,10 +10,11 @@ package final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         path = url.path
+        TemporaryDirectories.added(path)
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: path)
+        TemporaryDirectories.remove(path)
     }
 
     package func file(_ name: String) -> String {
@@ -24,5 +26,26 @@ package final class TemporaryDirectory: Sendable {
     package func write(_ text: String, to name: String) throws -> String {
         try text.write(toFile: file(name), atomically: true, encoding: .utf8)
         return file(name)
+    }
+}
+
+/// Those that are there. At its end a process releases nobody.
+private enum TemporaryDirectories {
+    private static let paths: Mutex<Set<String>> = {
+        atexit { removeAll() }
+        return Mutex([])
+    }()
+
+    static func added(_ path: String) {
+        paths.withLock { _ = $0.insert(path) }
+    }
+
+    static func remove(_ path: String) {
+        paths.withLock { _ = $0.remove(path) }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    private static func removeAll() {
+        for path in paths.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
     }
 }

@@ -3,13 +3,13 @@ import Glibc
 
 @testable import Reactors
 
-/// A TCP socket used with plain blocking calls, each of which gives up after twenty seconds.
+/// A TCP socket used with plain blocking calls, each of which gives up when the tests' patience is over.
 struct PlainSocket: Sendable {
     let descriptor: Int32
 
     init(adopting descriptor: Int32) {
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: Patience.seconds, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }

@@ -57,11 +57,15 @@ final class TestIdentity: @unchecked Sendable {
         X509_EXTENSION_free(part)
     }
 
-    var pem: String {
+    var pem: String { Self.text { PEM_write_bio_X509($0, certificate) } }
+
+    var keyPEM: String { Self.text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) } }
+
+    private static func text(_ write: (OpaquePointer?) -> Int32) -> String {
         let text = BIO_new(BIO_s_mem())
         defer { BIO_free(text) }
-        PEM_write_bio_X509(text, certificate)
         var buffer = [UInt8](repeating: 0, count: 8_192)
+        guard write(text) == 1 else { fatalError(OpenSSLError.drain()) }
         let count = BIO_read(text, &buffer, Int32(buffer.count))
         return String(decoding: buffer.prefix(Int(count)), as: UTF8.self)
     }
@@ -84,29 +88,19 @@ enum TestCertificates {
     static let otherAuthority = TestIdentity("Other CA", isAuthority: true)
     static let server = TestIdentity("server", names: "DNS:localhost,IP:127.0.0.1", by: authority)
     static let selfSigned = TestIdentity("self-signed", names: "DNS:localhost,IP:127.0.0.1")
-    static let authorityPath = file(authority.pem)
-
-    /// A new file below the system's temporary folder.
-    static func file(_ text: String) -> String {
-        var path = Array("/tmp/portcullis-reactors-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&path)
-        let bytes = Array(text.utf8)
-        guard descriptor >= 0, write(descriptor, bytes, bytes.count) == bytes.count else {
-            fatalError("no temporary file")
-        }
-        close(descriptor)
-        return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    static let authorityFile = NamelessFile(authority.pem)
+    static let serverFiles = (certificate: NamelessFile(server.pem), key: NamelessFile(server.keyPEM))
 }
 
 extension TargetTLS {
     /// Trusts the tests' CA.
     static func test(
-        _ mode: TargetTLSSettings.Mode = .required, pins: [PublicKeyPin] = [], handshakeMilliseconds: Int = 30_000
+        _ mode: TargetTLSSettings.Mode = .required, pins: [PublicKeyPin] = [],
+        handshakeMilliseconds: Int = Patience.milliseconds
     ) throws -> TargetTLS {
         try TargetTLS(
             TargetTLSSettings(
-                mode: mode, caPath: TestCertificates.authorityPath, pins: pins,
+                mode: mode, caPath: TestCertificates.authorityFile.path, pins: pins,
                 handshakeTimeoutMilliseconds: handshakeMilliseconds))
     }
 }

@@ -36,6 +36,7 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
     private var queuedAfterWrites: [Int] = []
     private var received = 0
     private var peerHasFinished = false
+    private var isClosed = false
 
     private init(_ sink: AsyncStream<TCPEvent>.Continuation, pausesAfterEach: Bool) {
         self.sink = sink
@@ -91,7 +92,12 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
         sink.yield(.finished)
     }
     func tcpWrote() { queuedAfterWrites.append(connection?.queuedBytes ?? -1) }
-    func tcpClosed(error: TCPError?) { sink.yield(.closed(error)) }
+    func tcpClosed(error: TCPError?) {
+        #expect(!isClosed, "closed twice")
+        isClosed = true
+        sink.yield(.closed(error))
+        sink.finish()
+    }
 }
 
 extension Watched where Connection == TCPConnection {
@@ -115,10 +121,10 @@ extension Watched where Connection == TargetConnection {
 
 extension DialOptions {
     /// Longer than any test lasts.
-    static let patient = DialOptions(timeoutMilliseconds: 30_000)
+    static let patient = DialOptions(timeoutMilliseconds: Patience.milliseconds)
 }
 
-/// What was heard, to be asked for in order.
+/// What was heard, to be asked for in order; after the last event there is none.
 struct Heard {
     fileprivate var iterator: AsyncStream<TCPEvent>.Iterator
     private var kept: TCPEvent?
