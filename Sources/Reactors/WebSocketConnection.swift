@@ -1,4 +1,5 @@
 import CLibwebsockets
+import Glibc
 
 /// What a WebSocket tells its owner, on the reactor's thread. `closed` is the last call, and comes exactly once.
 package protocol WebSocketHandler: AnyObject {
@@ -124,6 +125,17 @@ package final class WebSocketConnection: Flushable {
     /// Ends the connection without a Close frame.
     package func drop() {
         reactor.preconditionOnThread()
+        owner.kill()
+    }
+
+    /// Ends the connection with a TCP reset: what is queued anywhere is lost on both sides. For clients that play a failing network.
+    package func reset() {
+        reactor.preconditionOnThread()
+        guard let wsi else { return }
+        // Dissolving the association makes Linux send RST (tcp(7)); SO_LINGER would leave that to a close that isn't ours.
+        var unspecified = sockaddr()
+        unspecified.sa_family = sa_family_t(AF_UNSPEC)
+        _ = Glibc.connect(lws_get_socket_fd(wsi), &unspecified, socklen_t(MemoryLayout<sockaddr>.size))
         owner.kill()
     }
 
