@@ -1,5 +1,4 @@
 import CLibwebsockets
-import Glibc
 
 /// What a WebSocket tells its owner, on the reactor's thread. `closed` is the last call, and comes exactly once.
 package protocol WebSocketHandler: AnyObject {
@@ -132,10 +131,7 @@ package final class WebSocketConnection: Flushable {
     package func reset() {
         reactor.preconditionOnThread()
         guard let wsi else { return }
-        // Dissolving the association makes Linux send RST (tcp(7)); SO_LINGER would leave that to a close that isn't ours.
-        var unspecified = sockaddr()
-        unspecified.sa_family = sa_family_t(AF_UNSPEC)
-        _ = Glibc.connect(lws_get_socket_fd(wsi), &unspecified, socklen_t(MemoryLayout<sockaddr>.size))
+        sendReset(on: lws_get_socket_fd(wsi))
         owner.kill()
     }
 

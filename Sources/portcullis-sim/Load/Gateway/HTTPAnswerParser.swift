@@ -27,7 +27,7 @@ struct HTTPAnswerParser: Sendable {
         let words = lines.first?.split(separator: " ") ?? []
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else { throw .malformed }
         let fields = lines.dropFirst().map { $0.lowercased() }
-        guard let length = fields.lazy.compactMap({ value(of: "content-length", in: $0) }).first.flatMap({ Int($0) }),
+        guard let length = fields.compactMap({ value(of: "content-length", in: $0) }).first.flatMap({ Int($0) }),
             (0...Self.maximumBytes).contains(length)
         else { throw .malformed }
         guard buffer.count >= head + length else { return nil }
