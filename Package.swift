@@ -78,7 +78,7 @@ let package = Package(
         // The edge, the engine and the composition root.
         .target(name: "Observability", dependencies: [logging, metrics], swiftSettings: houseSettings),
         .target(
-            name: "Reactors", dependencies: ["CLibwebsockets", "COpenSSL", "CLibuv", logging],
+            name: "Reactors", dependencies: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", logging],
             swiftSettings: houseSettings),
         .target(
             name: "Relay",
@@ -133,7 +133,8 @@ let package = Package(
             dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
-            name: "ReactorsTests", dependencies: ["Reactors", "COpenSSL", logging], swiftSettings: houseSettings),
+            name: "ReactorsTests", dependencies: ["Reactors", "ProxyProtocol", "COpenSSL", logging],
+            swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [

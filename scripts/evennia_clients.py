@@ -420,6 +420,7 @@ async def play_with_sizes(client):
 async def size(client):
     """Columns and rows, as Evennia's game knows them: by GMCP, or else from the table that `option` prints."""
     if client.has_gmcp:
+        client.gmcp.clear()  # Evennia may have told what it knew before the size
         await client.tell("Core.Client_Options", {"get": True})
         options = await client.expect_gmcp("Core.Supports.Get")
         return options["SCREENWIDTH"]["0"], options["SCREENHEIGHT"]["0"]

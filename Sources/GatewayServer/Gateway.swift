@@ -49,7 +49,8 @@ package final class Gateway: Sendable {
             }
         }
         let scheme = configuration.listener.tls == nil ? "http" : "https"
-        address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        self.address = address
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
                 path: path, on: pool, tickets: parts.relay.tickets,

@@ -41,6 +41,28 @@ package final class ConnectionCensus: Sendable {
         }
     }
 
+    /// Counts a socket of which only a proxy's address is known: toward the total. The same as for `enter`; then `name` or
+    /// `leaveUnnamed` must follow.
+    func enterUnnamed() -> CensusRefusal? {
+        counts.withLock { counts in
+            guard counts.total < maximum else { return .total }
+            counts.total += 1
+            return nil
+        }
+    }
+
+    /// A socket that was counted by `enterUnnamed` turns out to come from `address`.
+    ///
+    /// - Returns: why it may not stay: then it is counted no more. Where it may (nil), `leave` must follow exactly once.
+    func name(_ address: PeerAddress) -> CensusRefusal? {
+        leaveUnnamed()
+        return enter(address)
+    }
+
+    func leaveUnnamed() {
+        counts.withLock { $0.total -= 1 }
+    }
+
     func leave(_ address: PeerAddress) {
         counts.withLock { counts in
             counts.total -= 1

@@ -27,6 +27,8 @@ package struct EdgeSettings: Sendable {
     /// Subprotocol names that may be agreed on (RFC 6455 §1.9).
     package var subprotocols: [String]
     package var limits: EdgeLimits
+    /// Peers that have to say with a PROXY header, before TLS, whose connection it is. Who else sends one is taken at its word as TLS.
+    package var trustsProxy: @Sendable (PeerAddress) -> Bool = { _ in false }
 
     package init(tls: TLSSettings?, subprotocols: [String], limits: EdgeLimits) {
         self.tls = tls
@@ -49,6 +51,10 @@ final class EdgeListener: TimerTarget {
     private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
     private lazy var retry = ReactorTimer(on: reactor, target: self)
     private var isExhausted = false
+    /// Sockets of trusted proxies whose header isn't read yet, by descriptor.
+    private var unnamed: [Int32: ProxiedSocket] = [:]
+    /// When a proxy's mistake may be logged again: one that is set up wrongly makes it with every connection.
+    private var nextProxyWarning: UInt64 = 0
     /// How long new connections wait when the process has no descriptor for them.
     private static let retryNanoseconds: UInt64 = 100_000_000
 
@@ -93,20 +99,68 @@ final class EdgeListener: TimerTarget {
         uv_poll_stop(poll)
         closeHandle(poll)
         close(descriptor)
+        for (socket, waiting) in unnamed {
+            waiting.cancel()
+            dropUnnamed(socket)
+        }
     }
 
     private func acceptWaiting() {
         guard let listening else { return }
         let outcome = acceptConnections(on: listening.descriptor) { socket, peer in
-            if let refusal = census.enter(peer) {
+            let isProxied = settings.trustsProxy(peer)
+            if let refusal = isProxied ? census.enterUnnamed() : census.enter(peer) {
                 close(socket)
                 return handler.connectionRefused(refusal)
             }
-            handler.connectionOpened()
-            EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
+            isProxied ? awaitHeader(on: socket, from: peer) : open(socket, of: peer)
         }
         if case .exhausted(let reason) = outcome { pauseAccepting(reason) } else { isExhausted = false }
     }
+
+    private func open(_ socket: Int32, of peer: PeerAddress) {
+        handler.connectionOpened()
+        EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
+    }
+
+    // MARK: Proxies
+
+    private func awaitHeader(on socket: Int32, from proxy: PeerAddress) {
+        // libwebsockets makes it so too, but later.
+        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+        unnamed[socket] = ProxiedSocket(
+            socket, from: proxy, milliseconds: settings.limits.tlsHandshakeMilliseconds, on: reactor
+        ) { [unowned self] outcome in headerEnded(outcome, on: socket, from: proxy) }
+    }
+
+    private func headerEnded(_ outcome: ProxiedSocket.Outcome, on socket: Int32, from proxy: PeerAddress) {
+        switch outcome {
+        case .client(let client):
+            unnamed[socket] = nil
+            guard let refusal = census.name(client) else { return open(socket, of: client) }
+            close(socket)
+            handler.connectionRefused(refusal)
+        case .refused(let reason):
+            dropUnnamed(socket)
+            warn(of: proxy, reason)
+        case .silent: dropUnnamed(socket)
+        }
+    }
+
+    private func dropUnnamed(_ socket: Int32) {
+        unnamed[socket] = nil
+        census.leaveUnnamed()
+        close(socket)
+    }
+
+    private func warn(of proxy: PeerAddress, _ reason: String) {
+        guard reactor.now >= nextProxyWarning else { return }
+        nextProxyWarning = reactor.now + 1_000_000_000
+        reactor.logger.warning(
+            "a trusted proxy sent no PROXY header", metadata: ["peer": "\(proxy.text)", "error": "\(reason)"])
+    }
+
+    // MARK: Without descriptors
 
     /// Without a pause the poll would call again at once, for as long as no descriptor comes free. The connections that stand go on.
     private func pauseAccepting(_ reason: String) {

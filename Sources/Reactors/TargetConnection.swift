@@ -128,7 +128,6 @@ package final class TargetConnection: Flushable, TimerTarget {
         let plain = TCPConnection.dial([address], options: options, on: reactor, handler: self)
         guard stage != .closed else { return }
         transport = plain
-        plain.setReading(paused: isPaused)
         plain.send(UnsafeRawBufferPointer(plaintext.front(limit: plaintext.count)))
         plaintext.release(to: reactor.buffers)
         if wantsFinish { plain.finish() }

@@ -204,11 +204,12 @@ package final class WebSocketConnection: Flushable {
         return -1
     }
 
-    /// The client's Close came while ours was waiting behind queued bytes: it is answered with what ours was to say. Where ours is
-    /// on its way already libwebsockets does the rest.
+    /// The client's Close came while ours was waiting behind queued bytes: they are let go, and it is answered with what ours was to
+    /// say. Where ours is on its way already libwebsockets does the rest.
     private func crossed() -> Int32 {
         guard let wsi, let closing, !hasBegunClose else { return 0 }
         hasBegunClose = true
+        output.release(to: reactor.buffers)
         setCloseReason(of: wsi, closing)
         return -1
     }

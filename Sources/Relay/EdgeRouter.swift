@@ -33,6 +33,8 @@ final class EdgeRouter: EdgeHandler {
             refuse(exchange, Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"), context)
         case (.get, .challenge): attestation?.challenge(exchange, context)
         case (.post, .register): attestation?.register(exchange, context)
+        case (.get, .root) where settings.servesWebClient, (.head, .root) where settings.servesWebClient:
+            exchange.respond(WebClientPage.answer)
         case (.post, .ticket) where tickets != nil: tickets?.issue(exchange, context)
         default: refuse(exchange, Refusal(.notFound, detail: "no such endpoint"), context)
         }

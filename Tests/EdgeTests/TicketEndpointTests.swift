@@ -90,7 +90,7 @@ extension EdgeTests {
             expectRefusal(try await ask(edge, [:]), 401, "app_auth_required")
         }
 
-        private func ask(_ edge: Edge, _ headers: [String: String]) async throws -> HTTPAnswer {
+        private func ask(_ edge: Edge, _ headers: [String: String]) async throws -> ReceivedAnswer {
             let lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
             return try await edge.gateway.request(
                 "POST /ticket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\(lines)\r\n")

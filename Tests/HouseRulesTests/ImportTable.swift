@@ -53,7 +53,7 @@ enum ImportTable {
             reason: "Names and exporters that every room may use, so it knows none of them; Glibc writes the audit log."
         ),
         ImportRow(
-            target: "Reactors", isPure: false, ours: ["CLibwebsockets", "COpenSSL", "CLibuv"],
+            target: "Reactors", isPure: false, ours: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol"],
             others: ["Logging", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
             reason: "The only code that touches the network's C."),
         ImportRow(

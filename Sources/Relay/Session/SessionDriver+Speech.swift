@@ -77,7 +77,8 @@ extension SessionDriver {
             speech = .choosing(chooser)
             if let kind { choose(kind) }
         case .translated:
-            translate { $0.receive(piece, isText: isText, isLast: isLast, into: &$1) }
+            let canAnswer = (webSocket?.queuedBytes ?? 0) <= settings.session.clientBufferBytes
+            translate { $0.receive(piece, isText: isText, isLast: isLast, canAnswer: canAnswer, into: &$1) }
         }
     }
 

@@ -17,7 +17,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         let peer: PeerAddress
     }
 
-    let reactor = TestReactor.shared
+    let reactor: Reactor
     let census: ConnectionCensus
     let events: AsyncStream<Event>
     private let sink: AsyncStream<Event>.Continuation
@@ -29,9 +29,11 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     private(set) var openConnections = 0
 
     init(
+        on reactor: Reactor = TestReactor.shared,
         census: ConnectionCensus = ConnectionCensus(maximum: 100, maximumPerAddress: 100),
         onOpened: @escaping @Sendable (WebSocketConnection) -> Void = { _ in }
     ) {
+        self.reactor = reactor
         self.census = census
         self.onOpened = onOpened
         (events, sink) = AsyncStream.makeStream(of: Event.self)

@@ -1,0 +1,323 @@
+import Foundation
+import ProxyProtocol
+import Testing
+
+@testable import Reactors
+
+/// Connections of trusted proxies: whose they are, and what becomes of those that don't say.
+@Suite(.timeLimit(.minutes(1)))
+struct ProxiedConnectionTests {
+    private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+    private static let v4: [UInt8] = [192, 0, 2, 1]
+    private static let v6: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]
+    private static let v1 = Array("PROXY TCP4 192.0.2.1 198.51.100.7 56324 443\r\n".utf8)
+    private static let v2 = signature + [0x21, 0x11, 0, 12] + v4 + [198, 51, 100, 7, 0xDC, 4, 1, 0xBB]
+
+    struct Sample: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let header: [UInt8]
+        /// Nil where the proxy's own address holds.
+        let client: [UInt8]?
+        var port: UInt16? = 56_324
+    }
+
+    static let samples = [
+        Sample(testDescription: "v1", header: v1, client: v4),
+        Sample(
+            testDescription: "v1, IPv6", header: Array("PROXY TCP6 2001:db8::1 2001:db8::2 56324 443\r\n".utf8),
+            client: v6),
+        Sample(testDescription: "v1, unknown", header: Array("PROXY UNKNOWN\r\n".utf8), client: nil),
+        Sample(testDescription: "v2", header: v2, client: v4),
+        Sample(
+            testDescription: "v2, IPv6", header: signature + [0x21, 0x21, 0, 36] + v6 + v6 + [0xDC, 4, 1, 0xBB],
+            client: v6),
+        Sample(
+            testDescription: "v2, IPv4 as IPv6",
+            header: signature + [0x21, 0x21, 0, 36] + ([UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + v4) + v6
+                + [0xDC, 4, 1, 0xBB], client: v4),
+        Sample(testDescription: "v2, LOCAL", header: signature + [0x20, 0, 0, 0], client: nil),
+        Sample(
+            testDescription: "v2 with a TLV",
+            header: signature + [0x21, 0x11, 0, 16] + v4 + v4 + [0xDC, 4, 1, 0xBB, 4, 0, 1, 0], client: v4),
+    ]
+
+    @Test(arguments: samples)
+    func `the client that the header names is who asks`(sample: Sample) async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(.proxied)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(sample.header + Self.request)
+        #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
+        let seen = try #require(await bench.reactor.run { bench.seen })
+        #expect(seen.peer.bytes == sample.client ?? [127, 0, 0, 1])
+        #expect(seen.peer.port == (sample.client == nil ? socket.port : 56_324))
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test(arguments: [v1, v2])
+    func `wherever the bytes are cut, header and request are told apart`(header: [UInt8]) async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(.proxied)
+        for cut in 0...header.count + 2 {
+            let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+            let bytes = header + Self.request
+            socket.write(Array(bytes[..<cut]))
+            // The reactor has had a turn with the first part.
+            await bench.reactor.run {}
+            socket.write(Array(bytes[cut...]))
+            #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true, "cut at \(cut)")
+            #expect(await bench.reactor.run { bench.seen }?.peer.bytes == Self.v4)
+            socket.close()
+        }
+        await bench.stop()
+    }
+
+    @Test func `a header that comes byte by byte is read`() async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(.proxied)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        for byte in Self.v2 + Self.request {
+            socket.write([byte])
+            await bench.reactor.run {}
+        }
+        #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
+        #expect(await bench.reactor.run { bench.seen }?.peer.bytes == Self.v4)
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test(
+        arguments: [
+            request, [0x16, 3, 1, 2, 0, 1], Array("PROXY TCP4 1.2.3.4\r\n".utf8), signature + [0x31, 0x11, 0, 0],
+            signature + [0x21, 0x11, 0xFF, 0xFF], Array("PROXY ".utf8) + [UInt8](repeating: 0x20, count: 200),
+        ])
+    func `without a proper header a trusted peer is closed`(bytes: [UInt8]) async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(.proxied)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(bytes)
+        #expect(socket.isEnded)
+        #expect(await bench.reactor.run { bench.seen } == nil)
+        #expect(bench.census.total == 0)
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test(arguments: [[], Array(v2.dropLast()), Array(v1.dropLast())])
+    func `a trusted peer that says too little is closed when the handshake's time is over`(bytes: [UInt8]) async throws
+    {
+        var settings = EdgeSettings.proxied
+        settings.limits.tlsHandshakeMilliseconds = 50
+        let bench = EdgeBench()
+        let port = try await bench.serve(settings)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(bytes)
+        #expect(socket.isEnded)
+        #expect(bench.census.total == 0)
+        socket.close()
+        await bench.stop()
+    }
+
+    @Test func `a proxy that only asks whether the port is open leaves nothing behind`() async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(.proxied)
+        for half in [[], Array(Self.v2.prefix(5))] {
+            let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+            socket.write(half)
+            socket.finish()
+            #expect(socket.isEnded)
+            socket.close()
+        }
+        #expect(bench.census.total == 0)
+        await bench.stop()
+    }
+
+    /// libwebsockets takes the lines for headers that it doesn't know, and over TLS for no TLS.
+    @Test(arguments: [v1, v2])
+    func `from a peer that isn't trusted a header is not believed`(header: [UInt8]) async throws {
+        var settings = EdgeSettings.proxied
+        settings.trustsProxy = { $0.bytes != [127, 0, 0, 1] }
+        let bench = EdgeBench()
+        let port = try await bench.serve(settings)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(header + Self.request)
+        socket.finish()
+        _ = socket.readAll()
+        socket.close()
+        #expect([nil, [127, 0, 0, 1]].contains(await bench.reactor.run { bench.seen?.peer.bytes }))
+        await bench.stop()
+    }
+
+    @Test func `a proxy on IPv6 is trusted by its own address`() async throws {
+        var settings = EdgeSettings.plain
+        settings.trustsProxy = { $0.bytes == [UInt8](repeating: 0, count: 15) + [1] }
+        let bench = EdgeBench()
+        let port = try await bench.serve(host: "::1", settings)
+        let socket = try PlainSocket.connected(host: "::1", port: port)
+        socket.write(Self.v1 + Self.request)
+        #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
+        #expect(await bench.reactor.run { bench.seen }?.peer.bytes == Self.v4)
+        socket.close()
+        await bench.stop()
+    }
+
+    /// One address more than the proxy's own limit would allow: the clients are counted, each by itself.
+    @Test func `connections are counted by client, not by proxy`() async throws {
+        let bench = EdgeBench(census: ConnectionCensus(maximum: 5, maximumPerAddress: 2))
+        let port = try await bench.serve(.proxied)
+        var sockets: [PlainSocket] = []
+        func connect(_ client: String) throws -> PlainSocket {
+            let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+            socket.write(Array("PROXY TCP4 \(client) 198.51.100.7 1 443\r\n".utf8) + Self.request)
+            sockets.append(socket)
+            return socket
+        }
+        for client in ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.2"] {
+            #expect(try connect(client).readHead()?.hasPrefix("HTTP/1.1 404") == true)
+        }
+        #expect(bench.census.total == 4)
+        #expect(try connect("192.0.2.1").isEnded)
+        #expect(bench.census.total == 4)
+        #expect(try connect("192.0.2.3").readHead()?.hasPrefix("HTTP/1.1 404") == true)
+        // The total is full: now not even a header is awaited.
+        #expect(try connect("192.0.2.4").isEnded)
+        sockets.forEach { $0.close() }
+        await bench.drained()
+        #expect(bench.census.total == 0)
+        await bench.stop()
+    }
+
+    @Test func `whoever waits with a header when the listening ends is closed`() async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve(.proxied)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(Array(Self.v2.prefix(20)))
+        while bench.census.total == 0 { await bench.reactor.run {} }
+        await bench.stop()
+        #expect(socket.isEnded)
+        #expect(bench.census.total == 0)
+        socket.close()
+    }
+
+    /// What stands right behind the header, in the same segment, is TLS, and stays in the socket for it.
+    @Test(arguments: [v1, v2, signature + [0x20, 0, 0, 0]])
+    func `TLS begins right behind the header`(header: [UInt8]) async throws {
+        let certificate = try await TestCertificate.shared()
+        var settings = EdgeSettings.proxied
+        settings.tls = certificate.settings
+        let server = EdgeBench { webSocket in
+            webSocket.sendMessage(UnsafeRawBufferPointer(start: nil, count: 0), isText: true)
+        }
+        let port = try await server.serve(settings)
+        let proxy = try PlainServer()
+        async let carried: Void? = proxy.serve { client in carry(client, to: port, header: header) }
+        let client = EdgeBench()
+        let dialledPort = proxy.port
+        await client.reactor.run {
+            var settings = EdgeClientSettings(host: "127.0.0.1", port: dialledPort, isTLS: true)
+            settings.caPath = certificate.certificatePath
+            let dialler = try? EdgeClient(on: client.reactor, settings: settings)
+            dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
+        }
+        for await event in client.events {
+            guard case .message(let message) = event else { continue }
+            #expect(message == ReceivedMessage(isText: true, payload: []))
+            break
+        }
+        let seen = try #require(await server.reactor.run { server.seen })
+        #expect(seen.peer.bytes == (header.count > 16 ? Self.v4 : [127, 0, 0, 1]))
+        await client.order { $0.drop() }
+        await carried
+        await server.stop()
+    }
+
+    /// A header in clear text is no TLS.
+    @Test func `over TLS a header from a peer that isn't trusted ends the connection`() async throws {
+        var settings = EdgeSettings.plain
+        settings.tls = try await TestCertificate.shared().settings
+        let bench = EdgeBench()
+        let port = try await bench.serve(settings)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(Self.v2)
+        #expect(socket.isEnded)
+        #expect(await bench.reactor.run { bench.seen } == nil)
+        socket.close()
+        await bench.stop()
+    }
+
+    private static let request = Array("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+}
+
+/// A proxy's work for one connection: the header and the client's first bytes in one write, then everything as it comes.
+private func carry(_ client: PlainSocket, to port: UInt16, header: [UInt8]) {
+    guard let server = try? PlainSocket.connected(host: "127.0.0.1", port: port) else { return }
+    guard let first = client.read(upTo: 65_536) else { return server.close() }
+    server.write(header + first)
+    startThread {
+        while let bytes = client.read(upTo: 65_536), !bytes.isEmpty { server.write(bytes) }
+        server.finish()
+    }
+    while let bytes = server.read(upTo: 65_536), !bytes.isEmpty { client.write(bytes) }
+    client.finish()
+}
+
+extension EdgeSettings {
+    fileprivate static var proxied: EdgeSettings {
+        var settings = EdgeSettings.plain
+        settings.trustsProxy = { $0.bytes == [127, 0, 0, 1] }
+        return settings
+    }
+}
+
+extension EdgeBench {
+    /// Waits until every connection has gone.
+    fileprivate func drained() async {
+        while await reactor.run({ self.openConnections }) > 0 {}
+    }
+}
+
+extension PlainSocket {
+    /// Whether the other end closes or resets the connection, and sends nothing before that but what TLS has to say.
+    fileprivate var isEnded: Bool {
+        while let bytes = read(upTo: 65_536) {
+            if bytes.isEmpty { return true }
+            if bytes.first != 0x15 { return false }  // An alert (RFC 8446 §6).
+        }
+        return errno == ECONNRESET
+    }
+}
+
+/// A certificate for 127.0.0.1 that signs itself, made once by the openssl program.
+private struct TestCertificate: Sendable {
+    let certificatePath: String
+    let keyPath: String
+
+    var settings: TLSSettings { TLSSettings(certificatePath: certificatePath, privateKeyPath: keyPath) }
+
+    private static let made = Task { try await make() }
+
+    static func shared() async throws -> TestCertificate { try await made.value }
+
+    private static func make() async throws -> TestCertificate {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reactors-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let certificate = TestCertificate(
+            certificatePath: folder.appendingPathComponent("server.crt").path,
+            keyPath: folder.appendingPathComponent("server.key").path)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+            "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", certificate.keyPath, "-out",
+            certificate.certificatePath,
+        ]
+        process.standardError = FileHandle.nullDevice
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        try #require(process.terminationStatus == 0)
+        return certificate
+    }
+}
