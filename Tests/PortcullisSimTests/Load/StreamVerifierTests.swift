@@ -73,6 +73,11 @@ struct StreamVerifierTests {
         #expect(Self.faults(of: Array(bytes)).faults == [.corrupt(3)])
     }
 
+    @Test func aRepeatedEndIsDoubled() {
+        let bytes = Self.stream[..<100] + Self.stream[93..<100]
+        #expect(Self.faults(of: Array(bytes)).faults == [.doubled(7)])
+    }
+
     @Test func aGapThatIsToldIsNoFault() {
         var verifier = StreamVerifier(Self.pattern)
         _ = Self.stream[..<100].withUnsafeBytes { verifier.receive($0) }

@@ -33,6 +33,7 @@ extension LoadClient {
         if !hasBeenTried {
             hasBeenTried = true
             worker.statistics.clientsTried += 1
+            worker.statistics.lastFirstConnect = worker.reactor.now
         }
     }
 
@@ -129,8 +130,11 @@ extension LoadClient {
         vanishAt = nil
         readingChangesAt = nil
         setReading(paused: false)
-        if stage == .away, typed != nil || !hasBeenTried { returnAt = worker.reactor.now }
-        if stage == .away, typed == nil { stage = .stopped }
+        if stage == .away {
+            // A session has to be resumed, to see that nothing of it is lost; others have nothing to come back for.
+            if typed == nil { stage = .stopped }
+            returnAt = worker.reactor.now
+        }
         reschedule()
     }
 

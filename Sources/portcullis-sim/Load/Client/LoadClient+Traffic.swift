@@ -18,11 +18,16 @@ extension LoadClient {
     }
 
     func reschedule() {
-        let times = stage == .open ? [plan.next, vanishAt, readingChangesAt] : [returnAt]
-        // A message that is late already waits for `wrote`, not for time.
-        let now = worker.reactor.now
-        guard let next = times.compactMap({ $0 }).filter({ $0 > now || stage != .open }).min() else { return }
-        worker.wake(self, at: next)
+        switch stage {
+        case .away:
+            if let returnAt { worker.wake(self, at: returnAt) }
+        case .open:
+            // A message that is late already waits for `wrote`, not for time.
+            let now = worker.reactor.now
+            let times = [plan.next, vanishAt, readingChangesAt].compactMap { $0 }.filter { $0 > now }
+            if let next = times.min() { worker.wake(self, at: next) }
+        case .waiting, .connecting, .opening, .closing, .stopped: break
+        }
     }
 
     /// Everybody begins at once, or when it is connected again.

@@ -130,6 +130,8 @@ extension LoadWorker {
                 })
             loadDevices = LoadDevices(devices, requests: requests)
         }
-        return try LoadWorker(on: reactor, settings: settings, thread: thread, of: threads, devices: loadDevices)
+        let worker = try LoadWorker(on: reactor, settings: settings, thread: thread, of: threads, devices: loadDevices)
+        // Never released: connections and timers call it until the process ends.
+        return Unmanaged.passRetained(worker).takeUnretainedValue()
     }
 }

@@ -25,14 +25,13 @@ struct LoadRun {
         let start = Reactor.monotonicNow
         await tell { $0.connectAll() }
         if settings.scenario != .connect { await awaitConnections(since: start) }
-        let rampEnd = Reactor.monotonicNow
         let window = await measure()
         await tell { $0.stopTraffic() }
         await wait(Self.drainSeconds, "finishing") { $0.clientsQuiet == settings.clients }
         await tell { $0.finish() }
         await wait(Self.closeSeconds, "closing") { $0.connected <= 0 }
         progress.end()
-        return report(window, all: await snapshot(), rampSeconds: seconds(from: start, to: rampEnd))
+        return report(window, all: await snapshot(), start: start)
     }
 
     // MARK: Phases
@@ -99,7 +98,7 @@ struct LoadRun {
         isInterrupted.load(ordering: .relaxed) && phase != "closing" && phase != "finishing"
     }
 
-    private func seconds(from start: UInt64, to end: UInt64) -> Double { Double(end - start) / 1e9 }
+    private func seconds(from start: UInt64, to end: UInt64) -> Double { end > start ? Double(end - start) / 1e9 : 0 }
 
     // MARK: Workers
 
@@ -115,10 +114,10 @@ struct LoadRun {
 
     // MARK: The report
 
-    private func report(_ window: Window, all: LoadStatistics, rampSeconds: Double) -> LoadReport {
+    private func report(_ window: Window, all: LoadStatistics, start: UInt64) -> LoadReport {
         let isStorm = settings.scenario == .connect
         let connects = isStorm ? window.after.connects - window.before.connects : window.before.connects
-        let connectSeconds = isStorm ? window.seconds : rampSeconds
+        let connectSeconds = isStorm ? window.seconds : seconds(from: start, to: window.before.lastFirstConnect)
         let answered = window.after.messagesAnswered - window.before.messagesAnswered
         let bytesUp = window.after.bytesSent - window.before.bytesSent
         let bytesDown = window.after.bytesReceived - window.before.bytesReceived
@@ -127,7 +126,8 @@ struct LoadRun {
             scenario: settings.scenario.rawValue, gateway: gatewayName, clients: settings.clients,
             seconds: window.seconds,
             connects: LoadReport.Connects(
-                opened: all.connects, failed: all.failedConnects, perSecond: Double(connects) / connectSeconds,
+                opened: all.connects, failed: all.failedConnects,
+                perSecond: Double(connects) / max(connectSeconds, 1e-9),
                 seconds: connectSeconds, latencyMicroseconds: all.connectLatency.summary),
             traffic: LoadReport.Traffic(
                 messagesSent: window.after.messagesSent - window.before.messagesSent, messagesAnswered: answered,

@@ -10,6 +10,8 @@ struct LoadStatistics: Sendable {
     /// Connections that were opened, and attempts that came to nothing.
     var connects: UInt64 = 0
     var failedConnects: UInt64 = 0
+    /// When the last client was connected for the first time.
+    var lastFirstConnect: UInt64 = 0
     var messagesSent: UInt64 = 0
     /// Whose whole answer has come; of a source of numbered lines each line is one.
     var messagesAnswered: UInt64 = 0
@@ -37,6 +39,7 @@ struct LoadStatistics: Sendable {
         clientsQuiet += other.clientsQuiet
         connects += other.connects
         failedConnects += other.failedConnects
+        lastFirstConnect = max(lastFirstConnect, other.lastFirstConnect)
         messagesSent += other.messagesSent
         messagesAnswered += other.messagesAnswered
         bytesSent += other.bytesSent

@@ -17,8 +17,8 @@ enum StreamFault: Hashable, Sendable {
 struct StreamVerifier: Sendable {
     /// Enough that no other place has the same by chance, also of text, which has six bits a byte.
     static let evidenceBytes = 24
-    /// How far around the place is looked.
-    static let windowBytes: UInt64 = 1 << 20
+    /// How far around the place is looked, first and at last.
+    static let windows: [UInt64] = [8_192, 1 << 20]
     /// After so many faults nobody needs to know more of this stream: looking for each would only take time.
     static let maximumSearches = 100
 
@@ -54,7 +54,10 @@ struct StreamVerifier: Sendable {
     /// The stream has ended: what was still being looked at is one fault more.
     mutating func finish() -> [StreamFault] {
         defer { evidence = [] }
-        return evidence.isEmpty ? [] : [.corrupt(UInt64(evidence.count))]
+        let count = UInt64(evidence.count)
+        guard count > 0 else { return [] }
+        let isRepeated = count <= position && pattern.bytes(position - count..<position) == evidence
+        return [isRepeated ? .doubled(count) : .corrupt(count)]
     }
 
     private mutating func advance(_ count: Int) {
@@ -101,7 +104,7 @@ struct StreamVerifier: Sendable {
 
     private mutating func judge(_ gathered: [UInt8]) -> StreamFault {
         searches += 1
-        guard let place = find(gathered) else {
+        guard !isMostlyRight(gathered), let place = find(gathered) else {
             position += 1
             return .corrupt(1)
         }
@@ -112,10 +115,20 @@ struct StreamVerifier: Sendable {
         return .doubled(from - place)
     }
 
+    /// Some bytes have changed where they stand: nothing to look for.
+    private func isMostlyRight(_ gathered: [UInt8]) -> Bool {
+        let expected = pattern.bytes(position..<position + UInt64(gathered.count))
+        return zip(expected, gathered).count { $0 == $1 } * 2 > gathered.count
+    }
+
     /// The nearest place that the bytes belong to, first behind this one.
     private func find(_ gathered: [UInt8]) -> UInt64? {
-        let before = position > Self.windowBytes ? position - Self.windowBytes : 0
-        let behind = pattern.bytes(position..<position + Self.windowBytes)
+        Self.windows.lazy.compactMap { find(gathered, window: $0) }.first
+    }
+
+    private func find(_ gathered: [UInt8], window: UInt64) -> UInt64? {
+        let before = position > window ? position - window : 0
+        let behind = pattern.bytes(position..<position + window)
         if let index = behind.firstIndex(of: gathered) { return position + UInt64(index) }
         let earlier = pattern.bytes(before..<position + UInt64(gathered.count))
         if let index = earlier.lastIndex(of: gathered) { return before + UInt64(index) }
