@@ -20,7 +20,7 @@ struct StreamVerifier: Sendable {
     /// How far around the place is looked, first and at last.
     static let windows: [UInt64] = [8_192, 1 << 20]
     /// After so many faults nobody needs to know more of this stream: looking for each would only take time.
-    static let maximumSearches = 100
+    static let maximumSearches = 10
 
     let pattern: StreamPattern
     /// Where the next byte belongs; everything before has been accounted for.
