@@ -43,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         // Tests only: a WebSocket and TLS client that shares no code with the gateway's libwebsockets and OpenSSL.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -110,6 +111,7 @@ let package = Package(
             name: "portcullis-sim",
             dependencies: [
                 "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser,
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: houseSettings),
 

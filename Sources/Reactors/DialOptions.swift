@@ -9,6 +9,9 @@ package struct DialOptions: Sendable {
     /// connection that comes about; empty means nothing.
     package var prologue: (@Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8])?
 
+    /// The local IPv4 address to connect from; nil leaves it to the system.
+    package var source: String?
+
     package init(
         timeoutMilliseconds: Int, accepts: @escaping @Sendable (_ address: [UInt8]) -> Bool = { _ in true },
         prologue: (@Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8])? = nil

@@ -15,6 +15,8 @@ package struct EdgeClientSettings: Sendable {
     package var certificatePath: String?
     package var privateKeyPath: String?
     package var maximumMessageBytes = 1 << 20
+    /// Where to dial in place of what `host` resolves to: a numeric address.
+    package var address: String?
 
     package init(host: String, port: UInt16, isTLS: Bool) {
         self.host = host
@@ -55,15 +57,19 @@ package final class EdgeClient {
     }
 
     /// Connects; `handler` hears `opened`, or `failed` is called once.
+    ///
+    /// - Parameter source: the local address to connect from; nil leaves it to the system.
     package func connect(
-        headers: [(name: String, value: String)], handler: any WebSocketHandler,
+        headers: [(name: String, value: String)], from source: String? = nil, handler: any WebSocketHandler,
         failed: @escaping (WebSocketClientFailure) -> Void
     ) {
         reactor.preconditionOnThread()
         let attempt = WebSocketAttempt(
             reactor: reactor, headers: headers, handler: handler, maximumMessageBytes: settings.maximumMessageBytes,
             failed: failed)
-        if !dial(attempt, method: nil, path: settings.path) { attempt.fail("libwebsockets refused to dial") }
+        if !dial(attempt, method: nil, path: settings.path, source: source) {
+            attempt.fail("libwebsockets refused to dial")
+        }
     }
 
     /// Makes one request on a connection of its own; `done` is called once.
@@ -81,12 +87,12 @@ package final class EdgeClient {
 
     /// - Parameter method: nil asks for a WebSocket.
     /// - Returns: whether the owner will hear of it; if so it holds itself until WSI_DESTROY.
-    private func dial(_ owner: LWSOwner, method: String?, path: String) -> Bool {
+    private func dial(_ owner: LWSOwner, method: String?, path: String, source: String? = nil) -> Bool {
         let opaque = Unmanaged.passRetained(owner)  // Released by the trampoline at WSI_DESTROY.
         let authority = "\(settings.host):\(settings.port)"
         let offered = method == nil ? settings.subprotocols.joined(separator: ", ") : ""
         let texts: [UnsafeMutablePointer<CChar>?] =
-            ([settings.host, path, authority, offered, method ?? ""] as [String])
+            ([settings.address ?? settings.host, path, authority, offered, method ?? "", source ?? ""] as [String])
             .map { strdup($0) }
         defer { texts.forEach { free($0) } }
         var info = lws_client_connect_info()
@@ -99,6 +105,7 @@ package final class EdgeClient {
         info.host = UnsafePointer(texts[2])
         info.protocol = offered.isEmpty ? nil : UnsafePointer(texts[3])
         info.method = method == nil ? nil : UnsafePointer(texts[4])
+        info.iface = source == nil ? nil : UnsafePointer(texts[5])
         info.alpn = method == nil ? nil : clientALPN
         info.local_protocol_name = clientProtocolName
         info.ietf_version_or_minus_one = -1

@@ -120,6 +120,13 @@ private func setKeepAlive(_ socket: Int32) {
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
 }
 
+/// Dissolving the association makes Linux send RST (tcp(7)); SO_LINGER would leave that to a close, which may be somebody else's.
+func sendReset(on socket: Int32) {
+    var unspecified = sockaddr()
+    unspecified.sa_family = sa_family_t(AF_UNSPEC)
+    _ = connect(socket, &unspecified, socklen_t(MemoryLayout<sockaddr>.size))
+}
+
 func setOption(_ socket: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
     var value = value
     setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))

@@ -136,10 +136,21 @@ package final class TCPConnection: Flushable, TimerTarget {
         dialled = address
         let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
         connect.pointee.data = handle.pointee.data
+        bindToSource()
         let code = address.withSockaddr { uv_tcp_connect(connect, handle, $0) { tcpConnectDone($0!, $1) } }
         if code != 0 {
             connect.deallocate()
             dialFailed(code)
+        }
+    }
+
+    /// Where that fails, libuv tells of it as the outcome of connecting.
+    private func bindToSource() {
+        guard let source = options?.source else { return }
+        var address = sockaddr_in()
+        guard uv_ip4_addr(source, 0, &address) == 0 else { return }
+        withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = uv_tcp_bind(handle, $0, 0) }
         }
     }
 

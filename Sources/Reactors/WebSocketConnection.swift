@@ -126,6 +126,14 @@ package final class WebSocketConnection: Flushable {
         owner.kill()
     }
 
+    /// Ends the connection with a TCP reset: what is queued anywhere is lost on both sides. For clients that play a failing network.
+    package func reset() {
+        reactor.preconditionOnThread()
+        guard let wsi else { return }
+        sendReset(on: lws_get_socket_fd(wsi))
+        owner.kill()
+    }
+
     // MARK: From libwebsockets
 
     func opened() {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Logging
 import Reactors
-import Synchronization
 
 struct MudCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "mud", abstract: "A small MUD over telnet.")
@@ -15,7 +14,7 @@ struct MudCommand: AsyncParsableCommand {
     func run() async throws {
         let reactor = Reactor(index: 0, logger: Logger(label: "mud"))
         try reactor.start()
-        let socket = try listeningSocket()
+        let socket = try SimOutput.listeningSocket(host: host, port: port)
         let bound = socket.port
         let waiting = ListeningBox(socket)
         reactor.submit {
@@ -24,28 +23,6 @@ struct MudCommand: AsyncParsableCommand {
         }
         SimOutput.say("portcullis-sim: the MUD listens on \(host):\(bound)")
         await SimOutput.untilKilled()
-    }
-
-    private func listeningSocket() throws -> ListeningSocket {
-        do throws(ReactorError) {
-            return try ListeningSocket(host: host, port: port)
-        } catch {
-            guard case .bindFailed(let address, let reason) = error else { throw error }
-            throw SimOutput.failure("\(address) can't be listened on: \(reason).", hint: "choose another --port.")
-        }
-    }
-}
-
-/// Carries a socket, which can't be copied, into a closure that may run once.
-private final class ListeningBox: Sendable {
-    private let socket: Mutex<ListeningSocket?>
-
-    init(_ socket: consuming ListeningSocket) {
-        self.socket = Mutex(consume socket)
-    }
-
-    func take() -> ListeningSocket? {
-        socket.withLock { $0.take() }
     }
 }
 

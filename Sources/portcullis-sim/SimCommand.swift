@@ -4,6 +4,8 @@ import ArgumentParser
 struct SimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "portcullis-sim",
-        abstract: "Stand-ins to try the gateway with: a small MUD, a device, and a root in Apple's place.",
-        subcommands: [MudCommand.self, AuthorityCommand.self, DeviceCommand.self])
+        abstract: "Stand-ins to try the gateway with: a small MUD, a device, a root in Apple's place, and a load.",
+        subcommands: [
+            MudCommand.self, AuthorityCommand.self, DeviceCommand.self, EchoCommand.self, LoadCommand.self,
+        ])
 }

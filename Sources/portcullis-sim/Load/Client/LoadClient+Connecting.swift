@@ -1,0 +1,151 @@
+import Reactors
+
+// MARK: Connecting
+
+extension LoadClient {
+    /// - Parameter intended: when this connection was to begin.
+    func connect(intended: UInt64) {
+        guard stage == .waiting else { return worker.connectEnded() }
+        stage = .connecting
+        intendedConnect = intended
+        guard let devices = worker.devices else { return dial([]) }
+        devices.headers(for: index) { [self] result in
+            switch result {
+            case .success(let headers): dial(headers)
+            case .failure(let kind): failed(kind)
+            }
+        }
+    }
+
+    func dial(_ headers: LoadDevices.Headers) {
+        let leg = ClientLeg(client: self)
+        self.leg = leg
+        worker.edge.connect(headers: headers, from: settings.sources.address(of: index), handler: leg) {
+            [self] failure in
+            self.leg = nil
+            failed(failure.status.map { .refused(status: $0, code: failure.code) } ?? .notConnected)
+        }
+    }
+
+    func connectEnded() {
+        worker.devices?.release(index)
+        worker.connectEnded()
+        if !hasBeenTried {
+            hasBeenTried = true
+            worker.statistics.clientsTried += 1
+            worker.statistics.lastFirstConnect = worker.reactor.now
+        }
+    }
+
+    func failed(_ kind: ErrorKind) {
+        connectEnded()
+        worker.statistics.failedConnects += 1
+        worker.statistics.errors.count(kind)
+        goAway(meanSeconds: 1)
+    }
+
+    func opened(_ leg: ClientLeg) {
+        connectEnded()
+        worker.statistics.connects += 1
+        worker.statistics.connected += 1
+        worker.statistics.connectLatency.record(nanoseconds: worker.reactor.now - intendedConnect)
+        guard stage != .stopped else {
+            leg.webSocket?.close(code: 1000, reason: "")
+            return
+        }
+        message = []
+        guard let greeting = typed?.greeting(to: settings.target) else {
+            beginSession()
+            return becomeOpen()
+        }
+        stage = .opening
+        sendText(greeting)
+    }
+
+    func becomeOpen() {
+        stage = .open
+        if settings.scenario == .connect {
+            stage = .closing
+            leg?.webSocket?.close(code: 1000, reason: "")
+        } else if worker.isTrafficOn {
+            startTraffic(at: worker.reactor.now)
+        }
+    }
+
+    func beginSession() {
+        sessions += 1
+        stream = ClientStream(
+            sending: settings.pattern(client: index, session: sessions), answer: settings.answer)
+    }
+
+    /// Out of reach until a random time.
+    func goAway(meanSeconds: Double) {
+        guard stage != .stopped else { return }
+        stage = .away
+        vanishAt = nil
+        returnAt = worker.reactor.now + generator.pause(meanSeconds: meanSeconds)
+        reschedule()
+    }
+}
+
+// MARK: The connection's end
+
+extension LoadClient {
+    /// Not of our doing, but for a close that we have asked for.
+    func closed(_ leg: ClientLeg) {
+        worker.statistics.connected -= 1
+        self.leg = nil
+        switch stage {
+        case .stopped: return
+        case .closing:
+            stage = .waiting
+            if worker.isTrafficOn { worker.enqueue(self, paced: true) }
+        default:
+            worker.statistics.errors.count(leg.ending)
+            if typed == nil { worker.statistics.count(stream.finish()) }
+            goAway(meanSeconds: 1)
+        }
+    }
+
+    /// As a phone that loses its network: the gateway hears of it at once, in order, or not at all.
+    func vanish() {
+        guard let leg, let webSocket = leg.webSocket else { return }
+        worker.statistics.vanished += 1
+        worker.statistics.connected -= 1
+        leg.client = nil
+        self.leg = nil
+        switch generator.next() % 3 {
+        case 0: webSocket.reset()
+        case 1: webSocket.close(code: 1001, reason: "")
+        default:
+            webSocket.setReading(paused: true)
+            worker.keepSilent(leg)
+        }
+        goAway(meanSeconds: settings.flapAway)
+    }
+
+    /// No more connections and no more messages; what is under way may come.
+    func stop() {
+        plan = TrafficPlan(.none, start: 0, seed: 0)
+        vanishAt = nil
+        readingChangesAt = nil
+        setReading(paused: false)
+        if stage == .away {
+            // A session has to be resumed, to see that nothing of it is lost; others have nothing to come back for.
+            if typed == nil { stage = .stopped }
+            returnAt = worker.reactor.now
+        }
+        reschedule()
+    }
+
+    /// The end: what hasn't come is lost.
+    func finish() {
+        if stage == .open || typed != nil { worker.statistics.count(stream.finish()) }
+        if let leg {
+            // A session that nobody will come back to needn't be kept.
+            if stage == .open, typed != nil { sendText(Array(#"{"type":"disconnect"}"#.utf8)) }
+            leg.webSocket?.close(code: 1000, reason: "")
+        }
+        stage = .stopped
+    }
+}

@@ -1,0 +1,170 @@
+import Reactors
+
+// MARK: Time
+
+extension LoadClient {
+    func wake(now: UInt64) {
+        if stage == .away, let due = returnAt, due <= now {
+            returnAt = nil
+            stage = .waiting
+            worker.enqueue(self, paced: settings.scenario == .connect)
+        }
+        if stage == .open {
+            if let due = vanishAt, due <= now { return vanish() }
+            if let due = readingChangesAt, due <= now { changeReading(now) }
+            pump(now)
+        }
+        reschedule()
+    }
+
+    func reschedule() {
+        switch stage {
+        case .away:
+            if let returnAt { worker.wake(self, at: returnAt) }
+        case .open:
+            // A message that is late already waits for `wrote`, not for time.
+            let now = worker.reactor.now
+            let times = [plan.next, vanishAt, readingChangesAt].compactMap { $0 }.filter { $0 > now }
+            if let next = times.min() { worker.wake(self, at: next) }
+        case .waiting, .connecting, .opening, .closing, .stopped: break
+        }
+    }
+
+    /// Everybody begins at once, or when it is connected again.
+    func startTraffic(at start: UInt64) {
+        guard stage == .open else {
+            if stage == .waiting, settings.scenario == .connect { worker.enqueue(self, paced: true) }
+            return
+        }
+        plan = TrafficPlan(settings.traffic, start: start, seed: generator.next())
+        if settings.scenario == .flap { vanishAt = start + generator.pause(meanSeconds: settings.flapEvery) }
+        if settings.scenario == .slow { changeReading(start) }
+        pump(worker.reactor.now)
+        reschedule()
+    }
+
+    func changeReading(_ now: UInt64) {
+        setReading(paused: !isReadingPaused)
+        readingChangesAt = now + (isReadingPaused ? UInt64(settings.readPause * 1e9) : Self.readNanoseconds)
+    }
+
+    func setReading(paused: Bool) {
+        isReadingPaused = paused
+        leg?.webSocket?.setReading(paused: paused)
+    }
+}
+
+// MARK: Sending
+
+extension LoadClient {
+    func pump(_ now: UInt64) {
+        guard stage == .open, let webSocket = leg?.webSocket else { return }
+        if case .window(let messages, let bytes) = plan.kind {
+            while stream.inFlight < messages, webSocket.queuedBytes < Self.maximumQueuedBytes {
+                send(stream.send(bytes: bytes, intended: now))
+            }
+        } else {
+            while webSocket.queuedBytes < Self.maximumQueuedBytes, let intended = plan.take(by: now) {
+                if case .steady(_, let bytes) = plan.kind {
+                    send(stream.send(bytes: bytes, intended: intended))
+                } else {
+                    send(stream.send(bytes: nil, intended: intended))
+                }
+            }
+        }
+    }
+
+    func send(_ sent: ClientStream.Sent) {
+        worker.statistics.messagesSent += 1
+        worker.statistics.bytesSent += UInt64(sent.range.count)
+        put(sent)
+    }
+
+    func put(_ sent: ClientStream.Sent) {
+        if typed != nil {
+            sendText(TypedRequest.input(stream.pattern.bytes(sent.range), number: sent.number))
+        } else {
+            worker.withScratch(sent.range.count) { buffer in
+                stream.pattern.fill(buffer, from: sent.range.lowerBound)
+                leg?.webSocket?.sendMessage(UnsafeRawBufferPointer(buffer), isText: false)
+            }
+        }
+    }
+
+    func sendText(_ message: [UInt8]) {
+        message.withUnsafeBytes { leg?.webSocket?.sendMessage($0, isText: true) }
+    }
+
+    func wrote() {
+        pump(worker.reactor.now)
+        reschedule()
+    }
+}
+
+// MARK: Receiving
+
+extension LoadClient {
+    func received(_ piece: MessagePiece) {
+        guard typed != nil else {
+            guard stage == .open else { return }
+            take(piece.bytes)
+            return pump(worker.reactor.now)
+        }
+        message.append(contentsOf: piece.bytes)
+        guard piece.isLast else { return }
+        let events = typed?.receive(message) ?? []
+        message.removeAll(keepingCapacity: true)
+        for event in events { handle(event) }
+        if let acknowledgement = typed?.acknowledgement() { sendText(acknowledgement) }
+        pump(worker.reactor.now)
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        worker.statistics.bytesReceived += UInt64(bytes.count)
+        let now = worker.reactor.now
+        let linesBefore = stream.verifier.position / NumberedLine.bytes
+        let faults = stream.receive(bytes) { sent in
+            worker.statistics.messagesAnswered += 1
+            if worker.isMeasuring { worker.statistics.latency.record(nanoseconds: now - sent.intended) }
+        }
+        if stream.answer == .numbered {
+            let lines = stream.verifier.position / NumberedLine.bytes
+            worker.statistics.messagesAnswered += lines - min(lines, linesBefore)
+        }
+        if !faults.isEmpty { worker.statistics.count(faults) }
+    }
+
+    func handle(_ event: TypedSession.Event) {
+        switch event {
+        case .bytes(let bytes): bytes.withUnsafeBytes { take($0) }
+        case .began:
+            beginSession()
+            becomeOpen()
+        case .resumed:
+            worker.statistics.resumed += 1
+            // What has no answer yet may not have arrived; what has arrived isn't applied again.
+            stream.unanswered.forEach(put)
+            becomeOpen()
+        case .gap(let bytes):
+            worker.statistics.gaps += 1
+            worker.statistics.gapBytes += bytes
+            stream.skip(bytes)
+        case .refusedToResume(let code): beginAnew(code)
+        case .failed(let code): worker.statistics.errors.count(.told(code: code))
+        case .wrong(let kind): worker.statistics.errors.count(kind)
+        case .ended:
+            worker.statistics.errors.count(ErrorKind(rawValue: "disconnected"))
+            worker.statistics.count(stream.finish())
+            beginSession()
+        }
+    }
+
+    func beginAnew(_ code: String) {
+        worker.statistics.errors.count(.told(code: code))
+        worker.statistics.begunAnew += 1
+        worker.statistics.abandonedBytes += stream.outstandingBytes
+        beginSession()
+        guard let greeting = typed?.greeting(to: settings.target) else { return }
+        sendText(greeting)
+    }
+}

@@ -1,0 +1,49 @@
+/// Reads answers of an HTTP/1.1 connection that stays open, one after another (RFC 9112). Of answers it knows those that the gateway
+/// gives: with Content-Length.
+struct HTTPAnswerParser: Sendable {
+    static let maximumBytes = 1 << 20
+
+    struct Answer: Hashable, Sendable {
+        let status: Int
+        let body: [UInt8]
+        let isLast: Bool
+    }
+
+    enum Failure: Error { case malformed }
+
+    private var buffer: [UInt8] = []
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// - Returns: nil while the answer isn't complete.
+    mutating func next() throws(Failure) -> Answer? {
+        guard let head = endOfHead else {
+            guard buffer.count <= Self.maximumBytes else { throw .malformed }
+            return nil
+        }
+        let lines = String(decoding: buffer[..<head], as: UTF8.self).split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else { throw .malformed }
+        let fields = lines.dropFirst().map { $0.lowercased() }
+        guard let length = fields.compactMap({ value(of: "content-length", in: $0) }).first.flatMap({ Int($0) }),
+            (0...Self.maximumBytes).contains(length)
+        else { throw .malformed }
+        guard buffer.count >= head + length else { return nil }
+        let body = Array(buffer[head..<head + length])
+        buffer.removeFirst(head + length)
+        let isLast = fields.contains { value(of: "connection", in: $0) == "close" }
+        return Answer(status: status, body: body, isLast: isLast)
+    }
+
+    private var endOfHead: Int? {
+        guard buffer.count >= 4 else { return nil }
+        return (4...buffer.count).first { buffer[$0 - 4..<$0].elementsEqual([13, 10, 13, 10]) }
+    }
+
+    private func value(of name: String, in field: String) -> String? {
+        guard field.hasPrefix(name + ":") else { return nil }
+        return String(field.dropFirst(name.count + 1).drop { $0 == " " })
+    }
+}

@@ -1,0 +1,93 @@
+import DeviceSimulation
+import Foundation
+
+/// The simulated devices of one reactor's clients: assertions on demand. Reactor thread only.
+///
+/// A counter has to arrive at the gateway in order, so of each device one upgrade is under way at a time; the next waits until it has been
+/// answered.
+final class LoadDevices {
+    typealias Headers = [(name: String, value: String)]
+    typealias Done = (Result<Headers, ErrorKind>) -> Void
+
+    private struct Slot {
+        var device: SimulatedDevice
+        var isBusy = false
+        var waiting: [Done] = []
+    }
+
+    private var slots: [Slot]
+    private let requests: GatewayRequests
+
+    init(_ devices: [SimulatedDevice], requests: GatewayRequests) {
+        slots = devices.map { Slot(device: $0) }
+        self.requests = requests
+    }
+
+    var devices: [SimulatedDevice] { slots.map(\.device) }
+
+    /// Headers for an upgrade; `release` has to follow when it has been answered.
+    func headers(for client: Int, _ done: @escaping Done) {
+        let index = client % slots.count
+        if slots[index].isBusy {
+            slots[index].waiting.append(done)
+        } else {
+            slots[index].isBusy = true
+            makeHeaders(index, done)
+        }
+    }
+
+    func release(_ client: Int) {
+        let index = client % slots.count
+        guard !slots[index].waiting.isEmpty else {
+            slots[index].isBusy = false
+            return
+        }
+        makeHeaders(index, slots[index].waiting.removeFirst())
+    }
+
+    private func makeHeaders(_ index: Int, _ done: @escaping Done) {
+        requests.challenge { result in
+            done(result.flatMap { self.headers(index, nonce: $0) })
+        }
+    }
+
+    private func headers(_ index: Int, nonce: String) -> Result<Headers, ErrorKind> {
+        guard let hash = try? ClientData.hash(ofNonce: nonce),
+            let assertion = try? slots[index].device.assert(clientDataHash: hash)
+        else { return .failure(.noChallenge) }
+        return .success([
+            ("X-App-Assert-KeyId", slots[index].device.keyIDText),
+            ("X-App-Assert-Data", Data(assertion).base64EncodedString()), ("X-App-Assert-Nonce", nonce),
+        ])
+    }
+
+    /// Has an authority attest each device, and registers it; as many at once as there are connections.
+    ///
+    /// - Parameter done: how many didn't work, by kind.
+    func register(by authority: SimulatedAuthority, _ done: @escaping (ErrorCounts) -> Void) {
+        var errors = ErrorCounts()
+        var left = slots.count
+        for slot in slots {
+            register(slot.device, by: authority) { failure in
+                if let failure { errors.count(failure) }
+                left -= 1
+                if left == 0 { done(errors) }
+            }
+        }
+    }
+
+    private func register(
+        _ device: SimulatedDevice, by authority: SimulatedAuthority, _ done: @escaping (ErrorKind?) -> Void
+    ) {
+        requests.challenge { [requests] result in
+            switch result {
+            case .failure(let kind): done(kind)
+            case .success(let nonce):
+                guard let hash = try? ClientData.hash(ofNonce: nonce),
+                    let attestation = try? device.attest(clientDataHash: hash, by: authority, at: .now)
+                else { return done(.notRegistered) }
+                requests.register(keyID: device.keyIDText, attestation: attestation, nonce: nonce, done)
+            }
+        }
+    }
+}

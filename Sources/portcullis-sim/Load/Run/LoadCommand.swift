@@ -1,0 +1,137 @@
+import ArgumentParser
+import DeviceSimulation
+import Foundation
+import Glibc
+import Logging
+import Reactors
+import Synchronization
+
+struct LoadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "load",
+        abstract: "Many clients at once: load a gateway, measure it, and check every byte that comes back.",
+        discussion: """
+            Scenarios: echo (messages at --rate), flood (--window messages in flight), mud (typed lines at --rate, with pauses), idle,
+            connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read).
+
+            Behind the gateway stands portcullis-sim echo. Latency counts from the intended time of sending, so a gateway that stalls is
+            charged for what waits meanwhile. It ends with 0 only if nothing was lost, doubled, corrupt or refused.
+            """)
+
+    @OptionGroup var gateway: DeviceCommand.GatewayOptions
+    @OptionGroup var load: LoadOptions
+    @OptionGroup var identity: LoadIdentityOptions
+
+    @Flag(help: "The report as JSON.")
+    var json = false
+
+    @Flag(help: "No progress.")
+    var quiet = false
+
+    @Option(help: "The gateway's process, for its CPU and memory.")
+    var pid: Int32?
+
+    @Option(help: "A kind of error that is counted and doesn't fail the run; may be given several times.")
+    var tolerate: [String] = []
+
+    func run() async throws {
+        raiseFileLimit()
+        endOnInterrupt()
+        var settings = try load.settings(edge: gateway.settings())
+        settings.edge.certificatePath = try ReadableFile.check(identity.certificate, of: "--certificate")
+        settings.edge.privateKeyPath = try ReadableFile.check(identity.key, of: "--key")
+        if let pid, ProcessUsage(pid: pid) == nil { throw SimOutput.failure("there is no process \(pid).") }
+        let credentials = try identity.credentials(clients: settings.clients)
+        let workers = try await makeWorkers(settings, credentials)
+        try await register(credentials, workers)
+        let report = try await LoadRun(
+            settings: settings, workers: workers, gatewayPID: pid,
+            tolerated: Set(tolerate.map(ErrorKind.init(rawValue:))), gatewayName: gateway.gateway,
+            progress: ProgressOutput(isQuiet: quiet)
+        ).run()
+        try await credentials.save(workers)
+        SimOutput.show(json ? try report.json + "\n" : report.table)
+        if !report.isGood { throw ExitCode.failure }
+    }
+
+    private func makeWorkers(
+        _ settings: LoadSettings, _ credentials: LoadCredentials
+    ) async throws -> [Pinned<LoadWorker>] {
+        var workers: [Pinned<LoadWorker>] = []
+        for thread in 0..<load.threads {
+            let reactor = Reactor(index: thread, logger: Logger(label: "load"))
+            try reactor.start()
+            let devices = credentials.devices(thread: thread, of: load.threads)
+            let made: Result<Pinned<LoadWorker>, any Error> = await withCheckedContinuation { continuation in
+                reactor.submit { [threads = load.threads] in
+                    continuation.resume(
+                        returning: Result {
+                            Pinned(
+                                try LoadWorker.make(
+                                    on: reactor, settings, devices: devices, thread: thread, of: threads), to: reactor)
+                        })
+                }
+            }
+            workers.append(try made.get())
+        }
+        return workers
+    }
+
+    private func register(_ credentials: LoadCredentials, _ workers: [Pinned<LoadWorker>]) async throws {
+        guard case .new(_, let authority) = credentials else { return }
+        for worker in workers {
+            let errors = await withCheckedContinuation { continuation in
+                worker.reactor.submit {
+                    guard let devices = worker.value.devices else {
+                        return continuation.resume(returning: ErrorCounts())
+                    }
+                    devices.register(by: authority) { continuation.resume(returning: $0) }
+                }
+            }
+            guard errors.total == 0 else {
+                let kinds = errors.counts.sorted { $0.key < $1.key }.map { "\($0.key.rawValue) \($0.value)" }
+                throw SimOutput.failure(
+                    "devices couldn't be registered: \(kinds.joined(separator: ", ")).",
+                    hint:
+                        "raise the gateway's REGISTRATIONS_PER_MINUTE and CHALLENGES_PER_MINUTE, or give more --sources."
+                )
+            }
+        }
+    }
+
+    /// Each client is a file or two.
+    private func raiseFileLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+    }
+
+    /// The first SIGINT ends the measurement, a second one the process.
+    private func endOnInterrupt() {
+        signal(SIGINT) { _ in
+            LoadRun.isInterrupted.store(true, ordering: .relaxed)
+            signal(SIGINT, SIG_DFL)
+        }
+    }
+}
+
+extension LoadWorker {
+    /// On the reactor's thread.
+    static func make(
+        on reactor: Reactor, _ settings: LoadSettings, devices: [SimulatedDevice], thread: Int, of threads: Int
+    ) throws -> LoadWorker {
+        var loadDevices: LoadDevices?
+        if !devices.isEmpty {
+            let requests = try GatewayRequests(
+                on: reactor, settings: settings.edge,
+                sources: (0..<GatewayRequests.maximumConnections).map {
+                    settings.sources.address(of: thread * GatewayRequests.maximumConnections + $0)
+                })
+            loadDevices = LoadDevices(devices, requests: requests)
+        }
+        let worker = try LoadWorker(on: reactor, settings: settings, thread: thread, of: threads, devices: loadDevices)
+        // Never released: connections and timers call it until the process ends.
+        return Unmanaged.passRetained(worker).takeUnretainedValue()
+    }
+}

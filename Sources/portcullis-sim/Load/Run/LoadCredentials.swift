@@ -1,0 +1,50 @@
+import AppAttest
+import DeviceSimulation
+import Foundation
+import Reactors
+
+/// The devices that clients connect by, from the command's options.
+enum LoadCredentials {
+    case none
+    /// One device that an earlier command has registered.
+    case file(String, SimulatedDevice)
+    /// New ones, which the authority attests.
+    case new([SimulatedDevice], SimulatedAuthority)
+
+    /// A counter may only rise, also when the run dies: its file runs ahead by this much until the end.
+    private static let reservedCounters: UInt32 = 10_000_000
+
+    static func device(at path: String) throws -> LoadCredentials {
+        guard let saved = try StateFile.read(SimulatedDevice.Saved.self, path) else {
+            throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim device register.")
+        }
+        let device = try SimulatedDevice(restoring: saved)
+        var reserved = device
+        reserved.counter += reservedCounters
+        try StateFile.write(reserved.saved, path)
+        return .file(path, device)
+    }
+
+    static func newDevices(_ count: Int, app: AppID, authority path: String) throws -> LoadCredentials {
+        guard let saved = try StateFile.read(SimulatedAuthority.Saved.self, path) else {
+            throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim authority.")
+        }
+        return .new((0..<count).map { _ in SimulatedDevice(app: app) }, try SimulatedAuthority(restoring: saved))
+    }
+
+    /// The part of one reactor.
+    func devices(thread: Int, of threads: Int) -> [SimulatedDevice] {
+        switch self {
+        case .none: []
+        case .file(_, let device): [device]
+        case .new(let devices, _): stride(from: thread, to: devices.count, by: threads).map { devices[$0] }
+        }
+    }
+
+    /// - Parameter workers: whose devices have been used.
+    func save(_ workers: [Pinned<LoadWorker>]) async throws {
+        guard case .file(let path, _) = self, let worker = workers.first else { return }
+        let devices = await worker.ask { $0.devices?.devices ?? [] }
+        if let device = devices.first { try StateFile.write(device.saved, path) }
+    }
+}

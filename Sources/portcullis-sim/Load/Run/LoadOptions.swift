@@ -1,0 +1,138 @@
+import AppAttest
+import ArgumentParser
+import DeviceSimulation
+import Reactors
+
+/// How many clients, and what they do.
+struct LoadOptions: ParsableArguments {
+    @Option(help: "What the clients do.")
+    var scenario = Scenario.echo
+
+    @Option(help: "How many clients there are.")
+    var clients = 100
+
+    @Option(help: "How long is measured, in seconds, once all have tried to connect.")
+    var seconds = 10.0
+
+    @Option(help: "First connections a second, in the scenario connect all; 0 is as fast as they come.")
+    var connectRate = 200.0
+
+    @Option(help: "Upgrades under way at once.")
+    var connecting = 128
+
+    @Option(help: "Messages a second and client.")
+    var rate = 1.0
+
+    @Option(help: "Bytes of a message.")
+    var size = 64
+
+    @Option(help: "Messages in flight, for flood and slow.")
+    var window = 1
+
+    @Option(help: "Reactors of this tool.")
+    var threads = 1
+
+    @Option(help: "How the clients speak; typed sessions are resumed.")
+    var dialect: LoadDialect?
+
+    @Option(help: "What the target does: echo, numbered or screens, as portcullis-sim echo is told.")
+    var answers = ClientStream.Answer.echo
+
+    @Option(help: "The target that typed clients ask for: host:port, or a route's name.")
+    var target = "127.0.0.1:4000"
+
+    @Option(help: "Local addresses in 127.0.0.0/8 that the clients come from; 0 leaves it to the system.")
+    var sources = 250
+
+    @Option(help: "The mean time until a flapping client vanishes, in seconds.")
+    var flapEvery = 10.0
+
+    @Option(help: "The mean time that it stays away, in seconds.")
+    var flapAway = 2.0
+
+    @Option(help: "How long a slow reader reads nothing at a time, in seconds.")
+    var readPause = 0.5
+
+    @Option(help: "Of all that is random, and of the bytes.")
+    var seed: UInt64 = 1
+
+    func validate() throws {
+        guard (1...1_000_000).contains(clients), seconds > 0, connectRate >= 0, (1...100_000).contains(connecting),
+            (0.001...100_000).contains(rate), (1...1_000_000).contains(size), (1...100_000).contains(window),
+            (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0
+        else { throw ValidationError("a number is out of range.") }
+        guard (0...SourceAddresses.maximumCount).contains(sources) else {
+            throw ValidationError("--sources takes 0 to \(SourceAddresses.maximumCount).")
+        }
+        guard answers != .screens || scenario == .mud || scenario == .flap else {
+            throw ValidationError("--answers screens needs lines: --scenario mud or flap.")
+        }
+        guard answers != .numbered || scenario != .flood && scenario != .slow else {
+            throw ValidationError("--answers numbered answers nothing: flood and slow need an echo.")
+        }
+    }
+
+    func settings(edge: EdgeClientSettings) throws -> LoadSettings {
+        let dialect = dialect ?? (scenario == .flap ? .typed : .raw)
+        var edge = edge
+        edge.subprotocols = dialect == .raw ? ["binary"] : []
+        // A source in 127.0.0.0/8 reaches IPv4 alone.
+        if sources > 0, edge.host == "localhost" { edge.address = "127.0.0.1" }
+        return LoadSettings(
+            scenario: scenario, dialect: dialect, answer: answers, edge: edge,
+            sources: SourceAddresses(count: sources), clients: clients,
+            connectRate: connectRate > 0 ? connectRate : nil, maximumConnecting: connecting, seconds: seconds,
+            rate: rate, messageBytes: size, window: window, target: typedTarget, flapEvery: flapEvery,
+            flapAway: flapAway, readPause: readPause, seed: seed)
+    }
+
+    private var typedTarget: TypedRequest.Target {
+        guard let colon = target.lastIndex(of: ":"), let port = Int(target[target.index(after: colon)...]) else {
+            return .route(target)
+        }
+        return .address(host: String(target[..<colon]), port: port)
+    }
+}
+
+/// By what the clients are admitted: a device, new devices, a certificate or nothing.
+struct LoadIdentityOptions: ParsableArguments {
+    @Option(help: "A registered device's file: all clients connect by its key, one upgrade at a time.")
+    var device: String?
+
+    @Option(help: "The authority's file: register --devices new devices, and connect by them.")
+    var authority: String?
+
+    @Option(help: "How many; 0 is one for each four clients.")
+    var devices = 0
+
+    @Option(help: "Apple developer team of new devices.")
+    var team = "ABCDE12345"
+
+    @Option(help: "Their bundle identifier.")
+    var bundle = "com.example.mud"
+
+    @Option(help: "A client certificate (PEM).")
+    var certificate: String?
+
+    @Option(help: "The certificate's private key (PEM).")
+    var key: String?
+
+    func validate() throws {
+        guard (certificate == nil) == (key == nil) else {
+            throw ValidationError("--certificate and --key go together.")
+        }
+        guard device == nil || authority == nil else { throw ValidationError("--device or --authority, not both.") }
+        guard devices >= 0 else { throw ValidationError("--devices takes no negative number.") }
+    }
+
+    func credentials(clients: Int) throws -> LoadCredentials {
+        if let device { return try .device(at: device) }
+        guard let authority else { return .none }
+        guard let app = AppID(teamID: team, bundleID: bundle) else {
+            throw SimOutput.failure("--team takes 10 capital letters and digits, --bundle an app's identifier.")
+        }
+        return try .newDevices(devices > 0 ? devices : (clients + 3) / 4, app: app, authority: authority)
+    }
+}
+
+extension ClientStream.Answer: ExpressibleByArgument {}

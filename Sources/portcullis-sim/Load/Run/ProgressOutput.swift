@@ -1,0 +1,46 @@
+import Glibc
+import Synchronization
+
+/// Shows progress on standard error: one line that is written over on a terminal, and a line every few seconds elsewhere.
+final class ProgressOutput: Sendable {
+    private static let plainInterval = 5.0
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let isQuiet: Bool
+    private let state = Mutex((phase: "", lastPlain: 0.0, hasLine: false))
+
+    init(isQuiet: Bool) {
+        self.isQuiet = isQuiet
+    }
+
+    func show(_ line: ProgressLine) {
+        guard !isQuiet else { return }
+        if isTerminal {
+            state.withLock { $0.hasLine = true }
+            // Back to the line's beginning; what an earlier, longer one has left behind is erased (ECMA-48: EL).
+            put("\r\(line.text)\u{1B}[K")
+        } else if isDue(line) {
+            put(line.text + "\n")
+        }
+    }
+
+    func end() {
+        let hasLine = state.withLock { $0.hasLine }
+        if hasLine { put("\n") }
+    }
+
+    private func isDue(_ line: ProgressLine) -> Bool {
+        state.withLock { state in
+            guard state.phase != line.phase || line.elapsed - state.lastPlain >= Self.plainInterval else {
+                return false
+            }
+            state.phase = line.phase
+            state.lastPlain = line.elapsed
+            return true
+        }
+    }
+
+    private func put(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

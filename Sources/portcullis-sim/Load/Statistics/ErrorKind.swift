@@ -1,0 +1,81 @@
+/// What went wrong, in words that can be counted, and named to `--tolerate`.
+struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
+    let rawValue: String
+
+    init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    static func < (left: ErrorKind, right: ErrorKind) -> Bool { left.rawValue < right.rawValue }
+
+    /// In bytes, unlike all others.
+    static let lostBytes = ErrorKind(rawValue: "lost_bytes")
+    static let doubledBytes = ErrorKind(rawValue: "doubled_bytes")
+    static let corruptBytes = ErrorKind(rawValue: "corrupt_bytes")
+    /// Numbers of the typed dialect's messages that were left out without a `gap`, or that came again.
+    static let sequenceGap = ErrorKind(rawValue: "sequence_gap")
+    static let sequenceDoubled = ErrorKind(rawValue: "sequence_doubled")
+    /// A message that the dialect doesn't have.
+    static let badMessage = ErrorKind(rawValue: "bad_message")
+    /// No answer to the upgrade: no TCP, no TLS, or the connection ended.
+    static let notConnected = ErrorKind(rawValue: "not_connected")
+    static let noChallenge = ErrorKind(rawValue: "no_challenge")
+    static let timedOut = ErrorKind(rawValue: "timed_out")
+    static let notRegistered = ErrorKind(rawValue: "not_registered")
+    /// The connection ended without a Close frame.
+    static let broken = ErrorKind(rawValue: "broken")
+
+    /// An HTTP answer in place of the 101.
+    static func refused(status: Int, code: String?) -> ErrorKind {
+        ErrorKind(rawValue: "refused_\(status)" + (code.map { "_" + word($0) } ?? ""))
+    }
+
+    static func closed(code: UInt16?) -> ErrorKind {
+        ErrorKind(rawValue: code.map { "closed_\($0)" } ?? "closed_without_code")
+    }
+
+    /// An `error` of the typed dialect: `session_expired` and the like.
+    static func told(code: String) -> ErrorKind { ErrorKind(rawValue: word(code)) }
+
+    /// What a server says is shown on a terminal: plain, and not long.
+    private static func word(_ text: String) -> String {
+        String(
+            text.unicodeScalars.prefix(40).map { scalar in
+                let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+                return isPlain ? Character(scalar) : "_"
+            })
+    }
+
+    /// For a fault of a stream: the kind, and how many bytes.
+    static func of(_ fault: StreamFault) -> (ErrorKind, UInt64) {
+        switch fault {
+        case .lost(let count): (lostBytes, count)
+        case .doubled(let count): (doubledBytes, count)
+        case .corrupt(let count): (corruptBytes, count)
+        }
+    }
+}
+
+/// Counts by kind, of bounded size: servers choose some of the words.
+struct ErrorCounts: Hashable, Sendable {
+    static let maximumKinds = 100
+    static let others = ErrorKind(rawValue: "others")
+
+    private(set) var counts: [ErrorKind: UInt64] = [:]
+
+    var total: UInt64 { counts.values.reduce(0, +) }
+
+    mutating func count(_ kind: ErrorKind, _ amount: UInt64 = 1) {
+        let isKnown = counts[kind] != nil || counts.count < Self.maximumKinds
+        counts[isKnown ? kind : Self.others, default: 0] += amount
+    }
+
+    mutating func merge(_ other: ErrorCounts) {
+        for (kind, amount) in other.counts { count(kind, amount) }
+    }
+
+    /// What is left when some kinds are expected.
+    func without(_ tolerated: Set<ErrorKind>) -> [ErrorKind: UInt64] {
+        counts.filter { !tolerated.contains($0.key) }
+    }
+}

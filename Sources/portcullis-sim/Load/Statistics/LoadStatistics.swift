@@ -1,0 +1,68 @@
+/// What one reactor has counted, from the start on; all together are merged.
+struct LoadStatistics: Sendable {
+    /// At present.
+    var connected = 0
+    /// Clients that have been connected at least once, or have failed to.
+    var clientsTried = 0
+    /// Clients whose traffic has stopped, and whose answers have all come.
+    var clientsQuiet = 0
+
+    /// Connections that were opened, and attempts that came to nothing.
+    var connects: UInt64 = 0
+    var failedConnects: UInt64 = 0
+    /// When the last client was connected for the first time.
+    var lastFirstConnect: UInt64 = 0
+    var messagesSent: UInt64 = 0
+    /// Whose whole answer has come; of a source of numbered lines each line is one.
+    var messagesAnswered: UInt64 = 0
+    /// Of the streams, without any dialect's dress.
+    var bytesSent: UInt64 = 0
+    var bytesReceived: UInt64 = 0
+
+    /// Connections that the client has ended at random.
+    var vanished: UInt64 = 0
+    var resumed: UInt64 = 0
+    /// Sessions that began anew because a resume was refused; how many bytes were on their way in them.
+    var begunAnew: UInt64 = 0
+    var abandonedBytes: UInt64 = 0
+    /// That the gateway itself has told.
+    var gaps: UInt64 = 0
+    var gapBytes: UInt64 = 0
+
+    var errors = ErrorCounts()
+    var latency = LatencyHistogram()
+    var connectLatency = LatencyHistogram()
+
+    mutating func merge(_ other: LoadStatistics) {
+        connected += other.connected
+        clientsTried += other.clientsTried
+        clientsQuiet += other.clientsQuiet
+        connects += other.connects
+        failedConnects += other.failedConnects
+        lastFirstConnect = max(lastFirstConnect, other.lastFirstConnect)
+        messagesSent += other.messagesSent
+        messagesAnswered += other.messagesAnswered
+        bytesSent += other.bytesSent
+        bytesReceived += other.bytesReceived
+        vanished += other.vanished
+        resumed += other.resumed
+        begunAnew += other.begunAnew
+        abandonedBytes += other.abandonedBytes
+        gaps += other.gaps
+        gapBytes += other.gapBytes
+        errors.merge(other.errors)
+        latency.merge(other.latency)
+        connectLatency.merge(other.connectLatency)
+    }
+
+    mutating func count(_ faults: [StreamFault]) {
+        for fault in faults {
+            let (kind, bytes) = ErrorKind.of(fault)
+            errors.count(kind, bytes)
+        }
+    }
+
+    static func sum(of parts: some Sequence<LoadStatistics>) -> LoadStatistics {
+        parts.reduce(into: LoadStatistics()) { $0.merge($1) }
+    }
+}

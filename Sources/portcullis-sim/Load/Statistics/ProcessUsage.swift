@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+
+/// What a process has used so far, as Linux tells (proc(5)).
+struct ProcessUsage: Hashable, Sendable {
+    let cpuSeconds: Double
+    let residentBytes: UInt64
+    let threads: Int
+
+    /// - Returns: nil for a process that isn't there.
+    init?(pid: Int32) {
+        guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return nil }
+        self.init(
+            stat: stat, ticksPerSecond: Double(sysconf(Int32(_SC_CLK_TCK))),
+            pageBytes: UInt64(sysconf(Int32(_SC_PAGESIZE))))
+    }
+
+    /// - Parameter stat: of `/proc/<pid>/stat`. The second field is the program's name in parentheses, which may hold anything.
+    init?(stat: String, ticksPerSecond: Double, pageBytes: UInt64) {
+        guard let end = stat.lastIndex(of: ")") else { return nil }
+        let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
+        // Counted from the third: utime, stime, num_threads and rss are the 14th, 15th, 20th and 24th.
+        guard fields.count > 21, let user = Double(fields[11]), let system = Double(fields[12]),
+            let threads = Int(fields[17]), let pages = UInt64(fields[21])
+        else { return nil }
+        cpuSeconds = (user + system) / ticksPerSecond
+        residentBytes = pages * pageBytes
+        self.threads = threads
+    }
+}
+
+/// A process over a while.
+struct ProcessUsageRecord: Sendable {
+    private var first: ProcessUsage?
+    private var last: ProcessUsage?
+    private var highestResidentBytes: UInt64 = 0
+
+    mutating func add(_ usage: ProcessUsage) {
+        first = first ?? usage
+        last = usage
+        highestResidentBytes = max(highestResidentBytes, usage.residentBytes)
+    }
+
+    func report(seconds: Double, messages: UInt64, connects: UInt64) -> LoadReport.Process? {
+        guard let first, let last else { return nil }
+        let cpu = last.cpuSeconds - first.cpuSeconds
+        return LoadReport.Process(
+            cpuSeconds: cpu, cpuPercent: cpu / seconds * 100,
+            cpuMicrosecondsPerMessage: messages > 0 ? cpu / Double(messages) * 1e6 : nil,
+            cpuMicrosecondsPerConnect: connects > 0 ? cpu / Double(connects) * 1e6 : nil,
+            residentBytesBefore: first.residentBytes, residentBytesAfter: last.residentBytes,
+            residentBytesHighest: highestResidentBytes, threads: last.threads)
+    }
+}

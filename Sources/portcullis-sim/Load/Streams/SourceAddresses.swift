@@ -1,0 +1,14 @@
+/// Local addresses in 127.0.0.0/8, all of which belong to Linux's loopback device: for a gateway that counts by address.
+struct SourceAddresses: Hashable, Sendable {
+    /// 127.0.0.1 stays free for whoever watches.
+    static let maximumCount = 65_000
+
+    let count: Int
+
+    /// - Returns: nil where the system is to choose.
+    func address(of client: Int) -> String? {
+        guard count > 0 else { return nil }
+        let number = client % count + 2
+        return "127.0.\(number >> 8).\(number & 255)"
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import RelayCore
+
+/// What a client of the typed dialect says.
+enum TypedRequest {
+    /// Where the session leads: as the message `connect` names it.
+    enum Target: Hashable, Sendable {
+        case address(host: String, port: Int)
+        case route(String)
+    }
+
+    static func connect(_ target: Target) -> [UInt8] {
+        switch target {
+        case .address(let host, let port):
+            message("connect", [("host", .string(host)), ("port", .integer(port))])
+        case .route(let name): message("connect", [("target", .string(name))])
+        }
+    }
+
+    static func resume(_ session: TypedSession.Identity, lastSequence: Int) -> [UInt8] {
+        message(
+            "resume",
+            [
+                ("sessionId", .string(session.id)), ("token", .string(session.token)),
+                ("lastSeq", .integer(lastSequence)),
+            ])
+    }
+
+    static func acknowledge(_ session: TypedSession.Identity, lastSequence: Int) -> [UInt8] {
+        message("syncAck", [("sessionId", .string(session.id)), ("lastSeq", .integer(lastSequence))])
+    }
+
+    /// - Parameter number: of the session's inputs; the gateway applies each once, however often it is sent.
+    static func input(_ text: [UInt8], number: UInt64) -> [UInt8] {
+        message(
+            "input", [("text", .string(String(decoding: text, as: UTF8.self))), ("cid", .string(String(number)))])
+    }
+
+    private static func message(_ type: String, _ members: [(String, JSONValue)]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let all = [("type", JSONValue.string(type))] + members
+        JSONWriter.append(.object(JSONObject(all.map { JSONObject.Member($0.0, $0.1) })), to: &bytes)
+        return bytes
+    }
+}
+
+/// What the gateway says in it.
+enum TypedAnswer: Hashable, Sendable {
+    case session(TypedSession.Identity)
+    /// The new token, where there is one.
+    case resumed(token: String?)
+    case data(sequence: Int, payload: [UInt8])
+    /// Anything else that has a number: gmcp, echo, prompt.
+    case other(sequence: Int)
+    /// History that is gone: these numbers, both included, won't come, and so many bytes with them.
+    case gap(from: Int, to: Int, bytes: UInt64)
+    case error(code: String)
+    case disconnected
+    /// Of no meaning here: ticket, draining and what may come yet.
+    case notice
+
+    /// - Returns: nil for what isn't a message of the dialect.
+    init?(_ message: [UInt8]) {
+        guard case .object(let object)? = try? JSONReader.read(message[...]), case .string(let type)? = object["type"]
+        else { return nil }
+        switch type {
+        case "session":
+            guard let id = object.text("sessionId"), let token = object.text("token") else { return nil }
+            self = .session(TypedSession.Identity(id: id, token: token))
+        case "resumed": self = .resumed(token: object.text("token"))
+        case "data":
+            guard let sequence = object.integer("seq"),
+                let payload = object.text("payload").flatMap({ Data(base64Encoded: $0) })
+            else { return nil }
+            self = .data(sequence: sequence, payload: [UInt8](payload))
+        case "gmcp", "echo", "prompt":
+            guard let sequence = object.integer("seq") else { return nil }
+            self = .other(sequence: sequence)
+        case "gap":
+            guard let from = object.integer("fromSeq"), let to = object.integer("toSeq"),
+                let bytes = object.integer("bytes"), bytes >= 0, to >= from
+            else { return nil }
+            self = .gap(from: from, to: to, bytes: UInt64(bytes))
+        case "error": self = .error(code: object.text("code") ?? "error_without_code")
+        case "disconnected": self = .disconnected
+        default: self = .notice
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate func text(_ name: String) -> String? {
+        if case .string(let text)? = self[name] { text } else { nil }
+    }
+
+    fileprivate func integer(_ name: String) -> Int? {
+        if case .integer(let number)? = self[name] { number } else { nil }
+    }
+}

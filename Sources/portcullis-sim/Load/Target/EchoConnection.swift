@@ -1,0 +1,65 @@
+import Reactors
+
+/// One connection of the target. Its TCP connection holds it as its handler. Reactor thread only.
+final class EchoConnection: TCPHandler, TimerTarget {
+    /// Above it the other side isn't read, so that whoever reads nothing gets nothing; goes on at half of it.
+    private static let maximumQueuedBytes = 262_144
+
+    private let reactor: Reactor
+    private var answers: TargetAnswers
+    private let interval: UInt64
+    private var next: UInt64
+    private var connection: TCPConnection?
+    private lazy var timer = ReactorTimer(on: reactor, target: self)
+
+    private init(_ reactor: Reactor, _ answer: ClientStream.Answer, _ interval: UInt64) {
+        self.reactor = reactor
+        answers = TargetAnswers(answer)
+        self.interval = interval
+        next = reactor.now + interval
+    }
+
+    static func serve(_ socket: Int32, on reactor: Reactor, answer: ClientStream.Answer, interval: UInt64) {
+        let echo = EchoConnection(reactor, answer, interval)
+        echo.connection = TCPConnection.adopt(socket, on: reactor, handler: echo)
+        if answer == .numbered { echo.timer.arm(at: echo.next) }
+    }
+
+    func timerFired(now: UInt64) {
+        while next <= now {
+            next += interval
+            // A line that finds no room is said later: the numbers have no holes.
+            if let connection, connection.queuedBytes < Self.maximumQueuedBytes {
+                answers.nextLine().withUnsafeBytes { connection.send($0) }
+            }
+        }
+        timer.arm(at: next)
+    }
+
+    func tcpConnected() {}
+
+    func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
+        guard let connection else { return }
+        if answers.kind == .echo {
+            connection.send(bytes)
+        } else {
+            answers.received(bytes).withUnsafeBytes { connection.send($0) }
+        }
+        if connection.queuedBytes > Self.maximumQueuedBytes { connection.setReading(paused: true) }
+    }
+
+    func tcpWrote() {
+        guard let connection, connection.queuedBytes < Self.maximumQueuedBytes / 2 else { return }
+        connection.setReading(paused: false)
+    }
+
+    func tcpPeerFinished() {
+        timer.cancel()
+        connection?.finish()
+    }
+
+    func tcpClosed(error: TCPError?) {
+        timer.cancel()
+        connection = nil
+    }
+}

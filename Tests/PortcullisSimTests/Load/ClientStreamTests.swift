@@ -1,0 +1,66 @@
+import Testing
+
+@testable import portcullis_sim
+
+struct ClientStreamTests {
+    @Test func amessageIsAnsweredWithItsLastByte() {
+        let pattern = StreamPattern.bytes(seed: 5)
+        var stream = ClientStream(sending: pattern, answer: .echo)
+        _ = stream.send(bytes: 10, intended: 1)
+        _ = stream.send(bytes: 20, intended: 2)
+        var answered: [UInt64] = []
+        for position in 0..<30 as Range<UInt64> {
+            let faults = pattern.bytes(position..<position + 1).withUnsafeBytes { byte in
+                stream.receive(byte) { answered.append($0.intended) }
+            }
+            #expect(faults.isEmpty)
+            #expect(answered == (position < 9 ? [] : position < 29 ? [1] : [1, 2]))
+        }
+        #expect(stream.outstandingBytes == 0)
+        #expect(stream.finish().isEmpty)
+    }
+
+    @Test func whatHasNotComeAtTheEndIsLost() {
+        let pattern = StreamPattern.bytes(seed: 5)
+        var stream = ClientStream(sending: pattern, answer: .echo)
+        _ = stream.send(bytes: 100, intended: 1)
+        _ = pattern.bytes(0..<60).withUnsafeBytes { stream.receive($0) { _ in } }
+        #expect(stream.inFlight == 1)
+        #expect(stream.finish() == [.lost(40)])
+    }
+
+    @Test func aScreenAnswersEachLine() {
+        var stream = ClientStream(sending: .typed(seed: 8), answer: .screens)
+        let lines = (0..<5).map { stream.send(bytes: nil, intended: $0) }
+        var target = TargetAnswers(.screens)
+        let typed = StreamPattern.typed(seed: 8).bytes(0..<lines[4].range.upperBound)
+        let screens = typed.withUnsafeBytes { target.received($0) }
+        var answered = 0
+        let faults = screens.withUnsafeBytes { bytes in stream.receive(bytes) { _ in answered += 1 } }
+        #expect(faults.isEmpty)
+        #expect(answered == 5)
+        #expect(stream.outstandingBytes == 0)
+    }
+
+    @Test func ofNumberedLinesNobodyKnowsHowManyWillCome() {
+        var stream = ClientStream(sending: .text(seed: 8), answer: .numbered)
+        var target = TargetAnswers(.numbered)
+        for _ in 0..<3 {
+            #expect(target.nextLine().withUnsafeBytes { bytes in stream.receive(bytes) { _ in } }.isEmpty)
+        }
+        #expect(stream.finish().isEmpty)
+        #expect(stream.verifier.position == 192)
+    }
+
+    @Test func aQueueGivesWhatItHasTakenInOrder() {
+        var queue = FIFO<Int>()
+        var taken: [Int] = []
+        for number in 0..<1_000 {
+            queue.append(number)
+            if number % 3 != 0, let first = queue.popFirst() { taken.append(first) }
+        }
+        while let first = queue.popFirst() { taken.append(first) }
+        #expect(taken == Array(0..<1_000))
+        #expect(queue.count == 0)
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import portcullis_sim
+
+struct StreamVerifierTests {
+    private static let pattern = StreamPattern.text(seed: 42)
+    private static let stream = pattern.bytes(0..<2_000)
+
+    private static func faults(of bytes: [UInt8], cutAt cut: Int? = nil) -> (faults: [StreamFault], position: UInt64) {
+        var verifier = StreamVerifier(pattern)
+        let pieces = cut.map { [bytes[..<$0], bytes[$0...]] } ?? [bytes[...]]
+        var faults: [StreamFault] = []
+        for piece in pieces { faults += Array(piece).withUnsafeBytes { verifier.receive($0) } }
+        return (faults + verifier.finish(), verifier.position)
+    }
+
+    @Test func aWholeStreamIsGoodWhereverItIsCut() {
+        for cut in 0...Self.stream.count {
+            let result = Self.faults(of: Self.stream, cutAt: cut)
+            #expect(result.faults.isEmpty)
+            #expect(result.position == 2_000)
+        }
+    }
+
+    @Test("A byte or many that are missing are lost, wherever the stream is cut", arguments: [1, 2, 64, 900])
+    func lost(count: Int) {
+        let bytes = Array(Self.stream[..<500] + Self.stream[(500 + count)...])
+        for cut in stride(from: 0, through: bytes.count, by: 7) {
+            #expect(Self.faults(of: bytes, cutAt: cut).faults == [.lost(UInt64(count))])
+        }
+    }
+
+    @Test("Bytes that come again are doubled, wherever the stream is cut", arguments: [1, 2, 64, 500])
+    func doubled(count: Int) {
+        let bytes = Array(Self.stream[..<500] + Self.stream[(500 - count)...])
+        for cut in stride(from: 0, through: bytes.count, by: 7) {
+            let result = Self.faults(of: bytes, cutAt: cut)
+            #expect(result.faults == [.doubled(UInt64(count))])
+            #expect(result.position == 2_000)
+        }
+    }
+
+    @Test func twoPiecesInTheWrongOrderAreSeen() {
+        let bytes = Array(Self.stream[..<500] + Self.stream[600..<700] + Self.stream[500..<600] + Self.stream[700...])
+        let faults = Self.faults(of: bytes).faults
+        #expect(faults.contains(.lost(100)))
+        #expect(faults.contains(.doubled(200)))
+    }
+
+    @Test func eachSingleWrongByteIsCorrupt() {
+        for index in stride(from: 0, to: 1_900, by: 97) {
+            var bytes = Self.stream
+            bytes[index] ^= 0x80
+            let result = Self.faults(of: bytes)
+            #expect(result.faults == [.corrupt(1)])
+            #expect(result.position == 2_000)
+        }
+    }
+
+    @Test func aStreamOfNonsenseIsJudgedInBoundedTime() {
+        let nonsense = StreamPattern.bytes(seed: 9).bytes(0..<60_000)
+        var verifier = StreamVerifier(Self.pattern)
+        let faults = nonsense.withUnsafeBytes { verifier.receive($0) } + verifier.finish()
+        let corrupt = faults.reduce(UInt64(0)) { sum, fault in
+            if case .corrupt(let count) = fault { sum + count } else { sum }
+        }
+        #expect(corrupt == 60_000)
+        #expect(faults.count <= StreamVerifier.maximumSearches + 1)
+    }
+
+    @Test func whatIsTooShortToBeJudgedIsCorruptAtTheEnd() {
+        let bytes = Self.stream[..<100] + [0, 1, 2]
+        #expect(Self.faults(of: Array(bytes)).faults == [.corrupt(3)])
+    }
+
+    @Test func aRepeatedEndIsDoubled() {
+        let bytes = Self.stream[..<100] + Self.stream[93..<100]
+        #expect(Self.faults(of: Array(bytes)).faults == [.doubled(7)])
+    }
+
+    @Test func aGapThatIsToldIsNoFault() {
+        var verifier = StreamVerifier(Self.pattern)
+        _ = Self.stream[..<100].withUnsafeBytes { verifier.receive($0) }
+        verifier.skip(50)
+        #expect(Self.stream[150...].withUnsafeBytes { verifier.receive($0) }.isEmpty)
+        #expect(verifier.verified == 1_950)
+    }
+}
