@@ -163,7 +163,9 @@ let package = Package(
             path: "Tests/EdgeTestKit", swiftSettings: houseSettings),
         .testTarget(
             name: "EdgeTests",
-            dependencies: ["EdgeTestKit", "DeviceSimulation", "AppAttest", "portcullis", "portcullis-sim", crypto],
+            dependencies: [
+                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "portcullis", "portcullis-sim", crypto,
+            ],
             swiftSettings: houseSettings),
     ],
     swiftLanguageModes: [.v6]

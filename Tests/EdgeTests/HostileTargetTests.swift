@@ -1,0 +1,260 @@
+import Compression
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// A hostile target can't raise the gateway's memory above its limits, nor end any session but its own.
+    ///
+    /// Each attack is brought by several targets at once, against clients that don't read until it is over. The bound is stated, in bytes
+    /// a session: what the queues and one event of each kind may hold by their limits.
+    @Suite struct HostileTargetTests {
+        private typealias T = TelnetBytes
+
+        private static let sessions = 4
+        /// `CLIENT_BUFFER_BYTES`, `TARGET_BUFFER_BYTES`, one read of the target, `MAX_SUBNEGOTIATION_BYTES`; telnet's replies; a decompressor
+        /// with a piece of its output; and the messages of one event, at most one subnegotiation whose bytes all become six in JSON.
+        private static let limitPerSession = 4 * 65_536 + 16_384 + 65_536 + 6 * 65_536
+        /// Of the process, whatever the number of sessions: the allocator's arenas, and buffers that are kept for the next one.
+        private static let margin = 8 * 1024 * 1024
+
+        private static var boundKiB: Int { (sessions * limitPerSession + margin) / 1024 }
+
+        enum Dialect: String, CaseIterable, Sendable {
+            case terminal, typed
+        }
+
+        /// What a target sends, in pieces, and how often. All of it together is a multiple of the bound.
+        enum Attack: String, CaseIterable, Sendable {
+            case text, unterminatedSubnegotiation, largeSubnegotiations, echoStorm, terminalTypeStorm,
+                environmentStorm
+            case charsetStorm, windowSizeStorm, gmcpStorm, promptStorm, invalidUTF8, unfinishedCharacters
+
+            var piece: [UInt8] {
+                switch self {
+                case .text: [UInt8](repeating: 0x61, count: 65_536)
+                case .unterminatedSubnegotiation:
+                    [T.iac, T.begin, T.gmcp] + [UInt8](repeating: 0x61, count: 8_388_608)
+                case .largeSubnegotiations:
+                    T.gmcp("Big " + String(repeating: "\u{1}", count: 65_000))
+                case .echoStorm: repeated([T.iac, T.will, T.echo, T.iac, T.wont, T.echo], 8_192)
+                case .terminalTypeStorm:
+                    [T.iac, T.do, T.terminalType] + repeated(T.subnegotiation(T.terminalType, [1]), 8_192)
+                case .environmentStorm:
+                    [T.iac, T.do, T.newEnvironment] + repeated(T.subnegotiation(T.newEnvironment, [1]), 8_192)
+                case .charsetStorm:
+                    [T.iac, T.do, T.charset]
+                        + repeated(T.subnegotiation(T.charset, [1] + Array(";UTF-8;ISO-8859-1".utf8)), 4_096)
+                case .windowSizeStorm:
+                    repeated([T.iac, T.do, T.windowSize, T.iac, T.dont, T.windowSize], 8_192)
+                case .gmcpStorm: repeated(T.gmcp("A"), 8_192)
+                case .promptStorm: repeated([0x3E, T.iac, T.goAhead], 8_192)
+                case .invalidUTF8: repeated([0xC3, 0x28, 0xFE, 0xE2, 0x82, 0x41, 0xF5, 0x80], 8_192)
+                case .unfinishedCharacters: repeated([0xF0, 0x9F, 0x98], 16_384)
+                }
+            }
+
+            var count: Int {
+                switch self {
+                case .text: 160
+                case .unterminatedSubnegotiation: 1
+                case .largeSubnegotiations: 64
+                case .echoStorm, .gmcpStorm, .promptStorm: 16
+                case .terminalTypeStorm, .environmentStorm, .charsetStorm, .windowSizeStorm: 32
+                case .invalidUTF8, .unfinishedCharacters: 64
+                }
+            }
+
+            private func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+                [[UInt8]](repeating: bytes, count: count).flatMap { $0 }
+            }
+        }
+
+        /// Neither the client nor the target reads what it is sent while the attack lasts, so everything piles up that can.
+        @Test(arguments: Attack.allCases, Dialect.allCases)
+        func anAttackCostsNoMoreThanTheLimitsAndEndsNothing(attack: Attack, dialect: Dialect)
+            async throws
+        {
+            let stage = try await Stage.start(dialect, sessions: Self.sessions)
+            let quiet = try ProcessMemory.residentKiB(of: stage.edge.gateway.processID)
+            for session in stage.hostile {
+                try await session.socket.connection.setReading(false)
+                try await session.target.setReading(false)
+                // An answer so big that nobody takes it off the target's socket.
+                session.target.post([T.iac, T.will, T.gmcp])
+                for _ in 0..<attack.count { session.target.post(attack.piece) }
+                session.target.post([T.iac, T.end] + Array("THE END".utf8) + T.gmcp("The.End"))
+            }
+            for _ in 0..<20 { try await stage.expectNeighbourLives() }
+            for session in stage.hostile {
+                try await session.socket.connection.setReading(true)
+                try await session.drain(until: dialect == .typed ? "The.End" : "THE END")
+            }
+            let grown = try ProcessMemory.peakKiB(of: stage.edge.gateway.processID) - quiet
+            print("\(attack) \(dialect): \(grown) KiB above \(quiet), bound \(Self.boundKiB)")
+            #expect(grown < Self.boundKiB, "\(grown) KiB above \(quiet)")
+            // The sessions themselves have lived through it.
+            for session in stage.hostile {
+                let line = dialect == .typed ? #"{"type":"input","text":"quit\r\n"}"# : "quit\r\n"
+                try await session.socket.send(text: line)
+                try await session.target.setReading(true)
+                _ = try await session.target.receive(upTo: "quit\r\n")
+            }
+            try await stage.expectNeighbourLives()
+        }
+
+        // MARK: Compression
+
+        enum Bomb: CaseIterable, Sendable {
+            /// Beyond `MAX_COMPRESSION_RATIO`: of bytes that a client sees, and of bytes that it doesn't.
+            case letters, zeros
+            /// Within a ratio that allows it, but faster than `MAX_INFLATED_BYTES_PER_SECOND`.
+            case tooFast
+
+            var byte: UInt8 { self == .zeros ? 0 : 0x61 }
+        }
+
+        @Test(arguments: Bomb.allCases, Dialect.allCases)
+        func aBombEndsItsOwnSessionAndNoOther(bomb: Bomb, dialect: Dialect) async throws {
+            let stage = try await Stage.start(dialect, sessions: Self.sessions) {
+                bomb == .tooFast ? $0.setting("MAX_COMPRESSION_RATIO", 1_032) : $0
+            }
+            let quiet = try ProcessMemory.residentKiB(of: stage.edge.gateway.processID)
+            // A zlib stream (RFC 1950) that has its header and no end.
+            let deflated = try RawDeflater().deflate(
+                [UInt8](repeating: bomb.byte, count: 128 * 1024 * 1024))
+            let attacked = stage.hostile.dropLast()
+            for session in attacked {
+                session.target.post(
+                    [T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2) + [0x78, 0x9C] + deflated)
+            }
+            for session in attacked {
+                let close = try await session.socket.closedByServer()
+                #expect(close.code == 1014)
+                #expect(close.reason == "target sent a broken stream")
+            }
+            let grown = try ProcessMemory.peakKiB(of: stage.edge.gateway.processID) - quiet
+            print("\(bomb) \(dialect): \(grown) KiB above \(quiet), bound \(Self.boundKiB)")
+            #expect(grown < Self.boundKiB, "\(grown) KiB above \(quiet)")
+            try await stage.expectNeighbourLives()
+            let spared = try #require(stage.hostile.last)
+            spared.target.post(Array("THE END".utf8) + [T.iac, T.will, T.gmcp] + T.gmcp("The.End"))
+            try await spared.drain(until: dialect == .typed ? "The.End" : "THE END")
+        }
+
+        /// Below the ratio a compressed flood is only a flood: the client that doesn't read it holds it up.
+        @Test(arguments: Dialect.allCases)
+        func compressedTextWaitsForItsClient(dialect: Dialect) async throws {
+            let stage = try await Stage.start(dialect, sessions: Self.sessions) {
+                $0.setting("MAX_INFLATED_BYTES_PER_SECOND", 1_073_741_824)
+            }
+            let quiet = try ProcessMemory.residentKiB(of: stage.edge.gateway.processID)
+            var generator = SeededGenerator(seed: 11)
+            let line = (0..<65_536).map { _ in UInt8.random(in: 0x61...0x64, using: &generator) }
+            let text = [[UInt8]](repeating: line, count: 128).flatMap { $0 } + Array("THE END".utf8)
+            let compressed = try RawDeflater().deflate(text)
+            for session in stage.hostile {
+                try await session.socket.connection.setReading(false)
+                session.target.post([T.iac, T.will, T.gmcp])
+                session.target.post(
+                    [T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2) + [0x78, 0x9C] + compressed)
+            }
+            for _ in 0..<20 { try await stage.expectNeighbourLives() }
+            for session in stage.hostile {
+                try await session.socket.connection.setReading(true)
+                try await session.read(text.count, dialect)
+            }
+            let grown = try ProcessMemory.peakKiB(of: stage.edge.gateway.processID) - quiet
+            #expect(grown < Self.boundKiB, "\(grown) KiB above \(quiet)")
+        }
+
+        // MARK: Half of everything
+
+        @Test(arguments: Dialect.allCases)
+        func whatIsHalfSentDiesWithItsTarget(dialect: Dialect) async throws {
+            let begun: [UInt8] = [T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2)
+            let halves: [[UInt8]] = [
+                [T.iac], [T.iac, T.do], [T.iac, T.begin], [T.iac, T.begin, T.gmcp],
+                [T.iac, T.begin, T.gmcp, 0x41],
+                [T.iac, T.begin, T.gmcp, 0x41, T.iac], [0xE2, 0x82], [0x1B], [0x1B, 0x5B], begun,
+                begun + [0x78],
+                begun + [0x78, 0x9C, 0x4B], [T.iac, T.begin, T.newEnvironment, 1, 0],
+            ]
+            let stage = try await Stage.start(dialect, sessions: halves.count)
+            for (session, half) in zip(stage.hostile, halves) {
+                try await session.target.send("here")
+                try await session.read(4, dialect)
+                try await session.target.send(half)
+                await session.target.reset()
+                let close = try await session.socket.closedByServer()
+                #expect(
+                    close.code == 1014 && close.reason == "connection to the target was lost",
+                    "\(half): \(close)")
+                try await stage.expectNeighbourLives()
+            }
+        }
+    }
+}
+
+/// Sessions whose targets are hostile, and one that lives beside them on the same reactor.
+private struct Stage: Sendable {
+    struct Session: Sendable {
+        let socket: TestWebSocket
+        let target: TargetConnection
+
+        /// Reads and throws away everything up to `mark`, which has to be the last that is sent.
+        func drain(until mark: String) async throws {
+            let mark = Array(mark.utf8)
+            try await socket.connection.stream.wait(for: "the end of the attack", within: .seconds(60)) {
+                stream in
+                let isThere = stream.unread.suffix(256).firstRange(of: mark) != nil
+                // A part of the mark may still come.
+                _ = stream.take(isThere ? stream.count : max(0, stream.count - 256))
+                if !isThere, stream.isAtEnd { throw EdgeTestError("the session ended: \(stream)") }
+                return isThere ? true : nil
+            }
+        }
+
+        /// Reads so much text.
+        func read(_ count: Int, _ dialect: EdgeTests.HostileTargetTests.Dialect) async throws {
+            switch dialect {
+            case .terminal: _ = try await socket.receive(count, within: .seconds(60))
+            case .typed: _ = try await socket.typedText(count)
+            }
+        }
+    }
+
+    let edge: Edge
+    let neighbour: Session
+    let hostile: [Session]
+
+    static func start(
+        _ dialect: EdgeTests.HostileTargetTests.Dialect, sessions: Int,
+        _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+    ) async throws -> Stage {
+        let edge = try await Edge.start(.scripted) {
+            change($0.setting("REACTOR_THREADS", 1).setting("DIALECT_WAIT_MS", 60_000))
+        }
+        let raw = try await edge.gateway.open(Handshake().offering("telnet"))
+        let neighbour = Session(socket: raw, target: try await edge.target.connection(0))
+        var hostile: [Session] = []
+        for number in 1...sessions {
+            let handshake = Handshake().setting(
+                "Sec-WebSocket-Protocol", dialect == .terminal ? "terminal.mudstandards.org" : nil)
+            let socket = try await edge.gateway.open(handshake, receiveBuffer: 131_072)
+            let target = try await edge.target.connection(number)
+            if dialect == .typed { try await socket.connectTyped() }
+            hostile.append(Session(socket: socket, target: target))
+        }
+        let stage = Stage(edge: edge, neighbour: neighbour, hostile: hostile)
+        try await stage.expectNeighbourLives()
+        return stage
+    }
+
+    func expectNeighbourLives() async throws {
+        try await neighbour.socket.send(text: "look")
+        #expect(try await neighbour.target.receiveText(4) == "look")
+        try await neighbour.target.send("A hall.")
+        #expect(try await neighbour.socket.receiveText(7) == "A hall.")
+    }
+}

@@ -1,0 +1,69 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// `portcullis ticket` at the control socket of a running gateway.
+    @Suite struct TicketCommandTests {
+        private let directory: TemporaryDirectory
+        private var path: String { directory.file("control.sock") }
+
+        init() throws {
+            directory = try TemporaryDirectory()
+        }
+
+        @Test func anOperatorsTicketAdmitsAsOftenAsItSays() async throws {
+            let edge = try await start()
+            for uses in [1, 2] {
+                let ticket = try await ticket("--uses", "\(uses)")
+                let handshake = Handshake().path("/?ticket=" + ticket)
+                for _ in 0..<uses { try await Edge.expectEcho(edge.gateway.open(handshake)) }
+                expectRefusal(try await edge.gateway.refusal(handshake), 401, "invalid_ticket")
+            }
+            expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required")
+        }
+
+        @Test func theSocketIsItsOwnersAloneAndGoesWithTheGateway() async throws {
+            let edge = try await start()
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+            #expect(attributes[.type] as? FileAttributeType == .typeSocket)
+            #expect(try await edge.gateway.stop().ending == .exited(0))
+            #expect(!FileManager.default.fileExists(atPath: path))
+            let output = try await GatewayProcess.run(["ticket", "--socket", path])
+            #expect(
+                output.ending == .exited(1) && output.errorText.contains("no gateway answers"), "\(output)")
+        }
+
+        @Test func aSecondGatewayDoesntTakeTheFirstOnesSocket() async throws {
+            let edge = try await start()
+            let error = await #expect(throws: EdgeTestError.self) { _ = try await start() }
+            #expect(error.map { "\($0)" }?.contains(path) == true, "\(String(describing: error))")
+            let ticket = try await ticket()
+            try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket)))
+        }
+
+        /// A gateway that was killed leaves its socket behind, which doesn't keep the next one from starting.
+        @Test func whatAKilledGatewayLeavesIsReplaced() async throws {
+            let killed = try await start()
+            try await killed.gateway.killNow()
+            #expect(FileManager.default.fileExists(atPath: path))
+            let edge = try await start()
+            let ticket = try await ticket()
+            try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket)))
+        }
+
+        private func ticket(_ options: String...) async throws -> String {
+            let output = try await GatewayProcess.run(["ticket", "--socket", path] + options)
+            guard output.ending == .exited(0), let ticket = output.outputLines.first else {
+                throw EdgeTestError("no ticket: \(output)")
+            }
+            return ticket
+        }
+
+        private func start() async throws -> Edge {
+            let apple = try SimulatedApple()
+            return try await Edge.start { $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", path) }
+        }
+    }
+}
