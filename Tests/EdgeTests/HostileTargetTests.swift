@@ -76,13 +76,14 @@ extension EdgeTests {
             async throws
         {
             let stage = try await Stage.start(dialect, sessions: Self.sessions)
+            let piece = attack.piece
             let quiet = try ProcessMemory.residentKiB(of: stage.edge.gateway.processID)
             for session in stage.hostile {
                 try await session.socket.connection.setReading(false)
                 try await session.target.setReading(false)
                 // An answer so big that nobody takes it off the target's socket.
                 session.target.post([T.iac, T.will, T.gmcp])
-                for _ in 0..<attack.count { session.target.post(attack.piece) }
+                for _ in 0..<attack.count { session.target.post(piece) }
                 session.target.post([T.iac, T.end] + Array("THE END".utf8) + T.gmcp("The.End"))
             }
             for _ in 0..<20 { try await stage.expectNeighbourLives() }
@@ -98,7 +99,7 @@ extension EdgeTests {
                 let line = dialect == .typed ? #"{"type":"input","text":"quit\r\n"}"# : "quit\r\n"
                 try await session.socket.send(text: line)
                 try await session.target.setReading(true)
-                _ = try await session.target.receive(upTo: "quit\r\n")
+                try await Stage.discard(session.target.stream, until: "quit\r\n")
             }
             try await stage.expectNeighbourLives()
         }
@@ -121,12 +122,10 @@ extension EdgeTests {
             }
             let quiet = try ProcessMemory.residentKiB(of: stage.edge.gateway.processID)
             // A zlib stream (RFC 1950) that has its header and no end.
-            let deflated = try RawDeflater().deflate(
-                [UInt8](repeating: bomb.byte, count: 128 * 1024 * 1024))
+            let deflated = try RawDeflater().deflate([UInt8](repeating: bomb.byte, count: 128 * 1024 * 1024))
             let attacked = stage.hostile.dropLast()
             for session in attacked {
-                session.target.post(
-                    [T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2) + [0x78, 0x9C] + deflated)
+                session.target.post([T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2) + [0x78, 0x9C] + deflated)
             }
             for session in attacked {
                 let close = try await session.socket.closedByServer()
@@ -156,8 +155,7 @@ extension EdgeTests {
             for session in stage.hostile {
                 try await session.socket.connection.setReading(false)
                 session.target.post([T.iac, T.will, T.gmcp])
-                session.target.post(
-                    [T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2) + [0x78, 0x9C] + compressed)
+                session.target.post([T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2) + [0x78, 0x9C] + compressed)
             }
             for _ in 0..<20 { try await stage.expectNeighbourLives() }
             for session in stage.hostile {
@@ -187,9 +185,7 @@ extension EdgeTests {
                 try await session.target.send(half)
                 await session.target.reset()
                 let close = try await session.socket.closedByServer()
-                #expect(
-                    close.code == 1014 && close.reason == "connection to the target was lost",
-                    "\(half): \(close)")
+                #expect(close.code == 1014 && close.reason == "connection to the target was lost", "\(half): \(close)")
                 try await stage.expectNeighbourLives()
             }
         }
@@ -204,15 +200,7 @@ private struct Stage: Sendable {
 
         /// Reads and throws away everything up to `mark`, which has to be the last that is sent.
         func drain(until mark: String) async throws {
-            let mark = Array(mark.utf8)
-            try await socket.connection.stream.wait(for: "the end of the attack", within: .seconds(60)) {
-                stream in
-                let isThere = stream.unread.suffix(256).firstRange(of: mark) != nil
-                // A part of the mark may still come.
-                _ = stream.take(isThere ? stream.count : max(0, stream.count - 256))
-                if !isThere, stream.isAtEnd { throw EdgeTestError("the session ended: \(stream)") }
-                return isThere ? true : nil
-            }
+            try await Stage.discard(socket.connection.stream, until: mark)
         }
 
         /// Reads so much text.
@@ -249,6 +237,18 @@ private struct Stage: Sendable {
         let stage = Stage(edge: edge, neighbour: neighbour, hostile: hostile)
         try await stage.expectNeighbourLives()
         return stage
+    }
+
+    /// Throws away all that comes up to `mark`, behind which nothing may come.
+    static func discard(_ stream: Awaited<ByteStream>, until mark: String) async throws {
+        let mark = Array(mark.utf8)
+        try await stream.wait(for: "\(mark)", within: .seconds(60)) { stream in
+            let isThere = stream.unread.suffix(256).firstRange(of: mark) != nil
+            // A part of the mark may still come.
+            _ = stream.take(isThere ? stream.count : max(0, stream.count - 256))
+            if !isThere, stream.isAtEnd { throw EdgeTestError("the stream ended: \(stream)") }
+            return isThere ? true : nil
+        }
     }
 
     func expectNeighbourLives() async throws {

@@ -55,8 +55,7 @@ extension EdgeTests {
             }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let handshake = try await device.handshake(at: edge.gateway)
-            expectRefusal(
-                try await edge.gateway.refusal(handshake.path("/mud/staging")), 403, "way_not_allowed")
+            expectRefusal(try await edge.gateway.refusal(handshake.path("/mud/staging")), 403, "way_not_allowed")
             #expect(staging.connectionCount == 0)
             try await Edge.expectEcho(edge.gateway.open(handshake))
             let tls = TLSChoice(identity: certificates.client)
@@ -73,8 +72,7 @@ extension EdgeTests {
         @Test func aListedTargetIsReachedAndNoOther() async throws {
             let (listed, other) = (try await TargetServer.start(), try await TargetServer.start())
             let edge = try await start {
-                $0.setting("TARGET_MODE", "allowlist").setting(
-                    "TARGET_ALLOWLIST", "127.0.0.1:\(listed.port)")
+                $0.setting("TARGET_MODE", "allowlist").setting("TARGET_ALLOWLIST", "127.0.0.1:\(listed.port)")
             }
             let socket = try await edge.gateway.open()
             for address in [
@@ -112,9 +110,7 @@ extension EdgeTests {
             let header = String(decoding: try await target.receive(upTo: "\r\n"), as: UTF8.self)
             let fields = header.split(whereSeparator: { $0 == " " || $0 == "\r\n" }).map(String.init)
             #expect(fields.prefix(4) == ["PROXY", "TCP4", "127.0.0.1", "127.0.0.1"], "\(header)")
-            #expect(
-                fields.count == 6 && UInt16(fields[4]) != nil && fields.last == "\(edge.target.port)",
-                "\(header)")
+            #expect(fields.count == 6 && UInt16(fields[4]) != nil && fields.last == "\(edge.target.port)", "\(header)")
             #expect(try await target.receiveText(4) == "look")
         }
 
@@ -145,9 +141,10 @@ extension EdgeTests {
             let plain = try await edge.gateway.open(Handshake().offering("telnet"))
             try await plain.send(text: "look")
             #expect(try await edge.target.connection().receiveText(4) == "look")
-            _ = try await edge.gateway.open(Handshake().offering("telnet").path("/mud/second"))
+            let other = try await edge.gateway.open(Handshake().offering("telnet").path("/mud/second"))
             let header = try await ReceivedProxyHeader(second.connection())
             #expect(header.text(0xE0) == "anonymous")
+            try await other.close()
         }
 
         // MARK: Keep-alive
@@ -156,9 +153,10 @@ extension EdgeTests {
             let edge = try await start { $0.setting("MUD_KEEPALIVE_SECONDS", 1) }
             let raw = try await edge.gateway.open(Handshake().offering("telnet"))
             let rawTarget = try await edge.target.connection(0)
-            _ = try await edge.gateway.open(Handshake().offering("terminal.mudstandards.org"))
+            let terminal = try await edge.gateway.open(Handshake().offering("terminal.mudstandards.org"))
             let target = try await edge.target.connection(1)
             for _ in 0..<2 { #expect(try await target.receive(2) == [T.iac, T.noOperation]) }
+            try await terminal.close()
             try await raw.send(text: "look")
             #expect(try await rawTarget.receiveText(4) == "look")
         }
@@ -169,15 +167,13 @@ extension EdgeTests {
             let edge = try await start {
                 $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("PROXY_PROTOCOL", "v1")
             }
-            let handshake = Handshake().offering("telnet").adding(
-                "X-Forwarded-For", "198.51.100.7, 203.0.113.9")
-            _ = try await edge.gateway.open(handshake)
+            let handshake = Handshake().offering("telnet").adding("X-Forwarded-For", "198.51.100.7, 203.0.113.9")
+            let socket = try await edge.gateway.open(handshake)
             let line = try await edge.gateway.auditLine("\"event\":\"upgrade\"")
-            #expect(
-                line.contains("203.0.113.9") && !line.contains("198.51.100.7")
-                    && !line.contains("127.0.0.1"))
+            #expect(line.contains("203.0.113.9") && !line.contains("198.51.100.7") && !line.contains("127.0.0.1"))
             let header = try await edge.target.connection().receive(upTo: "\r\n")
             #expect(header.starts(with: Array("PROXY TCP4 203.0.113.9 127.0.0.1 ".utf8)))
+            try await socket.close()
         }
 
         @Test func aStrangersWordAboutTheAddressDoesnt() async throws {

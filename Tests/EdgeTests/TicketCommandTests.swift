@@ -31,8 +31,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.stop().ending == .exited(0))
             #expect(!FileManager.default.fileExists(atPath: path))
             let output = try await GatewayProcess.run(["ticket", "--socket", path])
-            #expect(
-                output.ending == .exited(1) && output.errorText.contains("no gateway answers"), "\(output)")
+            #expect(output.ending == .exited(1) && output.errorText.contains("no gateway answers"), "\(output)")
         }
 
         @Test func aSecondGatewayDoesntTakeTheFirstOnesSocket() async throws {
