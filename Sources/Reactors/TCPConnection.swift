@@ -246,6 +246,7 @@ package final class TCPConnection: Flushable, TimerTarget {
         if count > 0 {
             handler?.tcpReceived(UnsafeRawBufferPointer(rebasing: reactor.readBuffer[..<count]))
         } else if count == Int(UV_EOF.rawValue) {
+            if let reset = pendingSocketError() { return close(error: .broken(reset)) }
             peerHasFinished = true
             isReading = false
             handler?.tcpPeerFinished()
@@ -253,6 +254,17 @@ package final class TCPConnection: Flushable, TimerTarget {
         } else if count < 0 {
             close(error: .broken(uvErrorText(Int32(count))))
         }
+    }
+
+    /// A reset that came together with the last bytes libuv tells as an end of the stream: it sees the hang-up behind a short read, and
+    /// doesn't read on. The socket still knows.
+    private func pendingSocketError() -> String? {
+        var descriptor: Int32 = -1
+        handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 else { return nil }
+        return String(cString: strerror(error))
     }
 
     // MARK: Writing

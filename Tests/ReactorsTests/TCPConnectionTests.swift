@@ -43,6 +43,29 @@ struct TCPConnectionTests {
         server.close()
     }
 
+    @Test func `a reset behind the last bytes is none the less a reset`() async throws {
+        let server = try PlainServer()
+        async let peer = server.serve { socket in
+            let isReady = socket.read(upTo: 5) == Self.hello
+            socket.write(Self.hello)
+            socket.resetAtClose()
+            return isReady
+        }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        // Both are there when the socket is read again.
+        await connection.order { $0.setReading(paused: true) }
+        await connection.send(Self.hello)
+        #expect(await peer == true)
+        await connection.order { $0.setReading(paused: false) }
+        #expect(await heard.bytes() == Self.hello)
+        guard case .closed(.broken) = await heard.next() else {
+            Issue.record("the reset is told as an orderly end")
+            return server.close()
+        }
+        server.close()
+    }
+
     @Test func `our FIN leaves the peer's direction open`() async throws {
         let server = try PlainServer()
         let answer = [UInt8](repeating: 7, count: 300_000)
