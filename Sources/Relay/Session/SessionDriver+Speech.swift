@@ -184,7 +184,9 @@ extension SessionDriver {
 
     private func carryOut(_ order: TranslationOrder) {
         switch order {
-        case .dial(let target, _, _): dial(target == .standard ? request.target : target)
+        case .dial(let target, _, _):
+            deadlines.connectBy = nil  // From here on the dial has its own.
+            dial(target == .standard ? request.target : target)
         case .close(let reason): perform(machine.close(reason, now: reactor.now))
         }
     }

@@ -31,6 +31,7 @@ extension SessionDriver {
             metadata: [LogKeys.session: "\(client.session)", LogKeys.reason: "\(refusal.rawValue)"])
         if case .translated = speech {
             translate { $0.dialFailed(.notAllowed, into: &$1) }
+            deadlines.connectBy = reactor.now + settings.dialects.connectWait
         } else {
             perform(machine.close(.targetNotAllowed, now: reactor.now))
         }
@@ -84,7 +85,13 @@ extension SessionDriver {
         guard machine.acceptsFromClient else { return }
         if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
         if deadlines.takeTicket(now) { sendTicket() }
-        if deadlines.takeConnect(now), leg == nil { perform(machine.close(.noTargetNamed, now: now)) }
+        if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
+    }
+
+    /// The client's dialect names a target, and it hasn't yet, or the one that it named wasn't reached.
+    private var awaitsConnect: Bool {
+        guard case .translated(let translation) = speech else { return false }
+        return translation.awaitsConnect && !translation.isConnected
     }
 
     /// A client that came by a ticket is handed its next one, so that a reload or a reconnect works.
