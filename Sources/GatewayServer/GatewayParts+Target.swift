@@ -34,6 +34,7 @@ extension GatewayParts {
         var settings = DialectSettings()
         settings.standard = configuration.dialects.standard.dialect
         settings.wait = UInt64(configuration.dialects.waitMilliseconds) * 1_000_000
+        settings.connectWait = UInt64(configuration.dialects.connectWaitSeconds) * 1_000_000_000
         settings.maximumMessageBytes = configuration.session.maximumMessageBytes
         let keepAlive = UInt64(configuration.target.keepAliveSeconds)
         settings.keepAlive = keepAlive == 0 ? nil : keepAlive * 1_000_000_000

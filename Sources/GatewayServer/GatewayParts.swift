@@ -82,7 +82,7 @@ struct GatewayParts {
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
         if configuration.proxies.sendHeader {
-            let trusted = configuration.proxies.trusted
+            let trusted = configuration.proxies.trusted.ranges
             settings.trustsProxy = { peer in trusted.contains { $0.contains(ClientAddress(peer)) } }
         }
         return settings

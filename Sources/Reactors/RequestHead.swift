@@ -32,12 +32,11 @@ package struct RequestHead: Sendable {
         ("sec-websocket-version", WSI_TOKEN_VERSION),
         ("sec-websocket-protocol", WSI_TOKEN_PROTOCOL), ("content-length", WSI_TOKEN_HTTP_CONTENT_LENGTH),
         ("transfer-encoding", WSI_TOKEN_HTTP_TRANSFER_ENCODING),
-        // Of several all are there, joined with commas in their order. `Forwarded` has no token, and of several custom headers only the
-        // first can be seen: the client's own, before those of proxies. So it isn't read.
+        // Of several all are there, joined with commas in their order.
         ("x-forwarded-for", WSI_TOKEN_X_FORWARDED_FOR),
     ]
-    /// Names that it keeps as they came.
-    private static let custom = ["x-app-assert-keyid", "x-app-assert-data", "x-app-assert-nonce"]
+    /// Names that it keeps as they came. Of several equal ones only the first can be seen.
+    private static let custom = ["x-app-assert-keyid", "x-app-assert-data", "x-app-assert-nonce", "forwarded"]
 
     /// On the reactor's thread, inside a callback in which `wsi` still holds its headers.
     init?(of wsi: OpaquePointer) {

@@ -57,7 +57,7 @@ final class EdgeRouter: EdgeHandler {
     }
 
     func refusalAnswer(_ framing: FramingRefusal, peer: PeerAddress) -> HTTPAnswer {
-        let context = RequestContext(peer: peer, head: nil, trusting: [], reactor: reactor)
+        let context = RequestContext(peer: peer, head: nil, trusting: TrustedProxies(), reactor: reactor)
         let refusal = Refusal(framing)
         record.requestRefused(refusal, context)
         return JSONAnswers.refusal(refusal, requestID: context.id)

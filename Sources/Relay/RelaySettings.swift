@@ -18,8 +18,8 @@ package struct RelaySettings: Sendable {
     package var tickets: TicketOffice?
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
-    /// `TRUSTED_PROXY_CIDRS`
-    package var trustedProxies: [AddressRange]
+    /// `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`
+    package var trustedProxies: TrustedProxies
     /// Said in `/health`, so that nobody forgets them.
     package var warnings: [String]
     package var version: String
@@ -31,7 +31,7 @@ package struct RelaySettings: Sendable {
         targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits, gate: Gate,
         drain: DrainSwitch,
         attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
-        trustedProxies: [AddressRange], warnings: [String], version: String, audit: AuditLog,
+        trustedProxies: TrustedProxies, warnings: [String], version: String, audit: AuditLog,
         metrics: GatewayMetrics, logger: Logger
     ) {
         self.targets = targets

@@ -11,11 +11,10 @@ struct RequestContext: Sendable {
     let isForwarded: Bool
 
     /// - Parameter trusted: proxies whose word about the client's address counts.
-    init(peer: PeerAddress, head: RequestHead?, trusting trusted: [AddressRange], reactor: Reactor) {
+    init(peer: PeerAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor) {
         id = Self.makeID()
         let peer = ClientAddress(peer)
-        let forwarded = ForwardedFor(xForwardedFor: head?["x-forwarded-for"])
-        address = forwarded.client(of: peer, trusted: trusted)
+        address = proxies.client(of: peer) { head?[$0] }
         isForwarded = address != peer
         moment = Moment(
             monotonic: MonotonicTime(nanoseconds: reactor.now),

@@ -144,6 +144,20 @@ extension EdgeTests {
             #expect(try await target.receive(upTo: "\r\n") == Array("look\r\n".utf8))
         }
 
+        @Test(arguments: ["typed", "legacy"]) func whoNamesNoTargetInTimeIsClosed(dialect: String) async throws {
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("CONNECT_WAIT_SECONDS", 1).setting("DEFAULT_DIALECT", dialect)
+            }
+            let (idle, connected) = (try await edge.gateway.open(), try await edge.gateway.open())
+            let connect = dialect == "typed" ? #"{"type":"connect","host":"mud.example","port":1}"# : #"{"connect":1}"#
+            try await connected.send(text: connect)
+            let target = try await edge.target.connection()
+            let close = try await idle.closedByServer()
+            #expect(close.code == 1008 && close.reason == "no target was named in time")
+            try await target.send(Array("still here".utf8))
+            _ = try await connected.nextMessage()
+        }
+
         // MARK: Legacy
 
         @Test func legacyFramesAreBase64OfDeflatedText() async throws {

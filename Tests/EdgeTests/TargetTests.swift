@@ -176,6 +176,19 @@ extension EdgeTests {
             try await socket.close()
         }
 
+        @Test func soDoesTheHeaderOfTheProxysChoice() async throws {
+            let edge = try await start {
+                $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("TRUSTED_PROXY_HEADER", "forwarded")
+            }
+            let handshake = Handshake().adding("Forwarded", "for=198.51.100.7, for=\"[2001:db8::9]:4711\";proto=https")
+                .adding("X-Forwarded-For", "203.0.113.9")
+            let socket = try await edge.gateway.open(handshake)
+            let line = try await edge.gateway.auditLine("\"event\":\"upgrade\"")
+            #expect(line.contains("2001:db8::9"), "\(line)")
+            #expect(!line.contains("198.51.100.7") && !line.contains("203.0.113.9") && !line.contains("127.0.0.1"))
+            try await socket.close()
+        }
+
         @Test func aStrangersWordAboutTheAddressDoesnt() async throws {
             let edge = try await start { $0.setting("TRUSTED_PROXY_CIDRS", "192.0.2.0/24") }
             let handshake = Handshake().adding("X-Forwarded-For", "203.0.113.9")

@@ -1,3 +1,4 @@
+import Admission
 import AppAttest
 import Foundation
 import Logging
@@ -33,11 +34,11 @@ import Testing
                 == .init(
                     encoding: .utf8, mxp: .refuse, maximumSubnegotiationBytes: 65_536, maximumCompressionRatio: 100,
                     inflatedBytesPerSecond: 4_194_304))
-        #expect(configuration.dialects == .init(standard: .auto, waitMilliseconds: 1500))
+        #expect(configuration.dialects == .init(standard: .auto, waitMilliseconds: 1500, connectWaitSeconds: 60))
         #expect(
             configuration.tickets
                 == .init(lifetimeSeconds: 30, maximum: 10_000, controlSocketPath: nil, servesWebClient: false))
-        #expect(configuration.proxies == .init(trusted: [], sendHeader: false))
+        #expect(configuration.proxies == .init(trusted: .init(), sendHeader: false))
         #expect(configuration.keyStore == .init(path: "config/attested-keys.sqlite", busyMilliseconds: 50))
         #expect(
             configuration.limits

@@ -1,3 +1,4 @@
+import Admission
 import RelayCore
 
 /// The inside: which services are reached, by whom, and what is spoken with them.
@@ -72,7 +73,8 @@ extension ConfigurationLoader {
 
     mutating func dialects() -> GatewayConfiguration.Dialects {
         GatewayConfiguration.Dialects(
-            standard: read(SettingTable.defaultDialect), waitMilliseconds: read(SettingTable.dialectWait))
+            standard: read(SettingTable.defaultDialect), waitMilliseconds: read(SettingTable.dialectWait),
+            connectWaitSeconds: read(SettingTable.connectWait))
     }
 
     mutating func tickets() -> GatewayConfiguration.Tickets {
@@ -94,6 +96,7 @@ extension ConfigurationLoader {
 
     mutating func proxies() -> GatewayConfiguration.Proxies {
         let trusted = read(SettingTable.trustedProxies)
+        let header = read(SettingTable.trustedProxyHeader)
         let sendHeader = read(SettingTable.inboundProxyProtocol)
         if sendHeader, trusted.isEmpty {
             refuse(
@@ -101,6 +104,7 @@ extension ConfigurationLoader {
                 "Name the proxies in TRUSTED_PROXY_CIDRS.",
                 involving: [SettingTable.inboundProxyProtocol.row.name, SettingTable.trustedProxies.row.name])
         }
-        return GatewayConfiguration.Proxies(trusted: trusted, sendHeader: sendHeader)
+        return GatewayConfiguration.Proxies(
+            trusted: TrustedProxies(trusted, header: header), sendHeader: sendHeader)
     }
 }

@@ -39,6 +39,8 @@ extension GatewayConfiguration {
         /// Nil: judged by the first message.
         package let standard: DialectChoice
         package let waitMilliseconds: Int
+        /// For clients that name their target.
+        package let connectWaitSeconds: Int
     }
 
     package struct Tickets: Sendable, Equatable {
@@ -50,7 +52,7 @@ extension GatewayConfiguration {
     }
 
     package struct Proxies: Sendable, Equatable {
-        package let trusted: [AddressRange]
+        package let trusted: TrustedProxies
         /// Whether they begin each connection with a PROXY header.
         package let sendHeader: Bool
     }

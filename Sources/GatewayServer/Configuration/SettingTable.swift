@@ -83,6 +83,9 @@ enum SettingTable {
     static let dialectWait = Setting<Int>.integer(
         "DIALECT_WAIT_MS", .dialects, default: 1500, 0...60_000, "ms",
         "How long `auto` waits for the first message; after that the connection is raw.")
+    static let connectWait = Setting<Int>.integer(
+        "CONNECT_WAIT_SECONDS", .dialects, default: 60, 1...3600, "s",
+        "How long a client whose dialect names the target may take to name one that is reached.")
 
     // MARK: TLS toward clients
 
@@ -173,9 +176,11 @@ enum SettingTable {
     static let trustedProxies = Setting<[AddressRange]>.text(
         "TRUSTED_PROXY_CIDRS", .proxies, default: [], "", "addresses or `address/bits`, comma-separated",
         "Proxies whose word about the client's address counts.", SettingGrammar.addressRanges)
+    static let trustedProxyHeader = Setting<TrustedProxies.Header>.choice(
+        "TRUSTED_PROXY_HEADER", .proxies, default: .xForwardedFor, "The header in which those proxies name the client.")
     static let inboundProxyProtocol = Setting<Bool>.boolean(
         "INBOUND_PROXY_PROTOCOL", .proxies, default: false,
-        "Whether those proxies begin each connection with a PROXY header; without it they send `X-Forwarded-For`.")
+        "Whether those proxies begin each connection with a PROXY header.")
 
     // MARK: Limits of the gate
 

@@ -9,7 +9,7 @@ package struct DialectSettings: Sendable {
     package var wait = DialectChooser.defaultWait
     /// `MAX_MESSAGE_BYTES`
     package var maximumMessageBytes = Translation.defaultMaximumMessageBytes
-    /// A client that names its target itself must do so within this; then it is closed with 1008.
+    /// `CONNECT_WAIT_SECONDS`: a client that names its target itself must do so within this; then it is closed with 1008.
     package var connectWait: UInt64 = 60_000_000_000
     /// `MUD_KEEPALIVE_SECONDS`; nil: never.
     package var keepAlive: UInt64?

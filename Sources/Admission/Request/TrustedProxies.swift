@@ -1,0 +1,30 @@
+/// Which peers are proxies of the operator's, and in which header they say where a request came from.
+package struct TrustedProxies: Hashable, Sendable {
+    /// `TRUSTED_PROXY_HEADER`
+    package enum Header: String, Sendable, CaseIterable {
+        case xForwardedFor = "x-forwarded-for"
+        /// RFC 7239.
+        case forwarded
+    }
+
+    package var ranges: [AddressRange]
+    package var header: Header
+
+    package init(_ ranges: [AddressRange] = [], header: Header = .xForwardedFor) {
+        self.ranges = ranges
+        self.header = header
+    }
+
+    /// Whom a request is from; the one header alone is looked at.
+    ///
+    /// - Parameter field: a header's value by its lower-case name; nil where it is absent.
+    package func client(of peer: ClientAddress, _ field: (String) -> String?) -> ClientAddress {
+        let value = field(header.rawValue)
+        let forwarded =
+            switch header {
+            case .xForwardedFor: ForwardedFor(xForwardedFor: value)
+            case .forwarded: ForwardedFor(forwarded: value)
+            }
+        return forwarded.client(of: peer, trusted: ranges)
+    }
+}

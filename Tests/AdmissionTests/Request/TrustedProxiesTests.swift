@@ -1,0 +1,28 @@
+import Admission
+import Testing
+
+struct TrustedProxiesTests {
+    private let headers = ["x-forwarded-for": "198.51.100.1", "forwarded": "for=198.51.100.2"]
+
+    private func client(_ header: TrustedProxies.Header, peer: String = "10.0.0.1") throws -> String {
+        let ranges = try #require(AddressRange.list("10.0.0.0/8"))
+        let proxies = TrustedProxies(ranges, header: header)
+        return proxies.client(of: try #require(ClientAddress(text: peer))) { headers[$0] }.text
+    }
+
+    @Test func `the one header counts, whatever the other says`() throws {
+        #expect(try client(.xForwardedFor) == "198.51.100.1")
+        #expect(try client(.forwarded) == "198.51.100.2")
+    }
+
+    @Test(arguments: TrustedProxies.Header.allCases) func `of strangers none counts`(
+        header: TrustedProxies.Header
+    ) throws {
+        #expect(try client(header, peer: "192.0.2.1") == "192.0.2.1")
+    }
+
+    @Test func `without ranges nobody is trusted`() throws {
+        let peer = try #require(ClientAddress(text: "127.0.0.1"))
+        #expect(TrustedProxies().client(of: peer) { headers[$0] } == peer)
+    }
+}
