@@ -59,8 +59,9 @@ let package = Package(
         // Pure cores.
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "Telnet", swiftSettings: pureSettings),
-        .target(name: "RelayCore", dependencies: ["Telnet", deque], swiftSettings: pureSettings),
-        .target(name: "ProxyProtocol", swiftSettings: pureSettings),
+        .target(name: "AddressText", swiftSettings: pureSettings),
+        .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
+        .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
 
         // DEFLATE, for whoever needs it: Telnet doesn't know it.
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: houseSettings),
@@ -72,7 +73,7 @@ let package = Package(
             dependencies: ["KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["AppAttest", "KeyStore", crypto, x509, deque],
+            name: "Admission", dependencies: ["AddressText", "AppAttest", "KeyStore", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -123,6 +124,7 @@ let package = Package(
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
+        .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",

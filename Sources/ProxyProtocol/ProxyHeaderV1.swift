@@ -1,3 +1,5 @@
+import AddressText
+
 /// Version 1 (section 2.1): one line of ASCII.
 enum ProxyHeaderV1 {
     /// With the CRLF: `PROXY UNKNOWN`, two addresses of 39 characters and two ports of five.
@@ -9,7 +11,7 @@ enum ProxyHeaderV1 {
         let ends = [endpoints.source, endpoints.destination]
         let addresses =
             endpoints.areIPv4
-            ? ends.map { ProxyAddressText.dotted($0.bytes) } : ends.map { ProxyAddressText.compressed($0.ipv6Bytes) }
+            ? ends.map { IPAddressText.dotted($0.bytes) } : ends.map { IPAddressText.compressed($0.ipv6Bytes) }
         let fields = ["PROXY", endpoints.areIPv4 ? "TCP4" : "TCP6"] + addresses + ends.map { String($0.port) }
         return Array((fields.joined(separator: " ") + "\r\n").utf8)
     }
@@ -30,13 +32,13 @@ enum ProxyHeaderV1 {
     }
 
     private static func addressReader(for family: ArraySlice<UInt8>) -> ((ArraySlice<UInt8>) -> [UInt8]?)? {
-        if family.elementsEqual("TCP4".utf8) { return ProxyAddressText.ipv4 }
-        if family.elementsEqual("TCP6".utf8) { return ProxyAddressText.ipv6 }
+        if family.elementsEqual("TCP4".utf8) { return IPAddressText.ipv4 }
+        if family.elementsEqual("TCP6".utf8) { return IPAddressText.ipv6 }
         return nil
     }
 
     /// Decimal, without leading zeros.
     private static func port(_ digits: ArraySlice<UInt8>) -> UInt16? {
-        ProxyAddressText.decimal(digits, maximumDigits: 5).flatMap(UInt16.init(exactly:))
+        IPAddressText.decimal(digits, maximumDigits: 5).flatMap(UInt16.init(exactly:))
     }
 }

@@ -24,10 +24,13 @@ enum ImportTable {
             target: "Telnet", isPure: true, ours: [], others: [],
             reason: "Bytes in, events out: the standard library is enough."),
         ImportRow(
-            target: "RelayCore", isPure: true, ours: ["Telnet"], others: ["DequeModule", "FoundationEssentials"],
+            target: "AddressText", isPure: true, ours: [], others: [],
+            reason: "One way to read and write IP addresses, for all who have to: the standard library is enough."),
+        ImportRow(
+            target: "RelayCore", isPure: true, ours: ["Telnet", "AddressText"], others: ["DequeModule", "FoundationEssentials"],
             reason: "Knows the language of the inside; messages kept for a resume stand in a deque."),
         ImportRow(
-            target: "ProxyProtocol", isPure: true, ours: [], others: [],
+            target: "ProxyProtocol", isPure: true, ours: ["AddressText"], others: [],
             reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
         ImportRow(
             target: "Compression", isPure: false, ours: ["CZlib"], others: [],
@@ -40,7 +43,7 @@ enum ImportTable {
             others: ["GRDB", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
             reason: "The only target that knows SQLite; Glibc for file modes, Dispatch for waits with a deadline."),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["AppAttest", "KeyStore"],
+            target: "Admission", isPure: true, ours: ["AddressText", "AppAttest", "KeyStore"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."

@@ -1,3 +1,5 @@
+import AddressText
+
 /// A web origin (RFC 6454) in its one normal form: scheme and host in lower case, the port that a scheme implies left out.
 ///
 /// The opaque origin `null`, and anything with user information, a path, a query or characters beyond ASCII, isn't one.
@@ -51,7 +53,7 @@ package struct WebOrigin: Hashable, Sendable {
 
     private static func isAddressLiteral(_ host: Substring.UTF8View) -> Bool {
         guard host.last == UInt8(ascii: "]") else { return false }
-        return AddressText.ipv6(String(Substring(host.dropFirst().dropLast()))) != nil
+        return IPAddressText.ipv6(Array(host.dropFirst().dropLast())[...]) != nil
     }
 
     private static func impliedPort(of scheme: String) -> UInt16? {

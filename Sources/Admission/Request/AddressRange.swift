@@ -1,3 +1,5 @@
+import AddressText
+
 /// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). An address alone is the
 /// range of itself.
 package struct AddressRange: Hashable, Sendable {
@@ -31,8 +33,9 @@ package struct AddressRange: Hashable, Sendable {
     }
 
     private static func bytes(of text: Substring) -> [UInt8]? {
-        if let octets = AddressText.ipv4(text) { return octets }
-        guard let bytes = AddressText.ipv6(String(text)), let address = ClientAddress(ipv6: bytes),
+        let text = Array(text.utf8)[...]
+        if let octets = IPAddressText.ipv4(text) { return octets }
+        guard let bytes = IPAddressText.ipv6(text), let address = ClientAddress(ipv6: bytes),
             address.bytes.count == 16
         else { return nil }
         return bytes

@@ -1,3 +1,5 @@
+import AddressText
+
 /// The address a client comes from. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is the IPv4
 /// address: a dual-stack socket must not give one client two identities.
 package struct ClientAddress: Hashable, Sendable {
@@ -23,9 +25,10 @@ package struct ClientAddress: Hashable, Sendable {
 
     /// Dotted IPv4 or the forms of RFC 4291 section 2.2; neither zone nor port.
     package init?(text: String) {
-        if let octets = AddressText.ipv4(text[...]) {
+        let text = Array(text.utf8)[...]
+        if let octets = IPAddressText.ipv4(text) {
             self.init(ipv4: (octets[0], octets[1], octets[2], octets[3]))
-        } else if let bytes = AddressText.ipv6(text) {
+        } else if let bytes = IPAddressText.ipv6(text) {
             self.init(ipv6: bytes)
         } else {
             return nil
@@ -35,19 +38,16 @@ package struct ClientAddress: Hashable, Sendable {
     /// Dotted for IPv4, RFC 5952 for IPv6.
     package var text: String {
         switch value {
-        case .v4(let number): AddressText.dotted(number)
-        case .v6(let high, let low): AddressText.compressed(high: high, low: low)
+        case .v4: IPAddressText.dotted(bytes)
+        case .v6: IPAddressText.compressed(bytes)
         }
     }
 
     /// 4 for IPv4, 16 for IPv6, in network order.
     package var bytes: [UInt8] {
         switch value {
-        case .v4(let number): [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
-        case .v6(let high, let low):
-            [high, low].flatMap { half in
-                stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
-            }
+        case .v4(let number): bigEndianBytes(number)
+        case .v6(let high, let low): bigEndianBytes(high) + bigEndianBytes(low)
         }
     }
 
@@ -71,8 +71,13 @@ package struct AddressPrefix: Hashable, Sendable {
     /// `192.0.2.1/32` or `2001:db8::/64`.
     package var text: String {
         switch network {
-        case .v4(let number): AddressText.dotted(number) + "/32"
-        case .v6(let high): AddressText.compressed(high: high, low: 0) + "/64"
+        case .v4(let number): IPAddressText.dotted(bigEndianBytes(number)) + "/32"
+        case .v6(let high): IPAddressText.compressed(bigEndianBytes(high) + bigEndianBytes(UInt64(0))) + "/64"
         }
     }
+}
+
+/// In network order.
+private func bigEndianBytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+    stride(from: Number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
 }

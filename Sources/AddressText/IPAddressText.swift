@@ -1,11 +1,12 @@
-/// Addresses in the text of version 1.
-enum ProxyAddressText {
+/// IP addresses as text: one notation of each family is read, and one is written. Bytes are in network order, 4 or 16.
+package enum IPAddressText {
     private static let groupCount = 8
 
-    static func dotted(_ bytes: [UInt8]) -> String { bytes.map(String.init).joined(separator: ".") }
+    package static func dotted(_ bytes: [UInt8]) -> String { bytes.map(String.init).joined(separator: ".") }
 
-    /// RFC 5952 section 4, in groups of hexadecimal digits alone: the specification knows no dotted ending.
-    static func compressed(_ bytes: [UInt8]) -> String {
+    /// RFC 5952 section 4, in groups of hexadecimal digits alone, without a dotted ending: lower case, no leading zeros, the first longest
+    /// run of two or more zero groups as `::`.
+    package static func compressed(_ bytes: [UInt8]) -> String {
         let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
         let run = longestRunOfZeros(groups)
         func text(_ part: ArraySlice<UInt16>) -> String { part.map { String($0, radix: 16) }.joined(separator: ":") }
@@ -24,14 +25,14 @@ enum ProxyAddressText {
     }
 
     /// Four decimal numbers without leading zeros: other forms mean different addresses to different readers.
-    static func ipv4(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    package static func ipv4(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let octets = parts.compactMap { decimal($0, maximumDigits: 3).flatMap(UInt8.init(exactly:)) }
         return parts.count == 4 && octets.count == 4 ? octets : nil
     }
 
-    /// RFC 4291 section 2.2. The dotted ending isn't in the specification, but HAProxy itself writes it for mapped addresses.
-    static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    /// RFC 4291 section 2.2, with its dotted ending and without a zone.
+    package static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let colon = UInt8(ascii: ":")
         guard let gap = text.indices.first(where: { text[$0...].starts(with: [colon, colon]) }) else {
             return groups(text).flatMap { $0.count == 2 * groupCount ? $0 : nil }
@@ -72,7 +73,8 @@ enum ProxyAddressText {
         return number
     }
 
-    static func decimal(_ digits: ArraySlice<UInt8>, maximumDigits: Int) -> Int? {
+    /// A number without leading zeros.
+    package static func decimal(_ digits: ArraySlice<UInt8>, maximumDigits: Int) -> Int? {
         guard (1...maximumDigits).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else {
             return nil
         }
