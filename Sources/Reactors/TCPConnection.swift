@@ -31,21 +31,21 @@ package enum TCPError: Error, Equatable {
 /// at the end of the turn; what the socket does not take at once is given to one `uv_write` at a time.
 package final class TCPConnection: Flushable, TimerTarget {
     package let reactor: Reactor
-    private var handle = allocateHandle(uv_tcp_t.self)
+    private(set) var handle = allocateHandle(uv_tcp_t.self)
     private let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
     private var handler: (any TCPHandler)?
 
-    private var output = OutputBuffer()
+    private(set) var output = OutputBuffer()
     /// What a `uv_write` holds; it must stay where it is until libuv is done with it.
-    private var inFlight = OutputBuffer()
+    private(set) var inFlight = OutputBuffer()
     private var isWriting = false
-    private var isConnected = false
+    private(set) var isConnected = false
     private var isReading = false
     private var wantsReading = true
-    private var wantsFinish = false
+    private(set) var wantsFinish = false
     private var hasFinished = false
     private var peerHasFinished = false
-    private var isClosed = false
+    private(set) var isClosed = false
     private lazy var dialTimer = ReactorTimer(on: reactor, target: self)
     /// While dialling: what is left to try.
     private var addresses: ArraySlice<ResolvedAddress> = []
@@ -259,8 +259,6 @@ package final class TCPConnection: Flushable, TimerTarget {
     /// A reset that came together with the last bytes libuv tells as an end of the stream: it sees the hang-up behind a short read, and
     /// doesn't read on. The socket still knows.
     private func pendingSocketError() -> String? {
-        var descriptor: Int32 = -1
-        handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 else { return nil }
@@ -321,13 +319,19 @@ package final class TCPConnection: Flushable, TimerTarget {
         closeIfDone()
     }
 
-    private var descriptor: Int32 {
+    var descriptor: Int32 {
         var descriptor: Int32 = -1
         handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
         return descriptor
     }
 
     // MARK: Closing
+
+    /// Closes now, and the handler hears no more of it.
+    func abandon() {
+        handler = nil
+        close(error: nil)
+    }
 
     private func closeIfDone() {
         if hasFinished, peerHasFinished {

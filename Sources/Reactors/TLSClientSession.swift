@@ -50,9 +50,27 @@ final class TLSClientSession {
         SSL_set_connect_state(ssl)
     }
 
+    /// A session that another reactor has had.
+    init(arriving moving: MovingTLS, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
+        OpenSSLError.clear()
+        SSL_up_ref(moving.ssl)
+        tls = moving.tls
+        ssl = moving.ssl
+        self.sink = sink
+        self.buffers = buffers
+        moving.kept.withUnsafeBytes { kept.append($0, from: buffers) }
+        SSL_set_ex_data(ssl, Self.sessionIndex, Unmanaged.passUnretained(self).toOpaque())
+        guard tls.bio.attach(to: ssl, of: self) else { throw .failed(OpenSSLError.drain()) }
+    }
+
     deinit {
         SSL_free(ssl)
         kept.release(to: buffers)
+    }
+
+    /// Not to be used afterwards.
+    func leave() -> MovingTLS {
+        MovingTLS(tls, ssl, kept: Array(kept.front(limit: kept.count)))
     }
 
     private func setName(_ host: String) -> Bool {
@@ -201,4 +219,22 @@ final class TLSClientSession {
         OpenSSLError.clear()
         SSL_shutdown(ssl)
     }
+}
+
+/// A TLS session between two reactors: nobody uses it meanwhile.
+///
+/// - Note: `@unchecked Sendable` because nothing is done with `ssl` here but counting references, which OpenSSL does atomically.
+final class MovingTLS: @unchecked Sendable {
+    let tls: TargetTLS
+    let ssl: OpaquePointer
+    let kept: [UInt8]
+
+    fileprivate init(_ tls: TargetTLS, _ ssl: OpaquePointer, kept: [UInt8]) {
+        SSL_up_ref(ssl)
+        self.tls = tls
+        self.ssl = ssl
+        self.kept = kept
+    }
+
+    deinit { SSL_free(ssl) }
 }

@@ -199,6 +199,53 @@ package final class TargetConnection: Flushable, TimerTarget {
         handler?.tcpClosed(error: error)
     }
 
+    // MARK: To another reactor
+
+    /// Gives the connection away, with all that waits in it. The handler hears nothing more.
+    ///
+    /// - Returns: nil where it isn't open, has been told to finish, or can't be moved for want of a descriptor; then it stays as it is.
+    package func leave() -> MovingTarget? {
+        reactor.preconditionOnThread()
+        guard stage == .open, !wantsFinish, let socket = transport?.leave() else { return nil }
+        let moving = MovingTarget(
+            host: host, options: options, socket: socket, session: session?.leave(),
+            plaintext: Array(plaintext.front(limit: plaintext.count)), firstRecord: firstRecord, tlsVersion: tlsVersion,
+            fallback: fallback)
+        handler = nil
+        transport = nil
+        close(error: nil)
+        return moving
+    }
+
+    /// What arrives on `reactor` is read there from the next turn on. An end that the target had sent before is told again. Where TLS
+    /// can't be taken up `handler` hears so before this returns.
+    package static func arrive(
+        _ moving: MovingTarget, on reactor: Reactor, handler: any TCPHandler
+    ) -> TargetConnection {
+        let connection = TargetConnection(
+            host: moving.host, options: moving.options, tls: moving.session?.tls, on: reactor, handler: handler)
+        connection.firstRecord = moving.firstRecord
+        connection.tlsVersion = moving.tlsVersion
+        connection.fallback = moving.fallback
+        connection.arrived(moving)
+        return connection
+    }
+
+    private func arrived(_ moving: MovingTarget) {
+        stage = .open
+        transport = .arrive(moving.socket, on: reactor, handler: self)
+        guard let moved = moving.session else { return }
+        moving.plaintext.withUnsafeBytes { plaintext.append($0, from: reactor.buffers) }
+        do throws(TargetTLSFailure) {
+            session = try TLSClientSession(arriving: moved, sink: self, buffers: reactor.buffers)
+            mayHaveUnread = true
+            updateReading()
+            touchIfOpen()
+        } catch {
+            close(error: .notSecured(error))
+        }
+    }
+
     // MARK: Once a turn
 
     private func touchIfOpen() {

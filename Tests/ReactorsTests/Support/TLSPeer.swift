@@ -83,6 +83,12 @@ final class TLSPeer: @unchecked Sendable {
         SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(ssl) == 1
     }
 
+    /// What our last Finished held: another handshake has another (RFC 5246 §7.4.9).
+    var finished: [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        return Array(bytes[..<SSL_get_finished(ssl, &bytes, bytes.count)])
+    }
+
     /// Asks for a new handshake (RFC 5246 §7.4.1.1).
     func askToRenegotiate() {
         SSL_renegotiate(ssl)

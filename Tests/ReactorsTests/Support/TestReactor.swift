@@ -6,6 +6,8 @@ import Testing
 /// One reactor for all tests of this process: it outlives them, and each test keeps to connections of its own.
 enum TestReactor {
     static let shared = started()
+    /// For what goes from one to another.
+    static let second = started()
 
     /// One more, for a test that stops it.
     static func started() -> Reactor {

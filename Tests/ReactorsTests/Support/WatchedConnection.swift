@@ -25,12 +25,13 @@ extension TargetConnection: ByteConnection {}
 typealias WatchedConnection = Watched<TCPConnection>
 typealias WatchedTarget = Watched<TargetConnection>
 
-/// A connection on the shared reactor, and a queue of what its handler hears.
+/// A connection on a reactor, the shared one unless said otherwise, and a queue of what its handler hears.
 ///
 /// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
 final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable {
     private let sink: AsyncStream<TCPEvent>.Continuation
     private let pausesAfterEach: Bool
+    private let reactor: Reactor
     private var connection: Connection?
     /// What was queued each time when the socket had taken something.
     private var queuedAfterWrites: [Int] = []
@@ -38,24 +39,26 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
     private var peerHasFinished = false
     private var isClosed = false
 
-    private init(_ sink: AsyncStream<TCPEvent>.Continuation, pausesAfterEach: Bool) {
+    private init(_ sink: AsyncStream<TCPEvent>.Continuation, on reactor: Reactor, pausesAfterEach: Bool) {
         self.sink = sink
+        self.reactor = reactor
         self.pausesAfterEach = pausesAfterEach
     }
 
     /// - Parameter pausesAfterEach: reading is paused in the handler, after each piece that is received.
     static func open(
-        pausesAfterEach: Bool = false, _ make: @escaping @Sendable (any TCPHandler) -> Connection
+        on reactor: Reactor = TestReactor.shared, pausesAfterEach: Bool = false,
+        _ make: @escaping @Sendable (any TCPHandler) -> Connection
     ) async -> (Watched, Heard) {
         let (stream, sink) = AsyncStream.makeStream(of: TCPEvent.self)
-        let watched = Watched(sink, pausesAfterEach: pausesAfterEach)
-        await TestReactor.shared.run { watched.connection = make(watched) }
+        let watched = Watched(sink, on: reactor, pausesAfterEach: pausesAfterEach)
+        await reactor.run { watched.connection = make(watched) }
         return (watched, Heard(iterator: stream.makeAsyncIterator()))
     }
 
     /// Runs `body` on the reactor's thread.
     func order<Result: Sendable>(_ body: @escaping @Sendable (Connection) -> Result) async -> Result? {
-        await TestReactor.shared.run { self.connection.map(body) }
+        await reactor.run { self.connection.map(body) }
     }
 
     func send(_ bytes: [UInt8]) async {
@@ -68,16 +71,16 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
 
     func drop() async { _ = await order { $0.drop() } }
 
-    var writes: [Int] { get async { await TestReactor.shared.run { self.queuedAfterWrites } } }
+    var writes: [Int] { get async { await reactor.run { self.queuedAfterWrites } } }
 
-    var receivedBytes: Int { get async { await TestReactor.shared.run { self.received } } }
+    var receivedBytes: Int { get async { await reactor.run { self.received } } }
 
     /// Lets the loop turn a few times, so that everything that has reached this machine's sockets would have been read.
     func turns() async {
-        for _ in 0..<4 { await TestReactor.shared.run {} }
+        for _ in 0..<4 { await reactor.run {} }
     }
 
-    var hasHeardFinish: Bool { get async { await TestReactor.shared.run { self.peerHasFinished } } }
+    var hasHeardFinish: Bool { get async { await reactor.run { self.peerHasFinished } } }
 
     // MARK: TCPHandler
 
@@ -128,13 +131,16 @@ extension DialOptions {
 struct Heard {
     fileprivate var iterator: AsyncStream<TCPEvent>.Iterator
     private var kept: TCPEvent?
+    /// Bytes that were received and asked for.
+    private(set) var taken = 0
 
     fileprivate init(iterator: AsyncStream<TCPEvent>.Iterator) { self.iterator = iterator }
 
     mutating func next() async -> TCPEvent? {
         defer { kept = nil }
-        if let kept { return kept }
-        return await iterator.next()
+        let event = if let kept { TCPEvent?.some(kept) } else { await iterator.next() }
+        if case .received(let bytes) = event { taken += bytes.count }
+        return event
     }
 
     /// Everything that is received until another event comes, which stays for `next`; or, where `count` is given, until so much is here.

@@ -1,0 +1,27 @@
+/// A connection to a target between two reactors: `TargetConnection.leave` makes it, `arrive` takes it. If nobody does it is closed.
+package final class MovingTarget: Sendable {
+    let host: String
+    let options: DialOptions
+    let socket: MovingSocket
+    /// Nil for a plain connection.
+    let session: MovingTLS?
+    /// Sent, and not encrypted yet.
+    let plaintext: [UInt8]
+    let firstRecord: FirstTLSRecord
+    let tlsVersion: String?
+    let fallback: TargetTLSFailure?
+
+    init(
+        host: String, options: DialOptions, socket: MovingSocket, session: MovingTLS?, plaintext: [UInt8],
+        firstRecord: FirstTLSRecord, tlsVersion: String?, fallback: TargetTLSFailure?
+    ) {
+        self.host = host
+        self.options = options
+        self.socket = socket
+        self.session = session
+        self.plaintext = plaintext
+        self.firstRecord = firstRecord
+        self.tlsVersion = tlsVersion
+        self.fallback = fallback
+    }
+}
