@@ -23,11 +23,31 @@ struct RandomWalkTests {
         #expect(ended > 5_000)
     }
 
+    @Test func `a session without a client ends by the clock alone, whatever its target says`() {
+        var generator = SeededGenerator(seed: 8)
+        for _ in 0..<500 {
+            var walk = Walk(queueLimit: 200_000)
+            walk.session = .detached()
+            let begun = walk.session.now
+            while let deadline = walk.session.machine.nextDeadline {
+                walk.note(walk.session.targetSent(queued: Int.random(in: 0...200_000, using: &generator)), "targetSent")
+                walk.session.now = max(walk.session.now, deadline)
+                walk.note(walk.session.tick(), "tick")
+            }
+            #expect(walk.hasEnded)
+            #expect(walk.session.now - begun <= walk.session.limits.resumeGrace + walk.session.limits.closeFlush)
+            guard walk.problems.isEmpty else {
+                Issue.record("\(walk.problems) after \(walk.trace)")
+                return
+            }
+        }
+    }
+
     @Test func `from the first close a session ends within two flush limits, if only the clock goes on`() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<5_000 {
             var walk = Walk(queueLimit: 200_000)
-            while walk.session.machine.acceptsFromClient { walk.step(&generator) }
+            while walk.session.machine.isUnderway { walk.step(&generator) }
             let begun = walk.session.now
             while let deadline = walk.session.machine.nextDeadline {
                 walk.session.now = max(walk.session.now, deadline)
@@ -61,7 +81,7 @@ private struct Walk {
     mutating func step(_ generator: inout SeededGenerator) {
         session.wait([0, 1, second, 29 * second].randomElement(using: &generator) ?? 0)
         let queued = Bool.random(using: &generator) ? 0 : Int.random(in: 0...queueLimit, using: &generator)
-        switch Int.random(in: 0..<40, using: &generator) {
+        switch Int.random(in: 0..<46, using: &generator) {
         case 0..<8: note(session.clientSent(queued: queued), "clientSent \(queued)")
         case 8..<15: note(session.clientDrained(to: queued), "clientDrained \(queued)")
         case 15..<22: note(session.targetSent(queued: queued), "targetSent \(queued)")
@@ -76,10 +96,24 @@ private struct Walk {
         case 36: note(session.targetClosed(), "targetClosed")
         case 37: note(session.targetClosed(.targetLost), "targetLost")
         case 38: note(session.shutDown(), "shutDown")
+        case 39..<42:
+            session.setResumable()
+            note([], "setResumable")
+        case 42: note(session.clientLost(), "clientLost")
+        case 43..<45: attach()
         default:
             session.now = max(session.now, session.machine.nextDeadline ?? 0)
             note(session.tick(), "tick at the deadline")
         }
+    }
+
+    /// A new connection: it is being read, and can be dropped anew.
+    private mutating func attach() {
+        if session.machine.isResumable {
+            seen.remove(.dropClient)
+            isClientPaused = false
+        }
+        note(session.clientAttached(), "clientAttached")
     }
 
     /// Both sides end, in whatever state the session is; then everything must be over.
@@ -98,6 +132,15 @@ private struct Walk {
         hasEnded = hasEnded || actions.contains(.end)
         notePauses(actions)
         noteStanding(actions)
+        noteDetached(actions)
+    }
+
+    private mutating func noteDetached(_ actions: SessionActions) {
+        guard session.machine.isDetached else { return }
+        isClientPaused = false
+        check(actions.isSubset(of: [.dropClient, .resumeTarget]), "an order that nobody can be given")
+        check(!isTargetPaused, "the target isn't read while there is no client")
+        check(session.machine.isResumable && session.machine.acceptsFromTarget, "the detached can't come back")
     }
 
     private mutating func notePauses(_ actions: SessionActions) {
@@ -113,11 +156,13 @@ private struct Walk {
 
     private mutating func noteStanding(_ actions: SessionActions) {
         let machine = session.machine
-        let closing: SessionActions = [.finishTarget, .dropTarget, .closeClient, .dropClient, .end]
+        var closing: SessionActions = [.finishTarget, .dropTarget, .closeClient, .end]
+        if !machine.isDetached { closing.insert(.dropClient) }
         hasClosed = hasClosed || !actions.isDisjoint(with: closing)
         check(!hasClosed || !machine.acceptsFromClient, "takes from the client after closing")
         check(!hasClosed || !machine.acceptsFromTarget, "takes from the target after closing")
-        check(!machine.acceptsFromTarget || machine.acceptsFromClient, "takes from the target alone")
+        check(!machine.acceptsFromTarget || machine.isUnderway, "takes from the target alone")
+        check(!hasClosed || !machine.isUnderway, "goes on after closing")
         check((machine.nextDeadline == nil) == hasEnded, "a deadline is missing, or one too many")
         check(!seen.contains(.closeClient) || !isClientPaused, "the client is paused after its Close was ordered")
         check(!seen.contains(.finishTarget) || !isTargetPaused, "the target is paused after its FIN was ordered")

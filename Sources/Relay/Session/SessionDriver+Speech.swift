@@ -20,7 +20,7 @@ extension SessionDriver {
     private func become(_ kind: DialectKind) {
         let translation = Translation(
             kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
-            compressor: sessions.compressor, makeDecompressor: { ZlibDecompressor() })
+            outputBufferBytes: 0, compressor: sessions.compressor, makeDecompressor: { ZlibDecompressor() })
         speech = translation.map(Speech.translated) ?? .raw
     }
 
@@ -187,6 +187,7 @@ extension SessionDriver {
         case .dial(let target, _, _):
             deadlines.connectBy = nil  // From here on the dial has its own.
             dial(target == .standard ? request.target : target)
+        case .resume: translate { $0.resumeFailed(.expired, into: &$1) }
         case .close(let reason): perform(machine.close(reason, now: reactor.now))
         }
     }

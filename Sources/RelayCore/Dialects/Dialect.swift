@@ -7,38 +7,76 @@ protocol Dialect {
     /// The client names its target; until then nothing is dialled for it.
     var awaitsConnect: Bool { get }
 
+    /// nil: its sessions end with their connection, as there is no way to say what the client has seen.
+    var numbering: ReplayBuffer.Numbering? { get }
+
+    /// There is a place for what the gateway itself has to say.
+    var hasNotices: Bool { get }
+
     /// - Parameter message: complete, and of a size that was checked.
     mutating func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand
 
-    mutating func encode(_ event: TargetEvent, into frames: inout FrameBuffer)
+    /// - Parameter history: numbers what the client is told, and keeps it.
+    mutating func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer)
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer)
 
     /// - Returns: how the connection is to be closed; nil: it goes on, and may connect again.
     func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason?
 
-    mutating func sessionBegan(_ session: SessionIdentity, into frames: inout FrameBuffer)
+    /// - Returns: how the connection is to be closed; nil: it goes on, and may connect or resume again.
+    func encode(_ failure: ResumeFailure, into frames: inout FrameBuffer) -> CloseReason?
+
+    func sessionBegan(_ session: SessionIdentity, isResumable: Bool, into frames: inout FrameBuffer)
+
+    /// The client has come back, on another connection. Only where there is a ``numbering``.
+    ///
+    /// - Parameter lastSeq: the last number that it has seen.
+    func sessionResumed(
+        _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer)
 
     /// The target has closed: the last message before the Close frame.
-    func sessionEnded(into frames: inout FrameBuffer)
+    func sessionEnded(_ sessionID: String, into frames: inout FrameBuffer)
+
+    /// Whether a client that closes so doesn't come back.
+    ///
+    /// - Parameter closeCode: of its Close frame; nil: there was none, or one without a code.
+    func endsSession(closeCode: UInt16?) -> Bool
 
     /// Hands the client a ticket for its next upgrade.
     func encode(ticket: String, into frames: inout FrameBuffer)
+
+    /// The gateway is about to close.
+    func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer)
+
+    /// An input with this number was applied, now or before.
+    func encode(inputAck cid: UInt64, into frames: inout FrameBuffer)
 }
 
 extension Dialect {
     var awaitsConnect: Bool { false }
+    var numbering: ReplayBuffer.Numbering? { nil }
+    var hasNotices: Bool { false }
 
     func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason? {
         encode(failure.error, into: &frames)
         return failure.close
     }
 
-    func sessionBegan(_ session: SessionIdentity, into frames: inout FrameBuffer) {}
+    func encode(_ failure: ResumeFailure, into frames: inout FrameBuffer) -> CloseReason? {
+        encode(failure.error, into: &frames)
+        return failure.close
+    }
 
-    func sessionEnded(into frames: inout FrameBuffer) {}
-
+    func sessionBegan(_ session: SessionIdentity, isResumable: Bool, into frames: inout FrameBuffer) {}
+    func sessionResumed(
+        _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer
+    ) {}
+    func sessionEnded(_ sessionID: String, into frames: inout FrameBuffer) {}
+    func endsSession(closeCode: UInt16?) -> Bool { true }
     func encode(ticket: String, into frames: inout FrameBuffer) {}
+    func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {}
+    func encode(inputAck cid: UInt64, into frames: inout FrameBuffer) {}
 }
 
 extension JSONObject {

@@ -4,6 +4,7 @@ struct DialectError: Error, Hashable, Sendable {
     enum Code: String, Hashable, Sendable {
         case invalidRequest = "invalid_request"
         case sessionExpired = "session_expired"
+        case invalidResume = "invalid_resume"
         case connectionFailed = "connection_failed"
         case rateLimited = "rate_limited"
     }
@@ -32,6 +33,8 @@ struct DialectError: Error, Hashable, Sendable {
     static let notInForce = DialectError(.invalidRequest, "The target doesn't take out-of-band messages")
     static let tooEarly = DialectError(.invalidRequest, "Too much was sent before the target was connected")
 
+    static let tooManyMessages = DialectError(.rateLimited, "Too many messages")
+
     init(_ error: JSONError) {
         self = error == .tooDeep ? .tooDeep : .malformedJSON
     }
@@ -43,15 +46,15 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
     case timedOut
     /// The target policy has refused it. Why is told to nobody outside: a client could feel its way through a network by that.
     case notAllowed
-    /// As many connections as this address may have.
-    case limitReached
+    /// The client's identity or address has as many sessions as it may have.
+    case limited
 
     var error: DialectError {
         switch self {
         case .unreachable: DialectError(.connectionFailed, "Could not connect to the MUD server")
         case .timedOut: DialectError(.connectionFailed, "The connection to the MUD server timed out")
         case .notAllowed: DialectError(.invalidRequest, field: "host", "host is not allowed")
-        case .limitReached: DialectError(.rateLimited, "Connection limit exceeded for this IP address")
+        case .limited: DialectError(.rateLimited, "Connection limit exceeded for this IP address")
         }
     }
 
@@ -60,7 +63,7 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
         switch self {
         case .unreachable, .timedOut: .targetUnreachable
         case .notAllowed: .targetNotAllowed
-        case .limitReached: .limitReached
+        case .limited: .tooManySessions
         }
     }
 }

@@ -9,10 +9,13 @@ import Telnet
 /// | `Portcullis.Prompt` | to the client | none: the text before it is a prompt |
 /// | `Portcullis.Error` | to the client | `{"code":…,"message":…}` |
 /// | `Portcullis.Ticket` | to the client | `{"ticket":…}` for the next upgrade |
+/// | `Portcullis.Session` | to the client | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
+/// | `Portcullis.Gap` | to the client | `{"fromSeq":…,"toSeq":…,"bytes":…}` that are gone for good |
+/// | `Portcullis.Draining` | to the client | `{"reconnectAfterMs":…}`: the gateway is about to close |
 /// | `Portcullis.Size` | to the gateway | `{"cols":80,"rows":24}` |
 ///
 /// A target can't say any of these, and none of them is passed on to it.
-struct GMCPDialect: Dialect {
+struct GMCPDialect: ByteCountedDialect {
     private static let ownPrefix = "portcullis."
 
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
@@ -25,27 +28,36 @@ struct GMCPDialect: Dialect {
         return isOwn(name) ? try ownCommand(name, data) : try OutOfBand.command(name: name, data: data)
     }
 
-    func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
+    func content(of event: TargetEvent) -> MessageContent? {
         switch event {
-        case .text(let text): frames.append(isText: false) { $0.append(contentsOf: text) }
-        case .prompt: append("Portcullis.Prompt", nil, to: &frames)
-        case .echo(let isSuppressed):
-            append("Portcullis.Echo", .object(.init([.init("suppressed", .bool(isSuppressed))])), to: &frames)
-        case .gmcp(let name, _) where isOwn(name): break
-        case .gmcp(let name, let data): append(name, gmcp: data, to: &frames)
-        case .atcp(let name, let text): append("ATCP." + name, .string(text), to: &frames)
-        case .msdp(let name, let value): append(OutOfBand.msdpPrefix + name, JSONValue(value), to: &frames)
-        case .mssp(let variables): append("MSSP", OutOfBand.json(variables), to: &frames)
+        case .text(let text): MessageContent(.text, text[...])
+        case .prompt: MessageContent(.prompt)
+        case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
+        case .gmcp(let name, _) where isOwn(name): nil
+        case .gmcp(let name, let data): content(name) { OutOfBand.append(gmcp: data, to: &$0) }
+        case .atcp(let name, let text): content(OutOfBand.atcpPrefix + name, .string(text))
+        case .msdp(let name, let value): content(OutOfBand.msdpPrefix + name, JSONValue(value))
+        case .mssp(let variables): content(OutOfBand.mssp, OutOfBand.json(variables))
         }
     }
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {
         let members = [("code", error.code.rawValue), ("message", error.message)]
-        append("Portcullis.Error", .object(.init(members.map { .init($0.0, .string($0.1)) })), to: &frames)
+        append(own: "Error", JSONObject(members.map { .init($0.0, .string($0.1)) }), to: &frames)
     }
 
     func encode(ticket: String, into frames: inout FrameBuffer) {
-        append("Portcullis.Ticket", .object(.init([.init("ticket", .string(ticket))])), to: &frames)
+        append(own: "Ticket", JSONObject([.init("ticket", .string(ticket))]), to: &frames)
+    }
+
+    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {
+        frames.append(isText: true) { bytes in
+            bytes.append("Portcullis.")
+            bytes.append(name)
+            guard let data else { return }
+            bytes.append(0x20)
+            JSONWriter.append(.object(data), to: &bytes)
+        }
     }
 
     private func isOwn(_ name: String) -> Bool {
@@ -65,21 +77,17 @@ struct GMCPDialect: Dialect {
         do { return try JSONReader.read(text) } catch { throw DialectError(error) }
     }
 
-    private func append(_ name: String, gmcp data: [UInt8], to frames: inout FrameBuffer) {
-        frames.append(isText: true) { bytes in
-            bytes.append(name)
-            guard !data.isEmpty else { return }
-            bytes.append(0x20)
-            OutOfBand.append(gmcp: data, to: &bytes)
-        }
+    private func content(_ name: String, _ data: JSONValue) -> MessageContent {
+        content(name) { JSONWriter.append(data, to: &$0) }
     }
 
-    private func append(_ name: String, _ data: JSONValue?, to frames: inout FrameBuffer) {
-        frames.append(isText: true) { bytes in
-            bytes.append(name)
-            guard let data else { return }
-            bytes.append(0x20)
-            JSONWriter.append(data, to: &bytes)
-        }
+    /// - Parameter writeData: appends JSON, or nothing where there is none.
+    private func content(_ name: String, _ writeData: (inout [UInt8]) -> Void) -> MessageContent {
+        var bytes = Array(name.utf8)
+        let end = bytes.count
+        bytes.append(0x20)
+        writeData(&bytes)
+        let hasData = bytes.count > end + 1
+        return MessageContent(.package, hasData ? bytes[...] : bytes[..<end], package: name)
     }
 }

@@ -2,8 +2,8 @@ import Telnet
 
 /// `json.mudstandards.org`: text with ANSI sequences as binary messages; all else as text messages `{"proto","id","data"}`.
 ///
-/// `data` is emitted as a string, and accepted as a string or as any other value. For `gmcp`, `msdp`, `mssp` and `echo` the string
-/// holds JSON; for `atcp`, `prompt` and `error` it holds text.
+/// `data` is emitted as a string, and accepted as a string or as any other value. For `atcp`, `prompt`, `error` and
+/// `ticket` the string holds text; for all others it holds JSON.
 ///
 /// | to the client: proto | id | data |
 /// |---|---|---|
@@ -15,6 +15,9 @@ import Telnet
 /// | `echo` | `""` | `{"suppressed":true}` while the target hides what is typed |
 /// | `error` | a code | what is wrong |
 /// | `ticket` | `""` | for the next upgrade |
+/// | `session` | `""` | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
+/// | `gap` | `""` | `{"fromSeq":…,"toSeq":…,"bytes":…}` that are gone for good |
+/// | `draining` | `""` | `{"reconnectAfterMs":…}`: the gateway is about to close |
 ///
 /// | from the client: proto | id | data |
 /// |---|---|---|
@@ -24,7 +27,7 @@ import Telnet
 /// | `naws`, and `terminal` with id `size` | | `{"cols":80,"rows":24}` |
 /// | `terminal` with id `type` | | the terminal's type |
 /// | `websocket_close` | – | – |
-struct JSONDialect: Dialect {
+struct JSONDialect: ByteCountedDialect {
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard isText else { return .input(message.repairedUTF8) }
         let envelope = MessageFields(try JSONObject(message: message))
@@ -41,28 +44,34 @@ struct JSONDialect: Dialect {
         }
     }
 
-    func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
+    func content(of event: TargetEvent) -> MessageContent? {
         switch event {
-        case .text(let text): frames.append(isText: false) { $0.append(contentsOf: text) }
-        case .prompt: append("prompt", "", text: "", to: &frames)
-        case .echo(let isSuppressed):
-            append("echo", "", .object(.init([.init("suppressed", .bool(isSuppressed))])), to: &frames)
+        case .text(let text): return MessageContent(.text, text[...])
+        case .prompt: return MessageContent(.prompt)
+        case .echo(let isSuppressed): return MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, let data):
             var json: [UInt8] = []
             OutOfBand.append(gmcp: data, to: &json)
-            append("gmcp", name, utf8: json, to: &frames)
-        case .atcp(let name, let text): append("atcp", name, text: text, to: &frames)
-        case .msdp(let name, let value): append("msdp", name, JSONValue(value), to: &frames)
-        case .mssp(let variables): append("mssp", "", OutOfBand.json(variables), to: &frames)
+            return content("gmcp", name, json, package: name)
+        case .atcp(let name, let text):
+            return content("atcp", name, Array(text.utf8), package: OutOfBand.atcpPrefix + name)
+        case .msdp(let name, let value):
+            return content("msdp", name, JSONValue(value).written, package: OutOfBand.msdpPrefix + name)
+        case .mssp(let variables):
+            return content("mssp", "", OutOfBand.json(variables).written, package: OutOfBand.mssp)
         }
     }
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {
-        append("error", error.code.rawValue, text: error.message, to: &frames)
+        append("error", error.code.rawValue, Array(error.message.utf8), to: &frames)
     }
 
     func encode(ticket: String, into frames: inout FrameBuffer) {
-        append("ticket", "", text: ticket, to: &frames)
+        append("ticket", "", Array(ticket.utf8), to: &frames)
+    }
+
+    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {
+        append(name.lowercased(), "", data.map { JSONValue.object($0).written } ?? [], to: &frames)
     }
 
     // MARK: From the client
@@ -100,26 +109,33 @@ struct JSONDialect: Dialect {
 
     // MARK: To the client
 
-    private func append(_ proto: String, _ id: String, _ data: JSONValue, to frames: inout FrameBuffer) {
-        var json: [UInt8] = []
-        JSONWriter.append(data, to: &json)
-        append(proto, id, utf8: json, to: &frames)
+    private func append(_ proto: String, _ id: String, _ data: [UInt8], to frames: inout FrameBuffer) {
+        frames.append(isText: true) { write(proto, id, data, to: &$0) }
     }
 
-    private func append(_ proto: String, _ id: String, text: String, to frames: inout FrameBuffer) {
-        append(proto, id, utf8: text.utf8, to: &frames)
+    private func content(_ proto: String, _ id: String, _ data: [UInt8], package: String) -> MessageContent {
+        var bytes: [UInt8] = []
+        write(proto, id, data, to: &bytes)
+        return MessageContent(.package, bytes[...], package: package)
     }
 
-    private func append(_ proto: String, _ id: String, utf8: some Sequence<UInt8>, to frames: inout FrameBuffer) {
-        frames.append(isText: true) { bytes in
-            bytes.append(#"{"proto":""#)
-            bytes.append(proto)
-            bytes.append(#"","id":"#)
-            JSONWriter.append(string: id, to: &bytes)
-            bytes.append(#","data":"#)
-            JSONWriter.append(utf8: utf8, to: &bytes)
-            bytes.append("}")
-        }
+    /// - Parameter data: valid UTF-8.
+    private func write(_ proto: String, _ id: String, _ data: [UInt8], to bytes: inout [UInt8]) {
+        bytes.append(#"{"proto":""#)
+        bytes.append(proto)
+        bytes.append(#"","id":"#)
+        JSONWriter.append(string: id, to: &bytes)
+        bytes.append(#","data":"#)
+        JSONWriter.append(utf8: data, to: &bytes)
+        bytes.append("}")
+    }
+}
+
+extension JSONValue {
+    fileprivate var written: [UInt8] {
+        var bytes: [UInt8] = []
+        JSONWriter.append(self, to: &bytes)
+        return bytes
     }
 }
 

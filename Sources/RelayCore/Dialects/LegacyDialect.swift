@@ -37,7 +37,7 @@ struct LegacyDialect: Dialect {
         return laterCommand(object) ?? .input(message.repairedUTF8)
     }
 
-    mutating func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
+    func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer) {
         guard case .text(let text) = event else { return }
         append(text, to: &frames)
     }
@@ -50,7 +50,7 @@ struct LegacyDialect: Dialect {
         switch failure {
         case .unreachable: notice("Error: maybe the mud server is down?", to: &frames)
         case .timedOut: notice("Timeout: server port is down.", to: &frames)
-        case .notAllowed, .limitReached: notice("Error: \(failure.error.message)", to: &frames)
+        case .notAllowed, .limited: notice("Error: \(failure.error.message)", to: &frames)
         }
         return failure.close
     }

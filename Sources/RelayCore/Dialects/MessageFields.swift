@@ -44,11 +44,20 @@ struct MessageFields {
         optional(name) == nil ? nil : try positive(name)
     }
 
-    func count(_ name: String) throws(DialectError) -> Int {
+    func count(_ name: String) throws(DialectError) -> UInt64 {
         guard let value = object[name]?.exactInteger, value >= 0 else {
             throw DialectError(.invalidRequest, field: name, "\(name) must be a non-negative integer")
         }
-        return value
+        return UInt64(value)
+    }
+
+    /// A number that counts from 1.
+    func optionalOrdinal(_ name: String) throws(DialectError) -> UInt64? {
+        guard let field = optional(name) else { return nil }
+        guard let value = field.exactInteger, value > 0 else {
+            throw DialectError(.invalidRequest, field: name, "\(name) must be a positive integer")
+        }
+        return UInt64(value)
     }
 
     func size(columns: String, rows: String) throws(DialectError) -> ClientCommand {

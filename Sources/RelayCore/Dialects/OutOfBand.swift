@@ -10,6 +10,8 @@ import Telnet
 /// | ATCP | `ATCP.` and its name | a string |
 enum OutOfBand {
     static let msdpPrefix = "MSDP."
+    static let atcpPrefix = "ATCP."
+    static let mssp = "MSSP"
     /// The longest name of a message from a client, in bytes.
     static let maximumNameBytes = 128
 

@@ -7,7 +7,7 @@ struct TerminalDialect: Dialect {
         .input(message.repairedUTF8)
     }
 
-    func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
+    func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer) {
         guard case .text(let text) = event else { return }
         frames.append(isText: false) { $0.append(contentsOf: text) }
     }

@@ -9,21 +9,26 @@ import Telnet
 /// {"type":"gmcp","seq":2,"package":"Char.Vitals","data":{…}}
 /// {"type":"echo","seq":3,"suppressed":true}
 /// {"type":"prompt","seq":4}
+/// {"type":"resumed","sessionId":"<uuid>","token":"<64 hex>","capabilities":[…]}
+/// {"type":"gap","fromSeq":1,"toSeq":9,"bytes":120}
+/// {"type":"inputAck","cid":7}
+/// {"type":"draining","reconnectAfterMs":5000}
 /// {"type":"error","code":"invalid_request","field":"host","message":"…"}
 /// {"type":"disconnected","sessionId":"<uuid>","reason":"MUD connection closed"}
 /// {"type":"ticket","ticket":"…"}
 /// ```
-/// `prompt`, `ticket` and the client's own `gmcp` go beyond version 4. MSDP, MSSP and ATCP arrive as `gmcp`, as ``OutOfBand`` says.
-struct TypedDialect: Dialect {
+/// What is said again after a resume carries `"replayed":true` at its end. `prompt`, `gap`, `inputAck`, `draining`, `ticket` and the
+/// client's own `gmcp` go beyond version 4. MSDP, MSSP and ATCP arrive as `gmcp`, as ``OutOfBand`` says.
+struct TypedDialect: ResumableDialect {
     /// What a session can do beyond the protocol's first version. `activityToken` stands for push messages, which there aren't:
     /// the message is accepted, and not announced.
-    static let capabilities = ["syncAck", "echoState", "gmcp", "prompt"]
-
-    private var sessionID = ""
-    /// The last one given.
-    private var sequence: UInt64 = 0
+    static let capabilities = ["syncAck", "echoState", "gmcp", "prompt", "inputAck"]
+    /// And what besides, where it can be resumed.
+    static let resumptionCapabilities = ["gap", "tokenRotation"]
 
     var awaitsConnect: Bool { true }
+    var numbering: ReplayBuffer.Numbering? { .messages }
+    var hasNotices: Bool { true }
 
     /// What doesn't look like an object is input: so it was before messages had types.
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
@@ -31,24 +36,50 @@ struct TypedDialect: Dialect {
         return try TypedMessage(JSONObject(message: message)).command()
     }
 
-    mutating func sessionBegan(_ session: SessionIdentity, into frames: inout FrameBuffer) {
-        sessionID = session.id
-        sequence = 0
-        let capabilities = JSONValue.array(Self.capabilities.map(JSONValue.string))
-        append(
-            "session",
-            [("sessionId", .string(session.id)), ("token", .string(session.token)), ("capabilities", capabilities)],
-            to: &frames)
+    /// A session ends with its target, or with the client's `disconnect`: how a WebSocket ends says nothing.
+    func endsSession(closeCode: UInt16?) -> Bool { false }
+
+    // MARK: The session
+
+    func sessionBegan(_ session: SessionIdentity, isResumable: Bool, into frames: inout FrameBuffer) {
+        append("session", Self.members(of: session, isResumable: isResumable), to: &frames)
     }
 
-    func sessionEnded(into frames: inout FrameBuffer) {
+    /// In the order of their numbers what the client must know again, but for what is replayed; then what it has missed.
+    func sessionResumed(
+        _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer
+    ) {
+        append("resumed", Self.members(of: session, isResumable: true), to: &frames)
+        let replay = history.buffer.replay(after: lastSeq)
+        if let gap = replay.gap { append("gap", gap.members, to: &frames) }
+        let state = history.snapshot.messages(notIn: replay).sorted { $0.seq < $1.seq }
+        for message in state + replay.messages { append(message, isReplayed: true, to: &frames) }
+    }
+
+    private static func members(of session: SessionIdentity, isResumable: Bool) -> [(String, JSONValue)] {
+        let capabilities = capabilities + (isResumable ? resumptionCapabilities : [])
+        return [
+            ("sessionId", .string(session.id)), ("token", .string(session.token)),
+            ("capabilities", .array(capabilities.map(JSONValue.string))),
+        ]
+    }
+
+    func sessionEnded(_ sessionID: String, into frames: inout FrameBuffer) {
         append(
             "disconnected", [("sessionId", .string(sessionID)), ("reason", .string("MUD connection closed"))],
             to: &frames)
     }
 
+    // MARK: Notices
+
     /// The connection may connect again.
     func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason? {
+        encode(failure.error, into: &frames)
+        return nil
+    }
+
+    /// The connection may try again, or connect anew.
+    func encode(_ failure: ResumeFailure, into frames: inout FrameBuffer) -> CloseReason? {
         encode(failure.error, into: &frames)
         return nil
     }
@@ -63,6 +94,14 @@ struct TypedDialect: Dialect {
         append("ticket", [("ticket", .string(ticket))], to: &frames)
     }
 
+    func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {
+        append("draining", [("reconnectAfterMs", .integer(reconnectAfterMilliseconds))], to: &frames)
+    }
+
+    func encode(inputAck cid: UInt64, into frames: inout FrameBuffer) {
+        append("inputAck", [("cid", .integer(Int(clamping: cid)))], to: &frames)
+    }
+
     private func append(_ type: String, _ members: [(String, JSONValue)], to frames: inout FrameBuffer) {
         let object = JSONObject([.init("type", .string(type))] + members.map { .init($0.0, $0.1) })
         frames.append(isText: true) { JSONWriter.append(.object(object), to: &$0) }
@@ -72,61 +111,61 @@ struct TypedDialect: Dialect {
 // MARK: The target's events
 
 extension TypedDialect {
-    mutating func encode(_ event: TargetEvent, into frames: inout FrameBuffer) {
+    func content(of event: TargetEvent) -> MessageContent? {
         switch event {
-        case .text(let text): append(data: text, to: &frames)
-        case .prompt: appendSequenced("prompt", to: &frames) { _ in }
-        case .echo(let isSuppressed):
-            appendSequenced("echo", to: &frames) { bytes in
-                bytes.append(isSuppressed ? #","suppressed":true"# : #","suppressed":false"#)
-            }
+        case .text(let text): MessageContent(.text, text[...])
+        case .prompt: MessageContent(.prompt)
+        case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, let data):
-            appendPackage(name, to: &frames) { bytes in
+            content(name) { bytes in
                 if data.isEmpty { bytes.append("null") } else { OutOfBand.append(gmcp: data, to: &bytes) }
             }
-        case .atcp(let name, let text): appendPackage("ATCP." + name, .string(text), to: &frames)
-        case .msdp(let name, let value): appendPackage(OutOfBand.msdpPrefix + name, JSONValue(value), to: &frames)
-        case .mssp(let variables): appendPackage("MSSP", OutOfBand.json(variables), to: &frames)
+        case .atcp(let name, let text): content(OutOfBand.atcpPrefix + name, .string(text))
+        case .msdp(let name, let value): content(OutOfBand.msdpPrefix + name, JSONValue(value))
+        case .mssp(let variables): content(OutOfBand.mssp, OutOfBand.json(variables))
         }
     }
 
-    /// The hot path: one pass, from the text straight into the frame.
-    private mutating func append(data text: [UInt8], to frames: inout FrameBuffer) {
-        appendSequenced("data", to: &frames) { bytes in
-            bytes.append(#","payload":""#)
-            Base64.append(text[...], to: &bytes)
-            bytes.append("\"")
-        }
+    private func content(_ package: String, _ data: JSONValue) -> MessageContent {
+        content(package) { JSONWriter.append(data, to: &$0) }
     }
 
-    private mutating func appendPackage(_ package: String, _ data: JSONValue, to frames: inout FrameBuffer) {
-        appendPackage(package, to: &frames) { JSONWriter.append(data, to: &$0) }
+    /// What is kept of a package: its name and data as they stand in the message.
+    private func content(_ package: String, _ writeData: (inout [UInt8]) -> Void) -> MessageContent {
+        var bytes: [UInt8] = []
+        JSONWriter.append(string: package, to: &bytes)
+        bytes.append(#","data":"#)
+        writeData(&bytes)
+        return MessageContent(.package, bytes[...], package: package)
     }
 
-    private mutating func appendPackage(
-        _ package: String, to frames: inout FrameBuffer, _ writeData: (inout [UInt8]) -> Void
-    ) {
-        appendSequenced("gmcp", to: &frames) { bytes in
-            bytes.append(#","package":"#)
-            JSONWriter.append(string: package, to: &bytes)
-            bytes.append(#","data":"#)
-            writeData(&bytes)
-        }
-    }
-
-    @inline(__always)
-    private mutating func appendSequenced(
-        _ type: String, to frames: inout FrameBuffer, _ write: (inout [UInt8]) -> Void
-    ) {
-        sequence += 1
-        let sequence = sequence
+    /// The hot path, for text: one pass, from the text straight into the frame.
+    func append(_ message: KeptMessage, isReplayed: Bool, to frames: inout FrameBuffer) {
         frames.append(isText: true) { bytes in
-            bytes.append(#"{"type":""#)
-            bytes.append(type)
-            bytes.append(#"","seq":"#)
-            bytes.append(decimal: sequence)
-            write(&bytes)
-            bytes.append("}")
+            bytes.append(Self.beginning(of: message.kind))
+            bytes.append(decimal: message.seq)
+            switch message.kind {
+            case .text:
+                bytes.append(#","payload":""#)
+                Base64.append(message.payload, to: &bytes)
+                bytes.append("\"")
+            case .package:
+                bytes.append(#","package":"#)
+                bytes.append(contentsOf: message.payload)
+            case .prompt: break
+            case .echoSuppressed: bytes.append(#","suppressed":true"#)
+            case .echoShown: bytes.append(#","suppressed":false"#)
+            }
+            bytes.append(isReplayed ? #","replayed":true}"# : "}")
+        }
+    }
+
+    private static func beginning(of kind: KeptMessage.Kind) -> String {
+        switch kind {
+        case .text: #"{"type":"data","seq":"#
+        case .package: #"{"type":"gmcp","seq":"#
+        case .prompt: #"{"type":"prompt","seq":"#
+        case .echoSuppressed, .echoShown: #"{"type":"echo","seq":"#
         }
     }
 }

@@ -12,7 +12,7 @@ struct TypedMessage {
         switch typeName {
         case "connect": return try connect()
         case "resume": return try resume()
-        case "input": return .input(Array(try fields.string("text").utf8)[...])
+        case "input": return try input()
         case "naws": return try fields.size(columns: "width", rows: "height")
         case "syncAck": return try syncAck()
         case "activityToken": return try activityToken()
@@ -45,17 +45,20 @@ struct TypedMessage {
         return .connect(target, ClientDescription(columns: columns, rows: rows))
     }
 
+    private func input() throws(DialectError) -> ClientCommand {
+        let text = Array(try fields.string("text").utf8)
+        return .input(text[...], cid: try fields.optionalOrdinal("cid"))
+    }
+
     private func resume() throws(DialectError) -> ClientCommand {
-        _ = try fields.text("sessionId")
-        _ = try fields.text("token")
-        _ = try fields.count("lastSeq")
-        return .resume
+        let sessionID = try fields.text("sessionId")
+        let token = try fields.text("token")
+        return .resume(ResumeRequest(sessionID: sessionID, token: token, lastSeq: try fields.count("lastSeq")))
     }
 
     private func syncAck() throws(DialectError) -> ClientCommand {
-        _ = try fields.text("sessionId")
-        _ = try fields.count("lastSeq")
-        return .nothing(.yes)
+        let sessionID = try fields.text("sessionId")
+        return .acknowledge(sessionID: sessionID, lastSeq: try fields.count("lastSeq"))
     }
 
     private func activityToken() throws(DialectError) -> ClientCommand {

@@ -1,88 +1,180 @@
 import DequeModule
 
-/// What was sent to a session's client and is kept so that it can be sent again after the connection broke.
+/// The newest messages to a session's client, kept so that they can be sent again after the connection broke.
 ///
-/// Every message has a number, its `seq`: numbers only rise, and what the client has seen is told by the last one that it saw.
-/// The buffer keeps the newest messages, at most `maximumBytes` of payload together. Older ones are let go, and then a client
-/// that comes back too late is told how much it misses: see ``Replay/gap``.
-package struct ReplayBuffer<Message: Sendable>: Sendable {
-    /// Sizes of messages that were let go, which make a gap's size exact. Beyond so many the oldest are added up.
-    package static var maximumEvictedSizes: Int { 1_024 }
-
-    package struct Entry: Sendable {
-        package let seq: UInt64
-        package let message: Message
-        /// Payload bytes.
-        package let size: Int
+/// What the client has seen is told by the last number that it saw, its `seq`. The buffer keeps at most `maximumBytes` of payload, and
+/// ``maximumMessages`` messages, since some have none. Older ones are let go, and then a client that comes back too late is told how
+/// much it misses: see ``Replay/gap``.
+///
+/// Payloads lie one behind the other in one ring that grows to `maximumBytes` as it's needed; after that a message allocates nothing.
+struct ReplayBuffer: Sendable {
+    /// What a message's `seq` counts.
+    enum Numbering: Hashable, Sendable {
+        /// Messages, from 1: each has the next number.
+        case messages
+        /// Payload bytes: a message's number is that of its last byte, the first byte's is 1. A message without payload has the number
+        /// of the byte before it.
+        case bytes
     }
 
-    private struct Evicted {
-        var seq: UInt64
-        var size: Int
+    /// `OUTPUT_BUFFER_BYTES`
+    static let defaultMaximumBytes = 51_200
+    /// The ring's first size, and the fewest messages that are kept whatever the size.
+    private static let leastRingBytes = 1_024
+    private static let leastMessages = 64
+
+    private struct Record {
+        var size: UInt32
+        var kind: KeptMessage.Kind
     }
 
-    package let maximumBytes: Int
-    private var entries = Deque<Entry>()
-    private var evicted = Deque<Evicted>()
+    let numbering: Numbering
+    let maximumBytes: Int
+    /// The last number that was given; 0: none yet.
+    private(set) var seq: UInt64 = 0
     /// Payload bytes that are kept.
-    package private(set) var byteCount = 0
+    private(set) var byteCount = 0
+    /// The number of the last message that was let go: what is kept follows it without a break.
+    private(set) var letGo: UInt64 = 0
 
-    package init(maximumBytes: Int) {
+    private var records = Deque<Record>()
+    private var ring: [UInt8] = []
+    /// Where the oldest byte lies.
+    private var head = 0
+    private var lost = LostSizes()
+
+    /// - Parameter maximumBytes: 0: nothing is kept, and only the numbers are counted.
+    init(numbering: Numbering, maximumBytes: Int) {
+        self.numbering = numbering
         self.maximumBytes = maximumBytes
     }
 
+    /// A sixteenth of ``maximumBytes``: so the list of messages can't outgrow their payload by much.
+    var maximumMessages: Int { max(Self.leastMessages, maximumBytes / 16) }
+
+    var messageCount: Int { records.count }
+
+    /// Bytes of memory that payloads take.
+    var ringCapacity: Int { ring.count }
+
     /// Keeps a message that is being sent. One that is larger than the whole buffer is let go at once.
     ///
-    /// - Parameter seq: higher than all before.
-    package mutating func append(_ message: Message, seq: UInt64, size: Int) {
-        entries.append(Entry(seq: seq, message: message, size: size))
-        byteCount += size
-        while byteCount > maximumBytes, let oldest = entries.popFirst() {
-            byteCount -= oldest.size
-            noteEvicted(oldest)
+    /// - Returns: its number.
+    mutating func append(_ kind: KeptMessage.Kind, _ payload: ArraySlice<UInt8>) -> UInt64 {
+        seq += step(payload.count)
+        guard maximumBytes > 0 else {
+            letGo = seq
+            return seq
         }
+        while byteCount > maximumBytes - payload.count || records.count >= maximumMessages, letGoOldest() {}
+        if payload.count > maximumBytes {
+            letGo = seq
+            noteLost(payload.count)
+        } else {
+            write(payload)
+            records.append(Record(size: UInt32(payload.count), kind: kind))
+        }
+        return seq
     }
 
     /// The client has seen everything up to `seq`: none of it will be asked for again.
-    package mutating func acknowledge(through seq: UInt64) {
-        while let oldest = entries.first, oldest.seq <= seq {
-            byteCount -= oldest.size
-            _ = entries.popFirst()
-        }
-        while let oldest = evicted.first, oldest.seq <= seq { _ = evicted.popFirst() }
+    mutating func acknowledge(through seq: UInt64) {
+        while let oldest = records.first, letGo + step(Int(oldest.size)) <= seq { _ = letGoOldest() }
+        lost.acknowledge(through: seq)
+    }
+
+    /// The client is gone: what is let go from here on it hasn't seen.
+    mutating func clientLeft() {
+        lost.clientLeft(at: seq)
+    }
+
+    mutating func clientCame() {
+        lost.clientCame()
     }
 
     /// What a client that has seen everything up to `lastSeq` is to be sent.
     ///
-    /// - Parameter lastSeq: 0: it has seen nothing.
-    package func replay(after lastSeq: UInt64) -> Replay<Message> {
-        var gap: ReplayGap?
-        for lost in evicted where lost.seq > lastSeq {
-            gap = ReplayGap(fromSeq: lastSeq + 1, toSeq: lost.seq, bytes: (gap?.bytes ?? 0) + lost.size)
+    /// - Parameter lastSeq: 0: it has seen nothing. Beyond the last number that was given it counts as that.
+    func replay(after lastSeq: UInt64) -> Replay {
+        let seen = min(lastSeq, seq)
+        var replay = Replay(gap: gap(after: seen), start: max(seen, letGo), messages: [])
+        var position = letGo
+        var offset = head
+        for record in records {
+            let before = position
+            position += step(Int(record.size))
+            if let skipped = skipped(of: record, from: before, to: position, seen: replay.start) {
+                // Only the first one can have been seen in part.
+                if replay.messages.isEmpty, record.size > 0, numbering == .bytes { replay.start = before + skipped }
+                let payload = read(at: offset, count: Int(record.size)).dropFirst(Int(skipped))
+                replay.messages.append(KeptMessage(kind: record.kind, seq: position, payload: payload))
+            }
+            offset += Int(record.size)
         }
-        return Replay(gap: gap, entries: entries.filter { $0.seq > lastSeq })
+        return replay
     }
 
-    private mutating func noteEvicted(_ entry: Entry) {
-        evicted.append(Evicted(seq: entry.seq, size: entry.size))
-        guard evicted.count > Self.maximumEvictedSizes, let oldest = evicted.popFirst() else { return }
-        evicted[0].size += oldest.size
+    /// How many bytes at a message's beginning the client has seen; nil: all of it.
+    private func skipped(of record: Record, from before: UInt64, to position: UInt64, seen: UInt64) -> UInt64? {
+        if position > seen { return record.kind == .text && numbering == .bytes ? max(before, seen) - before : 0 }
+        // Nobody can tell whether one without a number of its own was seen: said twice it does no harm.
+        return record.size == 0 && numbering == .bytes && position == seen ? 0 : nil
     }
-}
 
-/// The answer to a client that has come back.
-package struct Replay<Message: Sendable>: Sendable {
-    /// What is gone for good, before the first of `entries`; nil: nothing.
-    package let gap: ReplayGap?
-    /// In order.
-    package let entries: [ReplayBuffer<Message>.Entry]
-}
+    private func gap(after seen: UInt64) -> ReplayGap? {
+        guard seen < letGo else { return nil }
+        let bytes = numbering == .bytes ? letGo - seen : lost.bytes(after: seen)
+        return ReplayGap(fromSeq: seen + 1, toSeq: letGo, bytes: bytes)
+    }
 
-/// Messages that a client missed and can't have any more.
-package struct ReplayGap: Hashable, Sendable {
-    package let fromSeq: UInt64
-    package let toSeq: UInt64
-    /// Their payload together. Exact for the last ``ReplayBuffer/maximumEvictedSizes`` messages that were let go; from further back it
-    /// may count what the client had seen.
-    package let bytes: Int
+    private func step(_ size: Int) -> UInt64 {
+        numbering == .bytes ? UInt64(size) : 1
+    }
+
+    // MARK: Letting go
+
+    private mutating func letGoOldest() -> Bool {
+        guard let oldest = records.popFirst() else { return false }
+        let size = Int(oldest.size)
+        byteCount -= size
+        head = byteCount == 0 ? 0 : (head + size) % ring.count
+        letGo += step(size)
+        noteLost(size)
+        return true
+    }
+
+    private mutating func noteLost(_ size: Int) {
+        if numbering == .messages { lost.append(seq: letGo, bytes: size) }
+    }
+
+    // MARK: The ring
+
+    private mutating func write(_ payload: ArraySlice<UInt8>) {
+        grow(toHold: byteCount + payload.count)
+        let tail = ring.isEmpty ? 0 : (head + byteCount) % ring.count
+        let first = payload.prefix(ring.count - tail)
+        let second = payload.dropFirst(first.count)
+        ring.replaceSubrange(tail..<tail + first.count, with: first)
+        ring.replaceSubrange(0..<second.count, with: second)
+        byteCount += payload.count
+    }
+
+    private mutating func grow(toHold needed: Int) {
+        guard ring.count < needed else { return }
+        let size = min(maximumBytes, max(needed, 2 * ring.count, Self.leastRingBytes))
+        var grown: [UInt8] = []
+        grown.reserveCapacity(size)
+        grown += read(at: head, count: byteCount)
+        grown += repeatElement(0, count: size - byteCount)
+        ring = grown
+        head = 0
+    }
+
+    /// - Parameter offset: may lie beyond the ring's end, where it begins again.
+    private func read(at offset: Int, count: Int) -> ArraySlice<UInt8> {
+        guard count > 0 else { return [] }
+        let start = offset % ring.count
+        let first = ring[start..<min(start + count, ring.count)]
+        return first.count == count ? first : Array(first + ring[..<(count - first.count)])[...]
+    }
 }

@@ -1,23 +1,35 @@
 /// The life of one session: a WebSocket client on one side, a TCP target on the other. Events in, actions out.
 ///
+/// A resumable session outlives its WebSocket: while it is `detached` its target is read on, nothing is queued to anybody, and a client
+/// that comes back within `resumeGrace` finds it as it is. All that is said of the client below is said of the WebSocket that it has
+/// at the time.
+///
 /// It knows counts and times, never bytes or sockets. What it guarantees:
 /// - above a high-water mark in one direction the other side is no longer read;
 /// - what was queued when one side closed is still written to the other, for at most `closeFlush`;
 /// - from the first close it ends within two times `closeFlush`, whatever the two sides do or leave undone;
+/// - it closes by itself when `sessionTimeout` has passed, and detached when `resumeGrace` has;
 /// - a pause and a resume of one side alternate, and no order to close is given twice.
 ///
 /// ```
 ///            targetConnected            targetFinished / lost / shutdown
 ///  dialing ──────────────────▶ open ───────────────────────────────────▶ flushingClient ─▶ closingClient
-///     │                         │                                                              │
-///     │ targetLost              │ clientClosed, silence                                        │ clientClosed
-///     ▼                         ▼                                                              ▼
+///     │                        │ │ ▲                                                           │
+///     │ targetLost             │ │ │ clientAttached                                            │
+///     │                        │ ▼ │                                                           │
+///     │                        │ detached ◀── clientLost, silence, slow: of a resumable open one │
+///     │                        │   │ grace, targetFinished, shutdown                           │
+///     │                        │   │                                                           │
+///     │   clientClosed, silence│   │                                                           │ clientClosed
+///     ▼                        ▼   ▼                                                           ▼
 ///  closingClient           flushingTarget ────────── targetClosed or deadline ────────────▶  ended
 /// ```
 package struct SessionStateMachine {
     private enum Phase: Equatable {
         case dialing
         case open
+        /// Without a client, who may come back until then.
+        case detached(deadline: UInt64)
         /// What the client sent is being written to the target before the client's Close frame is ordered.
         case flushingClient(deadline: UInt64)
         /// The Close frame has been ordered; it leaves behind what is queued to the client.
@@ -32,6 +44,8 @@ package struct SessionStateMachine {
     private var toClient: FlowWindow
     private var toTarget: FlowWindow
     private var clock: PeerClock
+    private var slowness: SlownessClock
+    private let timeout: UInt64
     private var clientQueue = 0
     private var targetQueue = 0
     private var readsClient = true
@@ -40,6 +54,7 @@ package struct SessionStateMachine {
     private var isTargetGone = false
     /// The orders to close that were given: none is given twice.
     private var given: SessionActions = []
+    private var outlivesClient = false
 
     /// What the Close frame is to say; set before `.closeClient` is returned.
     package private(set) var closeReason = CloseReason.targetClosed
@@ -49,12 +64,16 @@ package struct SessionStateMachine {
         toClient = FlowWindow(highWater: limits.clientBufferBytes)
         toTarget = FlowWindow(highWater: limits.targetBufferBytes)
         clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
+        slowness = SlownessClock(mark: limits.clientBufferBytes, limit: limits.slowClient)
+        timeout = now + limits.sessionTimeout
     }
 
     /// When `tick` wants to be called next.
     package var nextDeadline: UInt64? {
         switch phase {
-        case .dialing, .open: clock.nextDeadline
+        case .dialing: min(clock.nextDeadline, timeout)
+        case .open: min(clock.nextDeadline, timeout, slowEnd ?? .max)
+        case .detached(let deadline): min(deadline, timeout)
         case .flushingClient(let deadline), .closingClient(let deadline), .flushingTarget(let deadline): deadline
         case .ended: nil
         }
@@ -63,8 +82,24 @@ package struct SessionStateMachine {
     /// Whether what the client sends still goes to the target.
     package var acceptsFromClient: Bool { phase == .dialing || phase == .open }
 
-    /// Whether what the target sends still goes to the client.
-    package var acceptsFromTarget: Bool { phase == .open }
+    /// Whether what the target sends is still taken: for the client, or for the one that may come back.
+    package var acceptsFromTarget: Bool { phase == .open || isDetached }
+
+    /// It has no client, and waits for one.
+    package var isDetached: Bool {
+        if case .detached = phase { true } else { false }
+    }
+
+    /// Whether a client may be attached, in place of one that is gone or that it has.
+    package var isResumable: Bool { outlivesClient && (phase == .open || isDetached) }
+
+    /// It hasn't begun to end.
+    package var isUnderway: Bool { acceptsFromClient || isDetached }
+
+    /// From here on the session can be resumed: its translation is connected and its dialect has numbers.
+    package mutating func setResumable() {
+        outlivesClient = true
+    }
 
     // MARK: The client
 
@@ -82,20 +117,35 @@ package struct SessionStateMachine {
 
     /// The client's Close frame, or its connection's end: no more from it, nothing more to it.
     package mutating func clientClosed(now: UInt64) -> SessionActions {
-        guard !isClientGone else { return [] }
+        guard !isClientGone, !isDetached else { return [] }
         isClientGone = true
         switch phase {
         case .dialing where targetQueue == 0: return ended(dropping: .dropTarget)
         case .dialing, .open: return finishTarget(by: now + limits.closeFlush)
         // The close began earlier: its deadline stands.
         case .flushingClient(let deadline), .closingClient(let deadline): return finishTarget(by: deadline)
-        case .flushingTarget, .ended: return []
+        case .flushingTarget, .detached, .ended: return []
         }
+    }
+
+    /// The client's connection has ended, and with it the session, unless it can be resumed.
+    package mutating func clientLost(now: UInt64) -> SessionActions {
+        isResumable ? detach(now) : clientClosed(now: now)
+    }
+
+    /// A new connection has the session from here on: of a client that was detached, or in place of the one that there is, which its
+    /// driver closes. It is being read, and nothing is queued to it.
+    package mutating func clientAttached(now: UInt64) -> SessionActions {
+        guard isResumable else { return [] }
+        phase = .open
+        clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
+        given.remove(.dropClient)
+        return clientReplaced(now)
     }
 
     /// `queued` bytes still wait for the client.
     package mutating func clientDrained(queued: Int, now: UInt64) -> SessionActions {
-        clientQueue = queued
+        noteClientQueue(queued, now)
         return flow(now)
     }
 
@@ -108,7 +158,7 @@ package struct SessionStateMachine {
 
     /// Something arrived from the target, and `queued` bytes wait for the client now.
     package mutating func targetSent(queued: Int, now: UInt64) -> SessionActions {
-        clientQueue = queued
+        noteClientQueue(queued, now)
         return flow(now)
     }
 
@@ -120,8 +170,7 @@ package struct SessionStateMachine {
 
     /// The target's FIN. It may still read: what is queued to it is written before the client is told.
     package mutating func targetFinished(now: UInt64) -> SessionActions {
-        guard phase == .dialing || phase == .open else { return [] }
-        return flushClient(.targetClosed, now)
+        close(.targetClosed, now: now)
     }
 
     /// The connection to the target has ended.
@@ -134,6 +183,8 @@ package struct SessionStateMachine {
         switch phase {
         case .ended: return []
         case .dialing, .open: return flushClient(reason ?? .targetClosed, now)
+        // There is nobody to tell, and what was kept for a resume goes with the session.
+        case .detached: return ended(dropping: [])
         case .flushingClient: return closeClientIfFlushed(now)
         case .closingClient: return []
         case .flushingTarget: return ended(dropping: [])
@@ -148,14 +199,24 @@ package struct SessionStateMachine {
 
     /// Ends the session in order: what is queued on both sides is written, and the client is told `reason`.
     package mutating func close(_ reason: CloseReason, now: UInt64) -> SessionActions {
-        guard phase == .dialing || phase == .open else { return [] }
-        return flushClient(reason, now)
+        switch phase {
+        case .dialing, .open: return flushClient(reason, now)
+        // There is nobody to tell, and what was kept for a resume goes with the session.
+        case .detached:
+            closeReason = reason
+            isClientGone = true
+            return finishTarget(by: now + limits.closeFlush)
+        case .flushingClient, .closingClient, .flushingTarget, .ended: return []
+        }
     }
 
     /// - Parameter now: at or after `nextDeadline`.
     package mutating func tick(now: UInt64) -> SessionActions {
         switch phase {
-        case .dialing, .open: return tickClock(now)
+        case .dialing, .open, .detached:
+            if now >= timeout { return close(.sessionTimeout, now: now) }
+            if case .detached(let deadline) = phase { return now < deadline ? [] : close(.sessionExpired, now: now) }
+            return tickClock(now)
         case .flushingClient(let deadline): return now < deadline ? [] : abandonTarget().union(closeClient(now))
         case .closingClient(let deadline), .flushingTarget(let deadline):
             return now < deadline ? [] : ended(dropping: [.dropTarget, .dropClient])
@@ -164,17 +225,51 @@ package struct SessionStateMachine {
     }
 
     private mutating func tickClock(_ now: UInt64) -> SessionActions {
+        if let slowEnd, now >= slowEnd { return dropClient(now) }
         switch clock.due(at: now) {
         case .nothing: return []
         case .ping: return .sendPing
-        case .silence: return clientClosed(now: now).union(once(.dropClient))
+        case .silence: return dropClient(now)
         }
     }
 
+    private mutating func dropClient(_ now: UInt64) -> SessionActions {
+        clientLost(now: now).union(once(.dropClient))
+    }
+
+    /// A client that is slow and can't come back is only dropped when it falls silent: what it has still to read would be lost.
+    private var slowEnd: UInt64? { isResumable ? slowness.end : nil }
+
     // MARK: Transitions
 
+    private mutating func detach(_ now: UInt64) -> SessionActions {
+        guard phase == .open else { return [] }
+        phase = .detached(deadline: now + limits.resumeGrace)
+        return clientReplaced(now)
+    }
+
+    /// The connection that was is forgotten, with what was queued to it; the next one begins as a new one does.
+    private mutating func clientReplaced(_ now: UInt64) -> SessionActions {
+        clientQueue = 0
+        slowness.reset()
+        var actions = flow(now)
+        readsClient = true
+        // The target may still have too much of what the client before said.
+        if toTarget.isPaused, !isDetached {
+            clock.stop(at: now)
+            actions.formUnion(readClient(false))
+        }
+        return actions
+    }
+
+    private mutating func noteClientQueue(_ queued: Int, _ now: UInt64) {
+        guard !isDetached else { return }
+        clientQueue = queued
+        slowness.update(queued: queued, now: now)
+    }
+
     private mutating func flow(_ now: UInt64) -> SessionActions {
-        guard phase == .dialing || phase == .open else { return [] }
+        guard isUnderway else { return [] }
         var actions: SessionActions = []
         switch toClient.update(queued: clientQueue) {
         case .pause: actions.formUnion(readTarget(false))
@@ -246,7 +341,7 @@ package struct SessionStateMachine {
     }
 
     private mutating func readClient(_ reads: Bool) -> SessionActions {
-        guard reads != readsClient else { return [] }
+        guard reads != readsClient, !isDetached else { return [] }
         readsClient = reads
         return reads ? .resumeClient : .pauseClient
     }

@@ -20,6 +20,10 @@ package enum TranslationOrder: Hashable, Sendable {
     /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``. The size is the client's, in characters,
     /// where it has said one.
     case dial(TargetRequest, columns: UInt16?, rows: UInt16?)
+    /// Give the client the session that it had, if it is its own: the driver lets go of this translation and calls
+    /// ``Translation/attached(_:after:into:)`` of that session's. Otherwise ``Translation/resumeFailed(_:into:)``. What the client says
+    /// before the answer is refused.
+    case resume(ResumeRequest)
     /// Send what is queued on both sides, then close the WebSocket so and finish the target.
     case close(CloseReason)
 }

@@ -27,7 +27,7 @@ struct WaitingCommands: Sendable {
 extension ClientCommand {
     fileprivate var size: Int {
         switch self {
-        case .input(let text): text.count
+        case .input(let text, _): text.count
         case .gmcp(let name, let data): name.utf8.count + data.count
         case .msdp(let name, let value): name.utf8.count + value.size
         default: 0

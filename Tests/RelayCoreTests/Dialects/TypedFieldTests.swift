@@ -70,6 +70,11 @@ struct TypedFieldTests {
         Case(#"{"type":"input"}"#, "text", "text must be a string"),
         Case(#"{"type":"input","text":null}"#, "text", "text must be a string"),
         Case(#"{"type":"input","text":7}"#, "text", "text must be a string"),
+        Case(#"{"type":"input","text":"","cid":0}"#, "cid", "cid must be a positive integer"),
+        Case(#"{"type":"input","text":"","cid":-1}"#, "cid", "cid must be a positive integer"),
+        Case(#"{"type":"input","text":"","cid":1.5}"#, "cid", "cid must be a positive integer"),
+        Case(#"{"type":"input","text":"","cid":"1"}"#, "cid", "cid must be a positive integer"),
+        Case(#"{"cid":0,"type":"input"}"#, "text", "text must be a string"),
         Case(#"{"type":"activityToken"}"#, "token", "token must be a non-empty string"),
         Case(#"{"type":"resume","sessionId":"s","token":"t"}"#, "lastSeq", "lastSeq must be a non-negative integer"),
         Case(
@@ -123,8 +128,8 @@ struct TypedFieldTests {
             (#" {"type":"connect","connect":1,"host":"h","port":0,"port":1,"x":[{}]}"#, "dial h 1"),
             (#"{"type":"connect","target":"staging","host":7}"#, "dial route staging"),
             (
-                #"{"type":"resume","sessionId":"s","token":"t","lastSeq":0}"#,
-                #"S {"type":"error","code":"session_expired","message":"The session has expired"}"#
+                #"{"type":"resume","sessionId":"s","token":"t","lastSeq":9007199254740993}"#,
+                "resume s t 9007199254740993"
             ),
             (#"{"type":"disconnect"}"#, "close 1000 client disconnected"),
         ])

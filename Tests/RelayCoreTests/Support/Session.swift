@@ -23,6 +23,19 @@ struct Session {
         return session
     }
 
+    /// An open one whose client may come back.
+    static func resumable(limits: SessionLimits = SessionLimits()) -> Session {
+        var session = open(limits: limits)
+        session.setResumable()
+        return session
+    }
+
+    static func detached(limits: SessionLimits = SessionLimits()) -> Session {
+        var session = resumable(limits: limits)
+        _ = session.clientLost()
+        return session
+    }
+
     var reason: CloseReason { machine.closeReason }
     /// From now to the deadline, in nanoseconds; nil where there is none.
     var untilDeadline: UInt64? { machine.nextDeadline.map { $0 - now } }
@@ -32,6 +45,8 @@ struct Session {
     mutating func clientSent(queued: Int) -> SessionActions { machine.clientSent(queued: queued, now: now) }
     mutating func clientHeard() { machine.clientHeard(now: now) }
     mutating func clientClosed() -> SessionActions { machine.clientClosed(now: now) }
+    mutating func clientLost() -> SessionActions { machine.clientLost(now: now) }
+    mutating func clientAttached() -> SessionActions { machine.clientAttached(now: now) }
     mutating func clientDrained(to queued: Int) -> SessionActions { machine.clientDrained(queued: queued, now: now) }
     mutating func targetConnected() -> SessionActions { machine.targetConnected(now: now) }
     mutating func targetSent(queued: Int) -> SessionActions { machine.targetSent(queued: queued, now: now) }
@@ -40,6 +55,8 @@ struct Session {
     mutating func targetClosed(_ reason: CloseReason? = nil) -> SessionActions {
         machine.targetClosed(reason, now: now)
     }
+    mutating func close(_ reason: CloseReason) -> SessionActions { machine.close(reason, now: now) }
+    mutating func setResumable() { machine.setResumable() }
     mutating func shutDown() -> SessionActions { machine.shutDown(now: now) }
     mutating func tick() -> SessionActions { machine.tick(now: now) }
 }

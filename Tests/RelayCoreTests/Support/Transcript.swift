@@ -9,7 +9,10 @@ import Telnet
 /// B binary message of the client          b binary message for the client
 /// T bytes of the target                   D bytes for the target
 /// connected  failed <why>  closed         dial …  close <code> <text>
-/// keepalive  ticket <ticket>
+/// keepalive  ticket <ticket>              resume <id> <token> <seq>
+/// unresumed <why>  detached  attached <seq>
+/// tell attached|detached
+/// limited  draining <milliseconds>
 /// ```
 /// Bytes are ASCII with `\r`, `\n`, `\e`, `\\` and `\xHH`; text messages stand as they are.
 struct Transcript {
@@ -20,15 +23,21 @@ struct Transcript {
     var pieceBytes: Int?
 
     init?(
-        _ kind: DialectKind, client: ClientDescription = ClientDescription(), compressor: any FrameCompressor = Stored()
+        _ kind: DialectKind, client: ClientDescription = ClientDescription(), outputBufferBytes: Int = 51_200,
+        compressor: any FrameCompressor = Stored()
     ) {
-        let made = Translation(kind: kind, client: client, compressor: compressor, makeDecompressor: nil)
+        let made = Translation(
+            kind: kind, client: client, outputBufferBytes: outputBufferBytes, compressor: compressor,
+            makeDecompressor: nil)
         guard let made else { return nil }
         translation = made
     }
 
     static let session = SessionIdentity(
         id: "3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1", token: String(repeating: "0123456789abcdef", count: 4))
+
+    /// The same session after a resume.
+    static let resumed = SessionIdentity(id: session.id, token: String(repeating: "fedcba9876543210", count: 4))
 
     static var telnet: TelnetClientSettings {
         var settings = TelnetClientSettings()
@@ -37,11 +46,14 @@ struct Transcript {
     }
 
     static func replay(
-        _ kind: DialectKind, pieceBytes: Int? = nil, client: ClientDescription = ClientDescription(), _ text: String
+        _ kind: DialectKind, pieceBytes: Int? = nil, client: ClientDescription = ClientDescription(),
+        outputBufferBytes: Int = 51_200, _ text: String
     ) -> String {
-        guard var transcript = Transcript(kind, client: client) else { return "no translation" }
+        guard var transcript = Transcript(kind, client: client, outputBufferBytes: outputBufferBytes) else {
+            return "no translation"
+        }
         transcript.pieceBytes = pieceBytes
-        let outgoing: Set<Substring> = ["S", "b", "D", "dial", "close"]
+        let outgoing: Set<Substring> = ["S", "b", "D", "dial", "close", "resume"]
         for line in text.split(separator: "\n") {
             let word = line.prefix { $0 != " " }
             guard !outgoing.contains(word) else { continue }
@@ -53,9 +65,10 @@ struct Transcript {
 
     /// The first line that replaying gives otherwise, and what it gives; nil if there is none.
     static func difference(
-        _ kind: DialectKind, client: ClientDescription = ClientDescription(), _ text: String
+        _ kind: DialectKind, client: ClientDescription = ClientDescription(), outputBufferBytes: Int = 51_200,
+        _ text: String
     ) -> String? {
-        let replayed = replay(kind, client: client, text).split(separator: "\n")
+        let replayed = replay(kind, client: client, outputBufferBytes: outputBufferBytes, text).split(separator: "\n")
         let written = text.split(separator: "\n")
         for index in 0..<max(replayed.count, written.count) {
             let now = index < replayed.count ? replayed[index] : "nothing"
@@ -75,6 +88,12 @@ struct Transcript {
         case "closed": translation.targetClosed(into: &output)
         case "keepalive": translation.keepAlive(into: &output)
         case "ticket": translation.send(ticket: rest, into: &output)
+        case "unresumed": ResumeFailure(rest).map { translation.resumeFailed($0, into: &output) }
+        case "detached": translation.detached()
+        case "attached": translation.attached(Self.resumed, after: UInt64(rest) ?? 0, into: &output)
+        case "tell": translation.tellTarget(isAttached: rest == "attached", into: &output)
+        case "limited": translation.sendRateLimited(into: &output)
+        case "draining": translation.sendDraining(reconnectAfterMilliseconds: Int(rest) ?? 0, into: &output)
         default: lines.append("unknown line: \(word)")
         }
         report()
@@ -106,6 +125,7 @@ struct Transcript {
 
     private static func text(of order: TranslationOrder) -> String {
         switch order {
+        case .resume(let request): "resume \(request.sessionID) \(request.token) \(request.lastSeq)"
         case .close(let reason): "close \(reason.code) \(reason.text)"
         case .dial(.standard, let columns, let rows): "dial standard" + size(columns, rows)
         case .dial(.route(let name), let columns, let rows): "dial route \(name)" + size(columns, rows)
@@ -124,6 +144,13 @@ struct Stored: FrameCompressor {
 }
 
 extension DialFailure {
+    init?(_ name: String) {
+        guard let failure = Self.allCases.first(where: { "\($0)" == name }) else { return nil }
+        self = failure
+    }
+}
+
+extension ResumeFailure {
     init?(_ name: String) {
         guard let failure = Self.allCases.first(where: { "\($0)" == name }) else { return nil }
         self = failure

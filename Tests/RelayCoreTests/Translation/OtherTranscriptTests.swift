@@ -47,7 +47,7 @@ struct OtherTranscriptTests {
             ("unreachable", "Error: maybe the mud server is down?", "1014 target is unreachable"),
             ("timedOut", "Timeout: server port is down.", "1014 target is unreachable"),
             ("notAllowed", "Error: host is not allowed", "1008 target is not allowed"),
-            ("limitReached", "Error: Connection limit exceeded for this IP address", "1013 connection limit exceeded"),
+            ("limited", "Error: Connection limit exceeded for this IP address", "1013 too many sessions"),
         ])
     func legacyFailures(failure: String, notice: String, close: String) throws {
         let replayed = Transcript.replay(.legacy, "C {\"connect\":true,\"mud\":\"arda\"}\nfailed \(failure)")
@@ -104,6 +104,7 @@ struct OtherTranscriptTests {
             C Core.Hello {"client":"Mapper","version":"2.1"}
             C Portcullis.Size {"cols":120,"rows":50}
             connected
+            S Portcullis.Session {"id":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","seq":0,"resumed":false}
             T \xff\xfb\xc9\xff\xfd\x1f\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0
             D \xff\xfd\xc9\xff\xfb\x1f\xff\xfb\x18\xff\xfa\x18\x00MAPPER\xff\xf0\xff\xfa\x1f\x00x\x002\xff\xf0\xff\xfa\xc9Core.Hello {"client":"Mapper","version":"2.1"}\xff\xf0
             T Name: \xff\xfa\xc9Char.Vitals {"hp":1}\xff\xf0\xff\xfa\xc9Core.Goodbye\xff\xf0\xff\xfa\xc9Note not JSON\xff\xf0\xff\xf9
@@ -147,6 +148,7 @@ struct OtherTranscriptTests {
             C {"proto":"terminal","id":"size","data":{"cols":120,"rows":50}}
             C {"proto":"terminal","id":"type","data":"ansi"}
             connected
+            S {"proto":"session","id":"","data":"{\"id\":\"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1\",\"token\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"seq\":0,\"resumed\":false}"}
             T \xff\xfb\xc9\xff\xfd\x1f\xff\xfbE\xff\xfb\x01
             S {"proto":"echo","id":"","data":"{\"suppressed\":true}"}
             D \xff\xfd\xc9\xff\xfb\x1f\xff\xfdE\xff\xfd\x01\xff\xfa\x1f\x00x\x002\xff\xf0

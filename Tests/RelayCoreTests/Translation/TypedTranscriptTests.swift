@@ -9,7 +9,7 @@ struct TypedTranscriptTests {
         C {"type":"connect","host":"mud.example","port":4000,"width":100,"height":40,"deviceToken":"abc","apiKey":null,"debug":true}
         dial mud.example 4000 100x40
         connected
-        S {"type":"session","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","capabilities":["syncAck","echoState","gmcp","prompt"]}
+        S {"type":"session","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","capabilities":["syncAck","echoState","gmcp","prompt","inputAck","gap","tokenRotation"]}
         T Welcome\r\nName: \xff\xf9
         S {"type":"data","seq":1,"payload":"V2VsY29tZQ0KTmFtZTog"}
         S {"type":"prompt","seq":2}
@@ -54,7 +54,7 @@ struct TypedTranscriptTests {
         C {"type":"syncAck","sessionId":"x","lastSeq":14}
         C {"type":"activityToken","token":"t"}
         C {"type":"resume","sessionId":"x","token":"t","lastSeq":0}
-        S {"type":"error","code":"session_expired","message":"The session has expired"}
+        S {"type":"error","code":"invalid_request","message":"This connection already has a session"}
         C {"type":"connect","host":"other.example","port":1}
         S {"type":"error","code":"invalid_request","message":"This connection already has a session"}
         C say without a type
@@ -92,6 +92,8 @@ struct TypedTranscriptTests {
             C look
             S {"type":"error","code":"invalid_request","message":"This connection has no session"}
             C {"type":"resume","sessionId":"x","token":"t","lastSeq":0}
+            resume x t 0
+            unresumed expired
             S {"type":"error","code":"session_expired","message":"The session has expired"}
             C {"type":"connect","host":"mud.example","port":4000}
             dial mud.example 4000
@@ -108,7 +110,7 @@ struct TypedTranscriptTests {
             S {"type":"error","code":"invalid_request","field":"host","message":"host is not allowed"}
             C {"type":"connect","target":"staging"}
             dial route staging
-            failed limitReached
+            failed limited
             S {"type":"error","code":"rate_limited","message":"Connection limit exceeded for this IP address"}
             C {"type":"disconnect"}
             close 1000 client disconnected
@@ -127,7 +129,7 @@ struct TypedTranscriptTests {
             C {"type":"connect","host":"mud.example","port":4000}
             S {"type":"error","code":"invalid_request","message":"This connection already has a session"}
             connected
-            S {"type":"session","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","capabilities":["syncAck","echoState","gmcp","prompt"]}
+            S {"type":"session","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","capabilities":["syncAck","echoState","gmcp","prompt","inputAck","gap","tokenRotation"]}
             D hello\r\n
             T \xff\xfd\x1f\xff\xfb\xc9
             D \xff\xfb\x1f\xff\xfd\xc9\xff\xfa\x1f\x00Z\x00\x1e\xff\xf0\xff\xfa\xc9Core.Ping\xff\xf0

@@ -1,0 +1,89 @@
+import Telnet
+
+/// A dialect whose messages from the target have numbers, and can so be said again on another connection.
+protocol ResumableDialect: Dialect {
+    /// What the client is told of an event, before it has a number; nil: nothing.
+    func content(of event: TargetEvent) -> MessageContent?
+
+    /// - Parameter isReplayed: it is said again, after a resume.
+    func append(_ message: KeptMessage, isReplayed: Bool, to frames: inout FrameBuffer)
+}
+
+extension ResumableDialect {
+    func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer) {
+        guard let content = content(of: event) else { return }
+        let seq = history.record(content)
+        append(
+            KeptMessage(kind: content.kind, seq: seq, payload: content.payload), isReplayed: false, to: &frames)
+    }
+}
+
+/// A dialect that has no place for a number in its messages: both sides count the bytes of their payloads.
+///
+/// All messages to the client count but for the gateway's own, in which it says where counting begins.
+protocol ByteCountedDialect: ResumableDialect {
+    /// A message of the gateway's own.
+    ///
+    /// - Parameter name: one word, with a capital.
+    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer)
+}
+
+extension ByteCountedDialect {
+    var numbering: ReplayBuffer.Numbering? { .bytes }
+    var hasNotices: Bool { true }
+
+    /// A client that says good-bye as RFC 6455 has it is gone; one that vanishes, or goes away (1001), may come back.
+    func endsSession(closeCode: UInt16?) -> Bool { closeCode == 1000 }
+
+    func append(_ message: KeptMessage, isReplayed: Bool, to frames: inout FrameBuffer) {
+        switch message.kind {
+        case .text: frames.append(isText: false) { $0.append(contentsOf: message.payload) }
+        case .package: frames.append(isText: true) { $0.append(contentsOf: message.payload) }
+        case .prompt: append(own: "Prompt", nil, to: &frames)
+        case .echoSuppressed, .echoShown:
+            let isSuppressed = message.kind == .echoSuppressed
+            append(own: "Echo", JSONObject([.init("suppressed", .bool(isSuppressed))]), to: &frames)
+        }
+    }
+
+    func sessionBegan(_ session: SessionIdentity, isResumable: Bool, into frames: inout FrameBuffer) {
+        if isResumable { append(session, at: 0, isResumed: false, to: &frames) }
+    }
+
+    /// What the client must know again comes first, as counting begins behind the session's message.
+    func sessionResumed(
+        _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer
+    ) {
+        let replay = history.buffer.replay(after: lastSeq)
+        for message in history.snapshot.messages(notIn: replay) { append(message, isReplayed: true, to: &frames) }
+        append(session, at: replay.start, isResumed: true, to: &frames)
+        if let gap = replay.gap {
+            append(own: "Gap", JSONObject(gap.members.map { .init($0.0, $0.1) }), to: &frames)
+        }
+        for message in replay.messages { append(message, isReplayed: true, to: &frames) }
+    }
+
+    private func append(
+        _ session: SessionIdentity, at seq: UInt64, isResumed: Bool, to frames: inout FrameBuffer
+    ) {
+        let data = JSONObject([
+            .init("id", .string(session.id)), .init("token", .string(session.token)),
+            .init("seq", .integer(Int(clamping: seq))), .init("resumed", .bool(isResumed)),
+        ])
+        append(own: "Session", data, to: &frames)
+    }
+
+    func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {
+        let data = JSONObject([.init("reconnectAfterMs", .integer(reconnectAfterMilliseconds))])
+        append(own: "Draining", data, to: &frames)
+    }
+}
+
+extension ReplayGap {
+    var members: [(String, JSONValue)] {
+        [
+            ("fromSeq", .integer(Int(clamping: fromSeq))), ("toSeq", .integer(Int(clamping: toSeq))),
+            ("bytes", .integer(Int(clamping: bytes))),
+        ]
+    }
+}

@@ -1,0 +1,39 @@
+/// A token bucket that holds one second's worth, in the form of a leaky meter (the generic cell rate algorithm of ITU-T I.371): what is
+/// owed is a time.
+struct RateBucket: Sendable {
+    static let depth: UInt64 = 1_000_000_000
+
+    /// 0: no limit.
+    private let perSecond: Int
+    /// When all that was spent will be paid for.
+    private var paidAt: UInt64 = 0
+
+    init(perSecond: Int) {
+        self.perSecond = perSecond
+    }
+
+    mutating func spend(_ count: Int, now: UInt64) {
+        paidAt = max(paidAt, now) + price(count)
+    }
+
+    /// Spends if there is enough, or if the bucket is full: what is larger than a bucket passes too, and is owed.
+    mutating func spendIfThere(_ count: Int, now: UInt64) -> Bool {
+        guard owed(now) + min(price(count), Self.depth) <= Self.depth else { return false }
+        spend(count, now: now)
+        return true
+    }
+
+    /// In nanoseconds; a bucket's depth: it is empty.
+    private func owed(_ now: UInt64) -> UInt64 {
+        paidAt > now ? paidAt - now : 0
+    }
+
+    /// When no more than `allowed` nanoseconds are owed; nil: now.
+    func time(untilOwed allowed: UInt64, now: UInt64) -> UInt64? {
+        owed(now) <= allowed ? nil : paidAt - allowed
+    }
+
+    private func price(_ count: Int) -> UInt64 {
+        perSecond == 0 ? 0 : UInt64(count) * Self.depth / UInt64(perSecond)
+    }
+}

@@ -1,0 +1,139 @@
+import Telnet
+
+/// From the client.
+extension Translation {
+    /// A piece of a message. Nothing happens before its last one.
+    ///
+    /// - Parameter canAnswer: there is room toward the client. Without it errors and ``ClientCommand/input(_:cid:)``'s acknowledgements are
+    ///   left out: a client that sends and reads nothing would otherwise fill its own queue without bound. Whoever misses an
+    ///   acknowledgement sends its input again, and gets it then.
+    package mutating func receive(
+        _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, canAnswer: Bool = true,
+        into output: inout TranslationOutput
+    ) {
+        self.canAnswer = canAnswer
+        defer { self.canAnswer = true }
+        guard phase != .ended, let message = gatherer.take(piece, isLast: isLast) else { return }
+        guard case .complete(let bytes) = message else { return refuse(.tooLarge, into: &output) }
+        do {
+            accept(try dialect.command(of: bytes, isText: isText), into: &output)
+        } catch {
+            refuse(error, into: &output)
+        }
+    }
+
+    /// In place of ``receive(_:isText:isLast:canAnswer:into:)``: a limit is exceeded, and the message that this piece belongs to comes to
+    /// nothing, with what came of it and what is still to come.
+    package mutating func drop(isLast: Bool) {
+        gatherer.drop(isLast: isLast)
+    }
+
+    private mutating func refuse(_ error: DialectError, into output: inout TranslationOutput) {
+        if canAnswer { dialect.encode(error, into: &output.frames) }
+        if let reason = error.close { close(reason, into: &output) }
+    }
+
+    private mutating func accept(_ command: ClientCommand, into output: inout TranslationOutput) {
+        switch command {
+        case .connect(let target, let description): connect(target, description, into: &output)
+        case .resume(let request): resume(request, into: &output)
+        case .disconnect: close(.clientDisconnected, into: &output)
+        case .nothing(.no): break
+        case .acknowledge, .nothing(.yes), .input, .gmcp, .msdp, .resize, .describe:
+            acceptForSession(command, into: &output)
+        }
+    }
+
+    private mutating func connect(
+        _ target: TargetRequest, _ description: ClientDescription, into output: inout TranslationOutput
+    ) {
+        guard phase == .idle else { return refuse(.alreadyConnected, into: &output) }
+        client.merge(description)
+        phase = .dialing
+        output.orders.append(.dial(target, columns: client.columns, rows: client.rows))
+    }
+
+    private mutating func resume(_ request: ResumeRequest, into output: inout TranslationOutput) {
+        guard outputBufferBytes > 0 else { return refuse(.sessionExpired, into: &output) }
+        guard phase == .idle else { return refuse(.alreadyConnected, into: &output) }
+        phase = .resuming
+        output.orders.append(.resume(request))
+    }
+
+    private mutating func acceptForSession(_ command: ClientCommand, into output: inout TranslationOutput) {
+        guard phase == .dialing || phase == .connected else { return refuse(.noSession, into: &output) }
+        if case .input(_, let cid?) = command {
+            guard inputs.contains(cid) || apply(command, into: &output) else { return }
+            inputs.insert(cid)
+            if canAnswer { dialect.encode(inputAck: cid, into: &output.frames) }
+        } else {
+            _ = apply(command, into: &output)
+        }
+    }
+
+    /// - Returns: whether it is carried out, now or when its time has come. Otherwise the client has been told why not.
+    private mutating func apply(_ command: ClientCommand, into output: inout TranslationOutput) -> Bool {
+        if let description = command.description { describe(description) }
+        var isTaken = phase == .connected ? carryOut(command, into: &output) : !command.isForTarget
+        if !isTaken {
+            isTaken = waiting.append(command)
+            if !isTaken { refuse(phase == .dialing ? .tooEarly : .notInForce, into: &output) }
+        }
+        reply(into: &output)
+        return isTaken
+    }
+
+    /// Said to the target by telnet, as soon as there is one.
+    private mutating func describe(_ description: ClientDescription) {
+        client.merge(description)
+        if let columns = description.columns, let rows = description.rows {
+            telnet?.resize(columns: columns, rows: rows)
+        } else {
+            telnet?.describe(
+                clientName: description.name, version: description.version, terminalType: description.terminalType)
+        }
+    }
+
+    // MARK: To the target
+
+    /// In the order they came; what still finds its option not in force waits on.
+    mutating func carryOutWaiting(into output: inout TranslationOutput) {
+        for command in waiting.takeAll() where !carryOut(command, into: &output) {
+            _ = waiting.append(command)
+        }
+    }
+
+    /// - Returns: false if the target hasn't agreed to the option that this takes.
+    private mutating func carryOut(_ command: ClientCommand, into output: inout TranslationOutput) -> Bool {
+        switch command {
+        case .input(let text, _): telnet?.appendInput(text, to: &output.toTarget)
+        case .gmcp(let name, let data): return telnet?.appendGMCP(name: name, data: data, to: &output.toTarget) ?? false
+        case .msdp(let name, let value):
+            return telnet?.appendMSDP(name: name, value: value, to: &output.toTarget) ?? false
+        case .acknowledge(sessionID, let lastSeq): history.acknowledge(through: lastSeq)
+        case .acknowledge, .resize, .describe, .connect, .resume, .disconnect, .nothing: break
+        }
+        return true
+    }
+}
+
+extension ClientCommand {
+    fileprivate var isForTarget: Bool {
+        switch self {
+        case .input, .gmcp, .msdp: true
+        case .acknowledge, .resize, .describe, .connect, .resume, .disconnect, .nothing: false
+        }
+    }
+
+    /// What the client says of itself by it. A client that greets the target over GMCP has said there who it is.
+    fileprivate var description: ClientDescription? {
+        switch self {
+        case .resize(let columns, let rows): return ClientDescription(columns: columns, rows: rows)
+        case .describe(let description): return description
+        case .gmcp("Core.Hello", let data):
+            guard case .object(let hello)? = try? JSONReader.read(data[...]) else { return nil }
+            return ClientDescription(name: hello.text("client"), version: hello.text("version"))
+        default: return nil
+        }
+    }
+}
