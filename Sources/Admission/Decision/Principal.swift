@@ -15,24 +15,30 @@ package struct Principal: Sendable {
     package let way: Way
     /// For whoever came in by a ticket: until when another may follow. `nil`: the credentials themselves were shown.
     let ticketChainEnd: MonotonicTime?
+    /// Of `debugCertificate`; also where its ticket was shown.
+    package let certificateNumber: CertificateNumber?
 
     /// - Parameter assertion: not looked at; that it exists is the proof.
     init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { self.init(way: .appAttest(key, app: app)) }
 
     init(debugging certificate: ClientCertificate) {
-        self.init(way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject))
+        self.init(
+            way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject),
+            certificateNumber: certificate.number)
     }
 
     /// - Parameter ticket: that it was spent is the proof; whose it is stands in it.
     init(_ ticket: SpentTicket) {
         switch ticket.holder {
-        case .principal(let way): self.init(way: way, ticketChainEnd: ticket.chainEnd)
+        case .principal(let way):
+            self.init(way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificateNumber)
         case .bearer: self.init(way: .operatorTicket(ticket.id), ticketChainEnd: ticket.chainEnd)
         }
     }
 
-    private init(way: Way, ticketChainEnd: MonotonicTime? = nil) {
+    private init(way: Way, ticketChainEnd: MonotonicTime? = nil, certificateNumber: CertificateNumber? = nil) {
         self.way = way
+        self.certificateNumber = certificateNumber
         self.ticketChainEnd = ticketChainEnd
     }
 

@@ -17,6 +17,12 @@ package struct EndpointLimits: Sendable {
         registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
     }
 
+    /// What has been counted stays counted; for a reload.
+    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int, maximumEntries: Int) {
+        challenges.setLimits(challengesPerMinute, maximumEntries: maximumEntries)
+        registrations.setLimits(registrationsPerMinute, maximumEntries: maximumEntries)
+    }
+
     /// Counts a request for a challenge. `nil`: it may have one.
     package func refuseChallenge(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
         refusal(challenges.count(address.prefix, at: time), "challenges per minute")

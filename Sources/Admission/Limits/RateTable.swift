@@ -24,6 +24,11 @@ package final class RateTable: Sendable {
         state = Mutex(RateWindows(limit: limit, window: window, maximumEntries: maximumEntries))
     }
 
+    /// What has been counted stays counted.
+    package func setLimits(_ limit: Int, maximumEntries: Int) {
+        state.withLock { $0.setLimits(limit, maximumEntries: maximumEntries) }
+    }
+
     /// Counts one event of `prefix`. One that is over the limit isn't counted.
     package func count(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
         state.withLock { $0.decide(prefix, at: time, counting: true) }

@@ -12,9 +12,9 @@ struct RateWindows {
 
     private static let dropsPerCall = 2
 
-    private let limit: Int
+    private var limit: Int
     private let length: Duration
-    private let maximumEntries: Int
+    private var maximumEntries: Int
     private var windows: [AddressPrefix: Window] = [:]
     private var beginnings: Deque<(prefix: AddressPrefix, start: MonotonicTime)> = []
     /// For prefixes that find the table full.
@@ -30,6 +30,11 @@ struct RateWindows {
     }
 
     var entryCount: Int { windows.count }
+
+    mutating func setLimits(_ limit: Int, maximumEntries: Int) {
+        self.limit = max(limit, 0)
+        self.maximumEntries = max(maximumEntries, 0)
+    }
 
     mutating func decide(_ prefix: AddressPrefix, at time: MonotonicTime, counting: Bool) -> RateDecision {
         latest = max(latest, time)

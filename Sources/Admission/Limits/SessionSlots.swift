@@ -2,27 +2,34 @@ import Synchronization
 
 /// Counts the sessions of the whole gateway, on all reactors.
 package final class SessionSlots: Sendable {
-    private let maximum: Int
-    private let taken = Mutex(0)
+    private struct Places {
+        var maximum: Int
+        var taken = 0
+    }
+
+    private let places: Mutex<Places>
 
     /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil` is no limit beside those on connections.
-    package init(maximum: Int?) { self.maximum = maximum ?? .max }
+    package init(maximum: Int?) { places = Mutex(Places(maximum: maximum ?? .max)) }
 
-    package var isFull: Bool { taken.withLock { $0 >= maximum } }
+    /// Sessions that live already go on, also where they are too many now.
+    package func setMaximum(_ maximum: Int?) { places.withLock { $0.maximum = maximum ?? .max } }
 
-    package var count: Int { taken.withLock { $0 } }
+    package var isFull: Bool { places.withLock { $0.taken >= $0.maximum } }
+
+    package var count: Int { places.withLock { $0.taken } }
 
     /// `nil` when all are taken.
     func claim() -> SessionSlot? {
-        let isClaimed = taken.withLock { taken in
-            guard taken < maximum else { return false }
-            taken += 1
+        let isClaimed = places.withLock { places in
+            guard places.taken < places.maximum else { return false }
+            places.taken += 1
             return true
         }
         return isClaimed ? SessionSlot(of: self) : nil
     }
 
-    fileprivate func release() { taken.withLock { $0 -= 1 } }
+    fileprivate func release() { places.withLock { $0.taken -= 1 } }
 }
 
 /// One session's place among `MAX_SESSIONS_GLOBAL`. It is given back when the last reference goes, on whichever thread that happens: a

@@ -20,6 +20,12 @@ package struct UpgradeLimits: Sendable {
         verifications = RateTable(limit: verificationsPerSecond, window: .seconds(1), maximumEntries: maximumEntries)
     }
 
+    /// What has been counted stays counted; for a reload.
+    package func setLimits(failedUpgradesPerMinute: Int, verificationsPerSecond: Int, maximumEntries: Int) {
+        failures.setLimits(failedUpgradesPerMinute, maximumEntries: maximumEntries)
+        verifications.setLimits(verificationsPerSecond, maximumEntries: maximumEntries)
+    }
+
     /// Whether the prefix has had its failed upgrades already.
     func failuresSoFar(_ request: AdmissionRequest) -> RateDecision {
         failures.peek(request.address.prefix, at: request.moment.monotonic)

@@ -91,12 +91,18 @@ package struct ClientCertificate: Sendable {
     package var subject: String
     /// Unix milliseconds.
     package var notAfter: Int64?
+    /// By which a session of it can be found when it is revoked.
+    package var number: CertificateNumber?
 
-    package init(isVerified: Bool, isResumedSession: Bool, sha256: [UInt8], subject: String, notAfter: Int64?) {
+    package init(
+        isVerified: Bool, isResumedSession: Bool, sha256: [UInt8], subject: String, notAfter: Int64?,
+        number: CertificateNumber? = nil
+    ) {
         self.isVerified = isVerified
         self.isResumedSession = isResumedSession
         self.sha256 = sha256
         self.subject = subject
         self.notAfter = notAfter
+        self.number = number
     }
 }
