@@ -1,3 +1,6 @@
+import Admission
+import RelayCore
+
 /// The sessions of one reactor, so that a shutdown can tell them. Reactor thread only.
 final class SessionTable {
     private var drivers: [ObjectIdentifier: SessionDriver] = [:]
@@ -12,6 +15,12 @@ final class SessionTable {
 
     func remove(_ driver: SessionDriver) {
         drivers[ObjectIdentifier(driver)] = nil
+    }
+
+    func close(where isMeant: (Principal, ClientAddress) -> Bool, reason: CloseReason) {
+        for driver in Array(drivers.values) where isMeant(driver.client.principal, driver.client.address) {
+            driver.close(reason)
+        }
     }
 
     func shutDown() {

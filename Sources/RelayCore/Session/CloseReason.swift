@@ -9,6 +9,8 @@ package struct CloseReason: Hashable, Sendable {
     package static let targetUnreachable = CloseReason(code: 1014, text: "target is unreachable")
     package static let targetLost = CloseReason(code: 1014, text: "connection to the target was lost")
 
+    package static let deviceBlocked = CloseReason(code: 1008, text: "device_blocked")
+
     // Ordered by a translation.
     static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")
     package static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
