@@ -22,6 +22,8 @@ package final class Gateway: Sendable {
     let source: ConfigurationSource
     let state: GatewayState
     let reloads = ReloadQueue()
+    /// Nil without a store.
+    let revocations: RevocationWatcher?
     /// {inEffect} Changed by reloads alone.
     let inEffect: Mutex<InEffect>
     private let target: GatewayConfiguration.Target
@@ -58,6 +60,9 @@ package final class Gateway: Sendable {
         server = RelayServer(settings: parts.relay, pool: pool)
         let host = configuration.listener.host.text
         let (server, pool) = (server, pool)
+        revocations = try state.store.map { store throws(GatewayError) in
+            try RevocationWatcher(store, of: server, logger: logger)
+        }
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
                 return try server.listen(host: host, port: UInt16(configuration.listener.port), edge: parts.edge)
@@ -69,11 +74,11 @@ package final class Gateway: Sendable {
         let scheme = configuration.listener.tls == nil ? "http" : "https"
         let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         self.address = address
-        let reloads = reloads
+        let (reloads, revocations) = (reloads, revocations)
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
-                path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads, address: address,
-                logger: logger)
+                path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads,
+                revocations: revocations, address: address, logger: logger)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
     }

@@ -23,7 +23,7 @@ struct GatewayService: Service {
             group.addTask { await cancelWhenGracefulShutdown { await keepHouse() } }
             group.addTask { await cancelWhenGracefulShutdown { await answer(hangups) } }
             group.addTask { await cancelWhenGracefulShutdown { await gateway.reloadWhenAsked() } }
-            group.addTask { await gateway.watchRevocations() }
+            group.addTask { await gateway.revocations?.run() }
             try? await gracefulShutdown()
             await Shutdown(gateway).perform()
             group.cancelAll()

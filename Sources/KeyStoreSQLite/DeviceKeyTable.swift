@@ -72,7 +72,7 @@ enum DeviceKeyTable {
 
     static func revoked(in database: Database) throws -> Set<KeyID> {
         let statement = try database.cachedStatement(
-            sql: "SELECT key_id FROM device_key WHERE revoked_at IS NOT NULL")
+            sql: "SELECT key_id FROM device_key INDEXED BY device_key_revoked WHERE revoked_at IS NOT NULL")
         return try Set(Row.fetchAll(statement).map { try required(KeyID(bytes: required(bytes($0[0])))) })
     }
 

@@ -4,8 +4,7 @@ import Synchronization
 
 /// The revoked keys of a store, for whoever asks again and again: a question costs next to nothing as long as nobody has written.
 ///
-/// Whether something was written is told by SQLite's own counter, and what was revoked by comparing sets: no clock is asked, which
-/// may jump. It reads on a connection of its own, and no writer can hold it up.
+/// Whether something was written is told by SQLite's own counter: no clock is asked, which may jump. It reads on a connection of its own, and no writer can hold it up.
 package final class SQLiteRevocations: Sendable {
     private let connection: SQLiteConnectionPool
     /// SQLite's `data_version` at the last answer; it changes with every commit of any other connection.

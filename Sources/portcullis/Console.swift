@@ -65,6 +65,13 @@ enum Console {
             hint: "Set CONTROL_SOCKET_PATH for the gateway and for this command, or name it with --socket.")
     }
 
+    /// Where settings name a control socket; nobody need answer there.
+    static func runningGateway(_ options: SettingsOptions) -> ControlClient? {
+        let path = try? ConfigurationLoading.loadControlSocketPath(
+            environment: environment, environmentFile: options.environmentFile)
+        return path.map(ControlClient.init)
+    }
+
     static func noGateway(on path: String) -> ExitCode {
         failure(
             "no gateway answers on \(path)",

@@ -1,3 +1,4 @@
+import Glibc
 import Reactors
 
 /// Asks the running gateway, for the command line. Blocking.
@@ -18,4 +19,17 @@ package struct ControlClient {
         }
         return ControlLine.decode(ControlAnswer.self, line)
     }
+
+    /// Whether the gateway learns within some seconds that a key is revoked; nil where none answers.
+    package func awaitNotice(ofRevoking keyID: String) -> Bool? {
+        for _ in 0..<Self.noticeAttempts {
+            guard case .revocation(let isNoticed) = ask(.hasNoticedRevocation(keyID)) else { return nil }
+            if isNoticed { return true }
+            usleep(Self.noticeMicroseconds)
+        }
+        return false
+    }
+
+    private static let noticeAttempts = 30
+    private static let noticeMicroseconds: UInt32 = 100_000
 }

@@ -1,4 +1,5 @@
 import Admission
+import KeyStore
 import Logging
 import Observability
 import Reactors
@@ -15,7 +16,7 @@ final class ControlDesk: Sendable {
     ///   - address: the gateway's own, as a URL.
     init(
         path: String, on pool: ReactorPool, server relay: RelayServer, tickets: TicketOffice, reloads: ReloadQueue,
-        address: String, logger: Logger
+        revocations: RevocationWatcher?, address: String, logger: Logger
     ) throws(GatewayError) {
         let outcome = pool.onFirstReactor { reactor in
             Result { () throws(ReactorError) in
@@ -24,6 +25,9 @@ final class ControlDesk: Sendable {
                     case .ticket(let seconds, let uses):
                         let page = relay.servesWebClient ? address : nil
                         reply(Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.now, logger))
+                    case .hasNoticedRevocation(let key):
+                        let hasNoticed = KeyID(text: key).flatMap { revocations?.hasNoticed($0) } ?? false
+                        reply(.revocation(isNoticed: hasNoticed))
                     case .reload:
                         let reply = Pinned(reply, to: reactor)
                         reloads.ask { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }

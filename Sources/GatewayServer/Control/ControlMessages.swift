@@ -6,6 +6,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case ticket(seconds: Int, uses: Int)
     /// To read the settings and their files again.
     case reload
+    /// Whether it knows that a key is revoked, by the key's identifier.
+    case hasNoticedRevocation(String)
 }
 
 /// What the gateway answers: one line of JSON, then the end of the connection.
@@ -16,6 +18,7 @@ package enum ControlAnswer: Codable, Sendable, Equatable {
     case reloaded(changed: [ReloadDifference.Line], needingRestart: [ReloadDifference.Line])
     /// Everything that is wrong with the new settings; the old ones stay.
     case notReloaded(errors: [String])
+    case revocation(isNoticed: Bool)
     case refused(reason: String)
 }
 

@@ -23,7 +23,7 @@ extension Gateway {
     ///
     /// What was counted, issued and remembered stays, and so do sessions, but for those that the new settings shut out. Sessions that
     /// exist keep the limits that they began with.
-    private func reload() async -> ReloadOutcome {
+    func reload() async -> ReloadOutcome {
         do {
             return try await apply(source.load(now: .now))
         } catch let error as ConfigurationErrors {
@@ -96,21 +96,18 @@ extension SettingsInEffect {
     }
 }
 
-extension Gateway {
-    /// Closes the sessions of keys that are revoked, until it is cancelled: also while the gateway drains.
-    func watchRevocations() async {
-        guard let store = state.store else { return }
+extension RevocationWatcher {
+    /// Closes the sessions of revoked keys, also while the gateway drains.
+    convenience init(_ store: SQLiteKeyRegistry, of server: RelayServer, logger: Logger) throws(GatewayError) {
         do throws(KeyRegistryError) {
-            let watcher = RevocationWatcher(revocations: try SQLiteRevocations(of: store), logger: logger) {
-                [server] keys in
+            self.init(try SQLiteRevocations(of: store), logger: logger) { keys in
                 server.closeSessions(
                     where: { principal, _ in
                         if case .appAttest(let key, _) = principal.way { keys.contains(key) } else { false }
                     }, reason: .deviceBlocked)
             }
-            await watcher.run()
         } catch {
-            logger.error("revocations can't be watched", metadata: [LogKeys.error: "\(error)"])
+            throw .store(path: store.path, "\(error)")
         }
     }
 }

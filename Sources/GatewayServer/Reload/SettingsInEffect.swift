@@ -44,6 +44,8 @@ extension GatewayConfiguration {
             (SettingTable.clientCAPath.row, clientCertificates?.authorityPath),
             (SettingTable.clientCRLPath.row, clientCertificates?.revocationListPath),
             (SettingTable.targetCAPath.row, target.tls.authorityPath),
+            (SettingTable.sharedSecretsPath.row, gate.sharedSecretsPath),
+            (SettingTable.blockListPath.row, gate.blockListPath),
             (SettingTable.rootPath.row, appAttest?.customRoot?.path),
         ]
         return Dictionary(uniqueKeysWithValues: files.compactMap { row, path in path.map { (row.name, $0) } })

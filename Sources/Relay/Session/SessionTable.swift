@@ -18,9 +18,8 @@ final class SessionTable {
     }
 
     func close(where isMeant: (Principal, ClientAddress) -> Bool, reason: CloseReason) {
-        for driver in Array(drivers.values) where isMeant(driver.client.principal, driver.client.address) {
-            driver.close(reason)
-        }
+        let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
+        for driver in meant { driver.close(reason) }
     }
 
     func shutDown() {

@@ -39,6 +39,18 @@ struct RateTableTests {
         #expect(table.count(one, at: (start + 60_000).monotonic) == .within)
     }
 
+    @Test func `a new limit holds for what has been counted already`() {
+        let table = RateTable(limit: 1, window: .seconds(60))
+        #expect(table.count(one, at: start.monotonic) == .within)
+        table.setLimits(3, maximumEntries: 1)
+        for _ in 0..<2 { #expect(table.count(one, at: start.monotonic) == .within) }
+        #expect(table.count(one, at: start.monotonic) == .over(retryAfter: 60))
+        // Newcomers find the table full, and share a window.
+        for _ in 0..<3 { #expect(table.count(two, at: start.monotonic) == .within) }
+        #expect(table.count(two, at: start.monotonic) != .within)
+        #expect(table.entryCount == 1)
+    }
+
     @Test func `looking doesn't count`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         for _ in 0..<5 { #expect(table.peek(one, at: start.monotonic) == .within) }
