@@ -35,6 +35,9 @@ struct GatewayParts {
             subprotocols: Subprotocols(Self.subprotocols), drain: drain,
             slots: SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity))
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
+        gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
+        gate.blockList = configuration.gate.blockList
+        gate.sharedSecrets = configuration.gate.sharedSecrets
         gate.limits = UpgradeLimits(
             failedUpgradesPerMinute: configuration.limits.failedUpgradesPerMinute,
             verificationsPerSecond: configuration.limits.verificationsPerSecond,

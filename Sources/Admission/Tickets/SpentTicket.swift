@@ -11,11 +11,14 @@ struct SpentTicket: Sendable {
     let holder: Holder
     /// Until when further tickets may follow from this one.
     let chainEnd: MonotonicTime
+    /// What its holder had shown besides.
+    let secret: SharedSecret?
 
     fileprivate init(_ entry: TicketTable.Entry) {
         id = entry.id
         holder = entry.holder
         chainEnd = entry.chainEnd
+        secret = entry.secret
     }
 }
 

@@ -32,7 +32,9 @@ package final class TicketOffice: Sendable {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
         guard time < chainEnd else { return .chainEnded }
         let expires = min(time.advanced(by: timeToLive), chainEnd)
-        return issue(.principal(principal.way), expires: expires, chainEnd: chainEnd, uses: 1, at: time)
+        return issue(
+            .principal(principal.way), expires: expires, chainEnd: chainEnd, uses: 1, secret: principal.secret, at: time
+        )
     }
 
     /// A ticket that the operator hands to whom he likes. Each upgrade with it is the ticket's.
@@ -47,10 +49,12 @@ package final class TicketOffice: Sendable {
     }
 
     private func issue(
-        _ holder: SpentTicket.Holder, expires: MonotonicTime, chainEnd: MonotonicTime, uses: Int, at time: MonotonicTime
+        _ holder: SpentTicket.Holder, expires: MonotonicTime, chainEnd: MonotonicTime, uses: Int,
+        secret: SharedSecret? = nil, at time: MonotonicTime
     ) -> TicketIssue {
         let ticket = Ticket()
-        let entry = TicketTable.Entry(id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, uses: uses)
+        let entry = TicketTable.Entry(
+            id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, secret: secret, uses: uses)
         if let seconds = table.withLock({ $0.insert(entry, for: TicketHash(ticket), at: time) }) {
             return .full(retryAfter: seconds)
         }

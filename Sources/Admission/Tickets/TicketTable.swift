@@ -9,6 +9,8 @@ struct TicketTable {
         let expires: MonotonicTime
         /// Until when further tickets may follow from this one.
         let chainEnd: MonotonicTime
+        /// What the holder had shown besides.
+        let secret: SharedSecret?
         fileprivate(set) var uses: Int
     }
 
