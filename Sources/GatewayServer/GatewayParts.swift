@@ -22,6 +22,9 @@ struct GatewayParts {
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, slots: state.slots)
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
+        gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
+        gate.blockList = configuration.gate.blockList
+        gate.sharedSecrets = configuration.gate.sharedSecrets
         gate.limits = state.upgrades
         gate.appAttest = appAttest?.settings
         gate.tickets = state.tickets

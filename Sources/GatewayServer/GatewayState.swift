@@ -50,10 +50,9 @@ struct GatewayState: Sendable {
         slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
         upgrades.setLimits(
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
-            verificationsPerSecond: limits.verificationsPerSecond, maximumEntries: limits.maximumLimiterEntries)
+            verificationsPerSecond: limits.verificationsPerSecond)
         endpoints.setLimits(
-            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
-            maximumEntries: limits.maximumLimiterEntries)
+            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute)
     }
 
     private static func openAudit(

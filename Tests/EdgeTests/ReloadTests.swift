@@ -66,6 +66,28 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
+        func whoIsBlockedLosesItsSessionAndNobodyElseDoes(way: Way) async throws {
+            let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
+            let blocked = TLSChoice(identity: bench.certificates.client)
+            let other = TLSChoice(identity: bench.certificates.secondClient)
+            let socket = try await bench.gateway.open(tls: blocked)
+            let neighbour = try await bench.gateway.open(tls: other)
+            let fingerprint = try await bench.fingerprint(of: bench.certificates.client)
+            try bench.directory.write("address 192.0.2.0/24\ncertificate \(fingerprint)\n", to: "blocked")
+            try await bench.reload(way)
+            try await bench.gateway.logLine("setting changed", "BLOCK_LIST_PATH")
+            try await expectBlocked(socket)
+            try await Edge.expectEcho(neighbour)
+            #expect(try await bench.gateway.refusal(Handshake(), tls: blocked).status == 403)
+            try await Edge.expectEcho(bench.gateway.open(tls: other))
+
+            try bench.directory.write("address 127.0.0.0/8\n", to: "blocked")
+            try await bench.reload(way)
+            try await expectBlocked(neighbour)
+            #expect(try await bench.gateway.refusal(Handshake(), tls: other).status == 403)
+        }
+
+        @Test(arguments: Way.allCases)
         func aRouteAndALimitChange(way: Way) async throws {
             let bench = try await Bench()
             let second = try await TargetServer.start(.echo)
@@ -172,12 +194,14 @@ extension EdgeTests.ReloadTests {
             try Self.put(certificates.server.key, directory.file("server.key"))
             try Self.put(certificates.clientCA, directory.file("ca.pem"))
             try Self.put(certificates.emptyCRL, directory.file("list.crl"))
+            try directory.write("", to: "blocked")
             edge = try await Edge.start { settings in
                 change(
                     settings.tls(certificates).setting("TLS_CERT_PATH", directory.file("server.crt"))
                         .setting("TLS_KEY_PATH", directory.file("server.key"))
                         .setting("MTLS_CLIENT_CA_PATH", directory.file("ca.pem"))
                         .setting("MTLS_CLIENT_CRL_PATH", directory.file("list.crl"))
+                        .setting("BLOCK_LIST_PATH", directory.file("blocked"))
                         .setting("CONTROL_SOCKET_PATH", directory.file("control.sock")))
             }
         }
@@ -221,6 +245,14 @@ extension EdgeTests.ReloadTests {
         private func count(in output: ChildOutput, _ succeeds: Bool) -> Int {
             let words = succeeds ? " reloaded" : "the old settings stay"
             return output.errorLines.filter { $0.contains(words) }.count
+        }
+
+        /// SHA-256 in hexadecimal.
+        func fingerprint(of identity: DevCertificates.Identity) async throws -> String {
+            let output = try await ChildProcess.check(
+                "openssl", ["x509", "-in", identity.certificate, "-noout", "-fingerprint", "-sha256"])
+            let text = output.outputText.split(separator: "=").last ?? ""
+            return text.filter(\.isHexDigit).lowercased()
         }
 
         func open(_ handshake: Handshake) async throws -> TestWebSocket {

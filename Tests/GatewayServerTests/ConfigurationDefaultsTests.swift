@@ -24,8 +24,8 @@ import Testing
         #expect(
             configuration.gate
                 == .init(
-                    requiresCredentials: true, allowedOrigins: [], allowsMissingOrigin: true, sharedSecretsPath: nil,
-                    blockListPath: nil))
+                    requiresCredentials: true, allowedOrigins: [], allowsMissingOrigin: true, sharedSecrets: nil,
+                    blockList: BlockList()))
         #expect(configuration.appAttest?.environments == [.production])
         #expect(configuration.appAttest?.validationCategories == nil)
         #expect(configuration.appAttest?.customRoot == nil)

@@ -17,6 +17,8 @@ package struct Principal: Sendable {
     let ticketChainEnd: MonotonicTime?
     /// Of `debugCertificate`; also where its ticket was shown.
     package let certificateNumber: CertificateNumber?
+    /// The shared secret that was shown besides, now or for the ticket; `nil` where none is demanded.
+    private(set) var secret: SharedSecret?
 
     /// - Parameter assertion: not looked at; that it exists is the proof.
     init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { self.init(way: .appAttest(key, app: app)) }
@@ -31,19 +33,35 @@ package struct Principal: Sendable {
     init(_ ticket: SpentTicket) {
         switch ticket.holder {
         case .principal(let way):
-            self.init(way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificateNumber)
+            self.init(
+                way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificateNumber,
+                secret: ticket.secret)
         case .bearer: self.init(way: .operatorTicket(ticket.id), ticketChainEnd: ticket.chainEnd)
         }
     }
 
-    private init(way: Way, ticketChainEnd: MonotonicTime? = nil, certificateNumber: CertificateNumber? = nil) {
+    private init(
+        way: Way, ticketChainEnd: MonotonicTime? = nil, certificateNumber: CertificateNumber? = nil,
+        secret: SharedSecret? = nil
+    ) {
         self.way = way
         self.certificateNumber = certificateNumber
+        self.secret = secret
         self.ticketChainEnd = ticketChainEnd
     }
 
     /// The credentials themselves were shown before, for a ticket, and the ticket now.
     package var isByTicket: Bool { ticketChainEnd != nil }
+
+    func showing(_ secret: SharedSecret?) -> Principal {
+        guard let secret else { return self }
+        var principal = self
+        principal.secret = secret
+        return principal
+    }
+
+    /// Names the shared secret in logs; `nil` where none was shown.
+    package var secretName: String? { secret?.name }
 
     static let anonymous = Principal(way: .anonymous)
 

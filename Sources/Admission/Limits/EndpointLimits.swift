@@ -17,10 +17,10 @@ package struct EndpointLimits: Sendable {
         registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
     }
 
-    /// What has been counted stays counted; for a reload.
-    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int, maximumEntries: Int) {
-        challenges.setLimits(challengesPerMinute, maximumEntries: maximumEntries)
-        registrations.setLimits(registrationsPerMinute, maximumEntries: maximumEntries)
+    /// For a reload: what was counted stays counted.
+    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int) {
+        challenges.setLimit(challengesPerMinute)
+        registrations.setLimit(registrationsPerMinute)
     }
 
     /// Counts a request for a challenge. `nil`: it may have one.

@@ -2,34 +2,34 @@ import Synchronization
 
 /// Counts the sessions of the whole gateway, on all reactors.
 package final class SessionSlots: Sendable {
-    private struct Places {
+    private struct State {
         var maximum: Int
         var taken = 0
     }
 
-    private let places: Mutex<Places>
+    private let state: Mutex<State>
 
     /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil` is no limit beside those on connections.
-    package init(maximum: Int?) { places = Mutex(Places(maximum: maximum ?? .max)) }
+    package init(maximum: Int?) { state = Mutex(State(maximum: maximum ?? .max)) }
 
-    /// Sessions that live already go on, also where they are too many now.
-    package func setMaximum(_ maximum: Int?) { places.withLock { $0.maximum = maximum ?? .max } }
+    package var isFull: Bool { state.withLock { $0.taken >= $0.maximum } }
 
-    package var isFull: Bool { places.withLock { $0.taken >= $0.maximum } }
+    package var count: Int { state.withLock { $0.taken } }
 
-    package var count: Int { places.withLock { $0.taken } }
+    /// For a reload. Sessions that are above a lower one stay.
+    package func setMaximum(_ maximum: Int?) { state.withLock { $0.maximum = maximum ?? .max } }
 
     /// `nil` when all are taken.
     func claim() -> SessionSlot? {
-        let isClaimed = places.withLock { places in
-            guard places.taken < places.maximum else { return false }
-            places.taken += 1
+        let isClaimed = state.withLock { state in
+            guard state.taken < state.maximum else { return false }
+            state.taken += 1
             return true
         }
         return isClaimed ? SessionSlot(of: self) : nil
     }
 
-    fileprivate func release() { places.withLock { $0.taken -= 1 } }
+    fileprivate func release() { state.withLock { $0.taken -= 1 } }
 }
 
 /// One session's place among `MAX_SESSIONS_GLOBAL`. It is given back when the last reference goes, on whichever thread that happens: a

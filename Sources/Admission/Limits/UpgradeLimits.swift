@@ -20,10 +20,10 @@ package struct UpgradeLimits: Sendable {
         verifications = RateTable(limit: verificationsPerSecond, window: .seconds(1), maximumEntries: maximumEntries)
     }
 
-    /// What has been counted stays counted; for a reload.
-    package func setLimits(failedUpgradesPerMinute: Int, verificationsPerSecond: Int, maximumEntries: Int) {
-        failures.setLimits(failedUpgradesPerMinute, maximumEntries: maximumEntries)
-        verifications.setLimits(verificationsPerSecond, maximumEntries: maximumEntries)
+    /// For a reload: what was counted stays counted.
+    package func setLimits(failedUpgradesPerMinute: Int, verificationsPerSecond: Int) {
+        failures.setLimit(failedUpgradesPerMinute)
+        verifications.setLimit(verificationsPerSecond)
     }
 
     /// Whether the prefix has had its failed upgrades already.

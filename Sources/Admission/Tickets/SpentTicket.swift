@@ -13,12 +13,15 @@ struct SpentTicket: Sendable {
     let chainEnd: MonotonicTime
     /// Of the certificate that the ticket was given for.
     let certificateNumber: CertificateNumber?
+    /// What its holder had shown besides.
+    let secret: SharedSecret?
 
     fileprivate init(_ entry: TicketTable.Entry) {
         id = entry.id
         holder = entry.holder
         chainEnd = entry.chainEnd
         certificateNumber = entry.certificateNumber
+        secret = entry.secret
     }
 }
 

@@ -34,7 +34,7 @@ package final class TicketOffice: Sendable {
         let expires = min(time.advanced(by: timeToLive), chainEnd)
         return issue(
             .principal(principal.way), expires: expires, chainEnd: chainEnd, uses: 1,
-            certificateNumber: principal.certificateNumber, at: time)
+            certificateNumber: principal.certificateNumber, secret: principal.secret, at: time)
     }
 
     /// A ticket that the operator hands to whom he likes. Each upgrade with it is the ticket's.
@@ -50,12 +50,12 @@ package final class TicketOffice: Sendable {
 
     private func issue(
         _ holder: SpentTicket.Holder, expires: MonotonicTime, chainEnd: MonotonicTime, uses: Int,
-        certificateNumber: CertificateNumber? = nil, at time: MonotonicTime
+        certificateNumber: CertificateNumber? = nil, secret: SharedSecret? = nil, at time: MonotonicTime
     ) -> TicketIssue {
         let ticket = Ticket()
         let entry = TicketTable.Entry(
             id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, certificateNumber: certificateNumber,
-            uses: uses)
+            secret: secret, uses: uses)
         if let seconds = table.withLock({ $0.insert(entry, for: TicketHash(ticket), at: time) }) {
             return .full(retryAfter: seconds)
         }

@@ -11,6 +11,8 @@ struct TicketTable {
         let chainEnd: MonotonicTime
         /// Of the certificate that the ticket was given for.
         let certificateNumber: CertificateNumber?
+        /// What the holder had shown besides.
+        let secret: SharedSecret?
         fileprivate(set) var uses: Int
     }
 

@@ -1,3 +1,4 @@
+package import Admission
 package import AppAttest
 package import Logging
 
@@ -50,9 +51,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package let allowedOrigins: [String]
         /// False refuses clients without an `Origin`.
         package let allowsMissingOrigin: Bool
-        /// Nil: AUTH_MODE is none.
-        package let sharedSecretsPath: String?
-        package let blockListPath: String?
+        /// One of them is demanded besides everything else. Nil: AUTH_MODE is none.
+        package let sharedSecrets: SharedSecrets?
+        /// Empty where BLOCK_LIST_PATH isn't set.
+        package let blockList: BlockList
     }
 
     package struct Attestation: Sendable, Equatable {
@@ -203,7 +205,7 @@ extension GatewayConfiguration: CustomStringConvertible {
             clientCertificates.map { _ in "client certificates" },
             gate.requiresCredentials ? nil : "anyone",
         ]
-        let secret = gate.sharedSecretsPath == nil ? "" : ", each with a shared secret"
+        let secret = gate.sharedSecrets == nil ? "" : ", each with a shared secret"
         return "\(scheme)://\(listener.host):\(listener.port) to \(target.host):\(target.port), admitting "
             + ways.compactMap { $0 }.joined(separator: ", ") + secret
     }

@@ -43,6 +43,7 @@ extension Gateway {
 
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: material)
+        shutOut(configuration.gate.blockList)
         shutOut(by: material)
 
         let new = SettingsInEffect(loaded)
@@ -59,6 +60,14 @@ extension Gateway {
     }
 
     /// Closes the sessions of those who couldn't come in any more. After the reactors have the new settings, so that nobody slips in between.
+    private func shutOut(_ blockList: BlockList) {
+        guard !blockList.isEmpty else { return }
+        server.closeSessions(
+            where: { principal, address in
+                blockList.contains(address) || blockList.contains(SessionOwner(principal))
+            }, reason: .deviceBlocked)
+    }
+
     private func shutOut(by material: TLSMaterial?) {
         guard let material else { return }
         let isRevoked = { @Sendable (number: CertificateNumber) in

@@ -8,13 +8,17 @@ struct SettingsInEffect: Sendable {
         let contents: Int?
     }
 
+    /// Of the largest file that any setting may name.
+    private static let maximumBytes = 16_777_216
+
     /// In the table's order.
     private(set) var values: [(row: SettingRow, value: Value)]
 
     init(_ loaded: LoadedConfiguration) {
         let paths = loaded.configuration.files
         values = loaded.settings.map { setting in
-            let contents = paths[setting.row.name].flatMap { Self.digest($0) }
+            let path = Self.lists.contains(setting.row.name) ? setting.value : paths[setting.row.name]
+            let contents = path.flatMap { Self.digest($0) }
             return (setting.row, Value(text: setting.value, contents: contents))
         }
     }
@@ -27,8 +31,11 @@ struct SettingsInEffect: Sendable {
         }
     }
 
+    /// Files that the configuration has read already: their paths stand in the settings alone.
+    private static let lists = [SettingTable.sharedSecretsPath.row.name, SettingTable.blockListPath.row.name]
+
     private static func digest(_ path: String) -> Int? {
-        guard let text = try? ConfigurationLoadingFile.text(path) else { return nil }
+        guard let text = try? ConfigurationLoadingFile.text(path, maximumBytes: maximumBytes) else { return nil }
         var hasher = Hasher()
         hasher.combine(text)
         return hasher.finalize()
@@ -44,8 +51,6 @@ extension GatewayConfiguration {
             (SettingTable.clientCAPath.row, clientCertificates?.authorityPath),
             (SettingTable.clientCRLPath.row, clientCertificates?.revocationListPath),
             (SettingTable.targetCAPath.row, target.tls.authorityPath),
-            (SettingTable.sharedSecretsPath.row, gate.sharedSecretsPath),
-            (SettingTable.blockListPath.row, gate.blockListPath),
             (SettingTable.rootPath.row, appAttest?.customRoot?.path),
         ]
         return Dictionary(uniqueKeysWithValues: files.compactMap { row, path in path.map { (row.name, $0) } })
