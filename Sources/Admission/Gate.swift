@@ -2,19 +2,29 @@ import KeyStore
 
 /// Decides every upgrade, on whichever reactor it arrives. Nothing past it sees a client that it hasn't admitted.
 ///
-/// It asks its policies in their order and takes the first opinion; undecided means refused. The order is part of the contract: what
-/// costs the client something (a ticket, the challenge, then the counter) comes after everything that may refuse for nothing.
+/// It asks its policies in their order and takes the first opinion; undecided means refused. The order is part of the contract:
+/// handshake, draining, block, origin, capacity, rate, shared secret, way, ticket, challenge, key, signature, counter.
+///
+/// - What costs the client something (a ticket, the challenge, then the counter) comes after everything that may refuse for nothing.
+/// - Of those, what is cheap and needs no proof comes first: whoever is blocked learns nothing else about the gateway.
+/// - Guesses at the shared secret are counted and limited like all others: it comes after the rate, and before whatever costs more.
+///
+/// A gate is a value. Another one over the same objects (tables, challenges, tickets, registry) goes on where this one stopped: that is how
+/// settings are changed while the gateway runs.
 package struct Gate: Sendable {
     private static let storeRetryAfter = 1
 
     private let upgradePolicies: [any AdmissionPolicy]
     private let credentialPolicies: [any AdmissionPolicy]
     private let settings: GateSettings
+    private let block: BlockPolicy
 
     package init(_ settings: GateSettings) {
         self.settings = settings
+        block = BlockPolicy(list: settings.blockList)
         let state: [any AdmissionPolicy] = [
-            DrainingPolicy(drain: settings.drain), OriginPolicy(allowed: Set(settings.allowedOrigins)),
+            DrainingPolicy(drain: settings.drain), block,
+            OriginPolicy(allowed: Set(settings.allowedOrigins), allowsMissing: settings.allowsMissingOrigin),
         ]
         let credentials = Self.credentialPolicies(settings)
         credentialPolicies = state + credentials
@@ -25,13 +35,17 @@ package struct Gate: Sendable {
 
     private static func credentialPolicies(_ settings: GateSettings) -> [any AdmissionPolicy] {
         var policies: [any AdmissionPolicy] = [
-            RatePolicy(limits: settings.limits, checksCertificates: settings.checksCertificates),
-            WayPolicy(checksCertificates: settings.checksCertificates),
+            RatePolicy(
+                limits: settings.limits, checksCertificates: settings.checksCertificates,
+                checksSecrets: settings.sharedSecrets != nil)
         ]
+        if let secrets = settings.sharedSecrets { policies.append(SharedSecretPolicy(secrets: secrets)) }
+        policies.append(WayPolicy(checksCertificates: settings.checksCertificates))
         if let tickets = settings.tickets {
             policies.append(
                 TicketPolicy(
-                    office: tickets, appAttest: settings.appAttest, checksCertificates: settings.checksCertificates))
+                    office: tickets, appAttest: settings.appAttest, checksCertificates: settings.checksCertificates,
+                    secrets: settings.sharedSecrets))
         } else {
             policies.append(NoTicketPolicy())
         }
@@ -44,6 +58,16 @@ package struct Gate: Sendable {
         if !settings.requiresAppAuth { policies.append(AnonymousPolicy()) }
         return policies
     }
+
+    /// This gate with other settings, and with all that it remembers.
+    package func changed(_ change: (inout GateSettings) -> Void) -> Gate {
+        var settings = settings
+        change(&settings)
+        return Gate(settings)
+    }
+
+    /// Whether an address may ask for nothing at all; for endpoints that no policy stands before.
+    package func refuseBlocked(_ address: ClientAddress) -> Refusal? { block.refusal(of: address) }
 
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
         switch firstOpinion(of: upgradePolicies, on: request) {
@@ -61,11 +85,13 @@ package struct Gate: Sendable {
     private func firstOpinion(of policies: [any AdmissionPolicy], on request: AdmissionRequest)
         -> CredentialDecision
     {
+        var secret: SharedSecret?
         do throws(KeyRegistryError) {
             for policy in policies {
                 switch try policy.evaluate(request) {
                 case .noOpinion: continue
-                case .admitted(let principal): return checkingWay(of: principal, for: request)
+                case .showed(let shown): secret = shown
+                case .admitted(let principal): return checking(principal.showing(secret), for: request)
                 case .refused(let refusal): return .refused(afterCounting(refusal, of: request))
                 }
             }
@@ -76,8 +102,13 @@ package struct Gate: Sendable {
         }
     }
 
-    /// Every policy looks at the ways before it admits. Should one forget, nobody comes in by it.
-    private func checkingWay(of principal: Principal, for request: AdmissionRequest) -> CredentialDecision {
+    /// Who is blocked shows for tickets only here. Every policy looks at the ways before it admits; should one forget, nobody comes in by
+    /// it, nor without a secret where one is demanded.
+    private func checking(_ principal: Principal, for request: AdmissionRequest) -> CredentialDecision {
+        if let refusal = block.refusal(of: principal) { return .refused(refusal) }
+        guard settings.sharedSecrets == nil || principal.secret != nil || principal.admissionWay == .ticket else {
+            return .refused(Refusal(.sharedSecretRequired, detail: "no shared secret was looked at"))
+        }
         guard let allowed = request.allowedWays, !allowed.contains(principal.admissionWay) else {
             return .authenticated(principal)
         }

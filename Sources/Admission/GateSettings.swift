@@ -4,6 +4,12 @@ package struct GateSettings: Sendable {
     package var drain: DrainSwitch
     /// Beside the gateway's own.
     package var allowedOrigins: [WebOrigin]
+    /// `ALLOW_MISSING_ORIGIN`.
+    package var allowsMissingOrigin: Bool = true
+    /// `BLOCK_LIST_PATH`.
+    package var blockList = BlockList()
+    /// `AUTH_MODE=shared-secret`: one of these is demanded besides everything else. `nil`: none is.
+    package var sharedSecrets: SharedSecrets?
     package var slots: SessionSlots
     package var limits: UpgradeLimits
     /// `nil`: App Attest isn't configured.

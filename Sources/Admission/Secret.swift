@@ -11,6 +11,8 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
         return difference == 0
     }
 
+    func matches(_ other: Secret) -> Bool { matches(other.bytes) }
+
     package var description: String { "(secret)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

@@ -14,6 +14,19 @@ static inline int portcullis_SSL_CTX_min_tls12(SSL_CTX *context) {
 static inline void portcullis_SSL_CTX_forbid_resumption(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
 }
+static inline STACK_OF(X509) *portcullis_SSL_CTX_get0_chain(SSL_CTX *context) {
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(context, &chain);
+    return chain;
+}
+static inline int portcullis_SSL_set1_verify_cert_store(SSL *ssl, X509_STORE *store) {
+    return (int)SSL_set1_verify_cert_store(ssl, store);
+}
+static inline X509_STORE *portcullis_SSL_get0_verify_cert_store(SSL *ssl) {
+    X509_STORE *store = NULL;
+    SSL_get0_verify_cert_store(ssl, &store);
+    return store;
+}
 static const unsigned long PORTCULLIS_XN_FLAGS = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_UTF8_CONVERT;
 static inline X509 *portcullis_SSL_get1_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
 

@@ -7,6 +7,7 @@ import Observability
 import Reactors
 import Relay
 import RelayCore
+import Synchronization
 
 /// The gateway put together: configuration in, a serving engine out. The one place where all rooms meet.
 package final class Gateway: Sendable {
@@ -16,30 +17,52 @@ package final class Gateway: Sendable {
     let address: String
     let server: RelayServer
     let pool: ReactorPool
-    let store: SQLiteKeyRegistry?
-    let audit: AuditLog
     let logger: Logger
-    let shutdown: GatewayConfiguration.Process
     let control: ControlDesk?
+    let source: ConfigurationSource
+    let state: GatewayState
+    let reloads = ReloadQueue()
+    /// Nil without a store.
+    let revocations: RevocationWatcher?
+    /// {inEffect} Changed by reloads alone.
+    let inEffect: Mutex<InEffect>
     private let target: GatewayConfiguration.Target
 
+    /// What the gateway goes by, as far as anybody asks for it later.
+    struct InEffect {
+        var settings: SettingsInEffect
+        var bearings: GatewayBearings
+        var process: GatewayConfiguration.Process
+    }
+
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
-    package init(_ loaded: LoadedConfiguration, logger: Logger) throws(GatewayError) {
+    ///
+    /// - Parameter source: where `loaded` came from, for reloads.
+    package init(
+        _ loaded: LoadedConfiguration, from source: ConfigurationSource, logger: Logger
+    ) throws(GatewayError) {
+        FileLimit.raise()
         let configuration = loaded.configuration
-        let parts = try GatewayParts(configuration, warnings: loaded.warnings, logger: logger)
+        let state = try GatewayState(configuration, logger: logger)
+        let bearings = GatewayBearings(configuration)
+        let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
         self.logger = logger
-        store = parts.store
-        audit = parts.audit
-        shutdown = configuration.process
+        self.source = source
+        self.state = state
+        inEffect = Mutex(
+            InEffect(settings: SettingsInEffect(loaded), bearings: bearings, process: configuration.process))
         target = configuration.target
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
-                count: parts.reactorCount, census: parts.census,
+                count: configuration.process.reactorThreads ?? Cores.count, census: state.census,
                 maximumHeaderBytes: configuration.connections.maximumHeaderBytes, logger: logger)
         }
         server = RelayServer(settings: parts.relay, pool: pool)
         let host = configuration.listener.host.text
         let (server, pool) = (server, pool)
+        revocations = try state.store.map { store throws(GatewayError) in
+            try RevocationWatcher(store, of: server, logger: logger)
+        }
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
                 return try server.listen(host: host, port: UInt16(configuration.listener.port), edge: parts.edge)
@@ -51,10 +74,11 @@ package final class Gateway: Sendable {
         let scheme = configuration.listener.tls == nil ? "http" : "https"
         let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         self.address = address
+        let (reloads, revocations) = (reloads, revocations)
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
-                path: path, on: pool, tickets: parts.relay.tickets,
-                page: configuration.tickets.servesWebClient ? address : nil, logger: logger)
+                path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads,
+                revocations: revocations, address: address, logger: logger)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
     }
@@ -92,7 +116,7 @@ package enum GatewayError: Error, CustomStringConvertible {
 }
 
 /// Reactor errors in the operator's words.
-private func gatewayErrors<Result>(_ body: () throws(ReactorError) -> Result) throws(GatewayError) -> Result {
+func gatewayErrors<Result>(_ body: () throws(ReactorError) -> Result) throws(GatewayError) -> Result {
     do throws(ReactorError) {
         return try body()
     } catch {

@@ -16,11 +16,14 @@ struct GatewayService: Service {
     }
 
     func run() async throws {
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         // Only now signals are handled: whoever reads this line may send one.
         gateway.announce()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await cancelWhenGracefulShutdown { await keepHouse() } }
-            group.addTask { await cancelWhenGracefulShutdown { await reopenAuditLogs() } }
+            group.addTask { await cancelWhenGracefulShutdown { await answer(hangups) } }
+            group.addTask { await cancelWhenGracefulShutdown { await gateway.reloadWhenAsked() } }
+            group.addTask { await gateway.revocations?.run() }
             try? await gracefulShutdown()
             await Shutdown(gateway).perform()
             group.cancelAll()
@@ -40,7 +43,7 @@ struct GatewayService: Service {
     /// Folds the write-ahead log into the store: a counter's commit never pays for it.
     private func checkpoint() {
         do throws(KeyRegistryError) {
-            _ = try gateway.store?.checkpoint()
+            _ = try gateway.state.store?.checkpoint()
         } catch {
             gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
         }
@@ -48,15 +51,20 @@ struct GatewayService: Service {
 }
 
 extension GatewayService {
-    /// SIGHUP: the audit log goes on in a new file of the same name.
-    private func reopenAuditLogs() async {
-        for await _ in await UnixSignalsSequence(trapping: .sighup) {
-            do throws(LineOutputError) {
-                try gateway.audit.reopen()
-                gateway.logger.notice("audit log reopened")
-            } catch {
-                gateway.logger.error("audit log can't be reopened", metadata: [LogKeys.error: "\(error)"])
-            }
+    /// SIGHUP: the audit log goes on in a new file of the same name, and the settings are read again.
+    private func answer(_ hangups: UnixSignalsSequence) async {
+        for await _ in hangups {
+            reopenAuditLog()
+            gateway.reloads.ask { _ in }
+        }
+    }
+
+    private func reopenAuditLog() {
+        do throws(LineOutputError) {
+            try gateway.state.audit.reopen()
+            gateway.logger.notice("audit log reopened")
+        } catch {
+            gateway.logger.error("audit log can't be reopened", metadata: [LogKeys.error: "\(error)"])
         }
     }
 }

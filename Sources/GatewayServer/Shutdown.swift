@@ -3,6 +3,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import Synchronization
 
 /// The end in order: refuse newcomers, let sessions go on for the grace, close what stands, leave by the deadline.
 ///
@@ -42,7 +43,8 @@ struct Shutdown {
     }
 
     func perform() async {
-        let (grace, limit) = (gateway.shutdown.shutdownGraceMilliseconds, gateway.shutdown.shutdownDeadlineMilliseconds)
+        let process = gateway.inEffect.withLock { $0.process }
+        let (grace, limit) = (process.shutdownGraceMilliseconds, process.shutdownDeadlineMilliseconds)
         let start = ContinuousClock.now
         let deadline = start + .milliseconds(limit)
         leave(by: deadline)

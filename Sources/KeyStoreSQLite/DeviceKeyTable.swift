@@ -70,6 +70,12 @@ enum DeviceKeyTable {
         return database.changesCount == 1
     }
 
+    static func revoked(in database: Database) throws -> Set<KeyID> {
+        let statement = try database.cachedStatement(
+            sql: "SELECT key_id FROM device_key INDEXED BY device_key_revoked WHERE revoked_at IS NOT NULL")
+        return try Set(Row.fetchAll(statement).map { try required(KeyID(bytes: required(bytes($0[0])))) })
+    }
+
     /// Fails when a table or column of ours is missing.
     static func checkStatements(_ database: Database) throws {
         _ = try database.makeStatement(sql: selection)

@@ -10,21 +10,31 @@ package enum CensusRefusal: Sendable {
 ///
 /// Asked before TLS costs anything: a socket that is not admitted here is closed at once.
 package final class ConnectionCensus: Sendable {
-    /// Sockets open at once, over all addresses (`MAX_CONNECTIONS`).
-    package let maximum: Int
-    /// Sockets open at once from one IPv4 address or one IPv6 /64 (`MAX_CONNECTIONS_PER_ADDRESS`).
-    package let maximumPerAddress: Int
-    /// {counts} As many entries as there are addresses with open sockets: bounded by `maximum`.
-    private let counts = Mutex(Counts())
+    /// {counts} As many entries as there are addresses with open sockets: bounded by the maximum.
+    private let counts: Mutex<Counts>
 
     private struct Counts {
+        /// `MAX_CONNECTIONS`
+        var maximum: Int
+        /// `MAX_CONNECTIONS_PER_ADDRESS`
+        var maximumPerAddress: Int
         var total = 0
         var byAddress: [ArraySlice<UInt8>: Int] = [:]
     }
 
+    /// - Parameters:
+    ///   - maximum: sockets open at once, over all addresses.
+    ///   - maximumPerAddress: sockets open at once from one IPv4 address or one IPv6 /64.
     package init(maximum: Int, maximumPerAddress: Int) {
-        self.maximum = maximum
-        self.maximumPerAddress = maximumPerAddress
+        counts = Mutex(Counts(maximum: maximum, maximumPerAddress: maximumPerAddress))
+    }
+
+    /// Sockets that are open already stay, also where they are too many now.
+    package func setLimits(maximum: Int, maximumPerAddress: Int) {
+        counts.withLock { counts in
+            counts.maximum = maximum
+            counts.maximumPerAddress = maximumPerAddress
+        }
     }
 
     package var total: Int { counts.withLock { $0.total } }
@@ -33,8 +43,8 @@ package final class ConnectionCensus: Sendable {
     func enter(_ address: PeerAddress) -> CensusRefusal? {
         counts.withLock { counts in
             let here = counts.byAddress[address.limitKey, default: 0]
-            guard counts.total < maximum else { return .total }
-            guard here < maximumPerAddress else { return .perAddress }
+            guard counts.total < counts.maximum else { return .total }
+            guard here < counts.maximumPerAddress else { return .perAddress }
             counts.total += 1
             counts.byAddress[address.limitKey] = here + 1
             return nil
@@ -45,7 +55,7 @@ package final class ConnectionCensus: Sendable {
     /// `leaveUnnamed` must follow.
     func enterUnnamed() -> CensusRefusal? {
         counts.withLock { counts in
-            guard counts.total < maximum else { return .total }
+            guard counts.total < counts.maximum else { return .total }
             counts.total += 1
             return nil
         }

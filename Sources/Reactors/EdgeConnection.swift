@@ -266,8 +266,10 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     var certificate: PeerCertificate? { wsi.flatMap(certificate(of:)) }
 
     private func certificate(of wsi: OpaquePointer) -> PeerCertificate? {
-        guard listener.settings.tls?.clientCAPath != nil, let ssl = lws_get_ssl(wsi) else { return nil }
-        return PeerCertificate(of: ssl)
+        guard let material = listener.material, material.asksForCertificates, let ssl = lws_get_ssl(wsi) else {
+            return nil
+        }
+        return PeerCertificate(of: ssl, trusting: material)
     }
 
     private func established() -> Int32 {

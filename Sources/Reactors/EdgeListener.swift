@@ -39,12 +39,25 @@ package struct EdgeSettings: Sendable {
     }
 }
 
+extension EdgeSettings {
+    /// Reads the files of `tls`; nil where there is none.
+    package func makeMaterial() throws(ReactorError) -> TLSMaterial? {
+        guard let tls else { return nil }
+        do throws(TLSMaterialError) {
+            return try TLSMaterial(tls)
+        } catch {
+            throw .vhostFailed(error.description)
+        }
+    }
+}
+
 /// The outside of one reactor: its listening socket and the libwebsockets vhost that serves what is accepted there.
 ///
 /// The vhost knows no protocol but ours, and no port: sockets are accepted here and adopted into it.
 final class EdgeListener: TimerTarget {
     unowned let reactor: Reactor
-    let settings: EdgeSettings
+    private(set) var settings: EdgeSettings
+    private let tls: EdgeTLS?
     let census: ConnectionCensus
     let handler: any EdgeHandler
     private let vhost: OpaquePointer
@@ -61,20 +74,42 @@ final class EdgeListener: TimerTarget {
     private static let retryNanoseconds: UInt64 = 100_000_000
 
     /// On the reactor's thread.
+    ///
+    /// - Parameter material: made of `settings.tls`; nil makes one.
     init(
-        reactor: Reactor, settings: EdgeSettings, census: ConnectionCensus, handler: any EdgeHandler
+        reactor: Reactor, settings: EdgeSettings, material: TLSMaterial? = nil, census: ConnectionCensus,
+        handler: any EdgeHandler
     ) throws(ReactorError) {
+        let tls = (material != nil ? material : try settings.makeMaterial()).map(EdgeTLS.init)
         self.reactor = reactor
         self.settings = settings
+        self.tls = tls
         self.census = census
         self.handler = handler
         protocols = Self.makeProtocols(settings)
         let problem = TLSProblem()
-        guard let vhost = Self.makeVhost(on: reactor, settings: settings, protocols: protocols, problem: problem) else {
+        let made = Self.makeVhost(on: reactor, settings: settings, tls: tls, protocols: protocols, problem: problem)
+        guard let vhost = made else {
             throw .vhostFailed(problem.text ?? "certificate, key or their match: see the log lines of libwebsockets")
         }
         self.vhost = vhost
     }
+
+    /// What changes while the gateway runs: times, sizes, proxies and what TLS shows and trusts. It holds for what is
+    /// accepted and asked from here on; whether there is TLS at all, and what libwebsockets was told of at the start, stays.
+    func replace(_ new: EdgeSettings, material: TLSMaterial?) {
+        reactor.preconditionOnThread()
+        let keepAlive = settings.limits.keepAliveSeconds
+        settings.limits = new.limits
+        settings.limits.keepAliveSeconds = keepAlive
+        settings.trustsProxy = new.trustsProxy
+        guard let tls, let material else { return }
+        settings.tls = material.settings
+        tls.material = material
+    }
+
+    /// Nil where there is no TLS.
+    var material: TLSMaterial? { tls?.material }
 
     // MARK: Accepting
 
@@ -186,7 +221,8 @@ final class EdgeListener: TimerTarget {
     }
 
     private static func makeVhost(
-        on reactor: Reactor, settings: EdgeSettings, protocols: UnsafeMutablePointer<lws_protocols>, problem: TLSProblem
+        on reactor: Reactor, settings: EdgeSettings, tls: EdgeTLS?, protocols: UnsafeMutablePointer<lws_protocols>,
+        problem: TLSProblem
     ) -> OpaquePointer? {
         guard let context = reactor.context else { return nil }
         var info = lws_context_creation_info()
@@ -198,12 +234,14 @@ final class EdgeListener: TimerTarget {
             info.retry_and_idle_policy = Self.keep(policy)
             info.keepalive_timeout = Int32(settings.limits.keepAliveSeconds)
             info.options = PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
-            guard let tls = settings.tls else { return lws_create_vhost(context, &info) }
+            guard let tls else { return lws_create_vhost(context, &info) }
+            let files = tls.material.settings
             info.options |= PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
             reactor.configureTLS = { problem.text = tls.configure($0) }
             defer { reactor.configureTLS = nil }
             // Over HTTP/2 libwebsockets 4.1.6 shows no custom headers, and its HTTP/2 code has known holes.
-            let vhost = withCStrings(tls.certificatePath, tls.privateKeyPath, "http/1.1") { certificate, key, alpn in
+            let vhost = withCStrings(files.certificatePath, files.privateKeyPath, "http/1.1") {
+                certificate, key, alpn in
                 info.ssl_cert_filepath = certificate
                 info.ssl_private_key_filepath = key
                 info.alpn = Self.keep(alpn)

@@ -3,7 +3,7 @@ import Glibc
 
 /// The certificate that a TLS client presented, and what became of its verification.
 package struct PeerCertificate: Sendable {
-    /// The chain verified against the configured CA in this very handshake.
+    /// The chain verified against the configured CA in this very handshake, and again where the CA has been replaced since.
     package let isVerified: Bool
     /// The TLS session was resumed: nothing was verified anew.
     package let isResumedSession: Bool
@@ -11,6 +11,9 @@ package struct PeerCertificate: Sendable {
     package let sha256: [UInt8]
     /// RFC 2253 form, with control and multibyte characters escaped.
     package let subject: String
+    /// The issuer's name and the serial number, which revocation lists go by; both DER.
+    package let issuer: [UInt8]
+    package let serial: [UInt8]
     /// Why verification failed, in OpenSSL's words.
     package let verificationError: String?
 
@@ -18,7 +21,7 @@ package struct PeerCertificate: Sendable {
     private static let failureIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
 
     /// - Returns: nil where the client presented none.
-    init?(of ssl: OpaquePointer) {
+    init?(of ssl: OpaquePointer, trusting material: TLSMaterial) {
         guard let certificate = portcullis_SSL_get1_peer_certificate(ssl) else { return nil }
         defer { X509_free(certificate) }
         var digest = [UInt8](repeating: 0, count: 32)
@@ -27,9 +30,12 @@ package struct PeerCertificate: Sendable {
         let result = SSL_get_verify_result(ssl)
         let isMarked = SSL_get_ex_data(ssl, Self.failureIndex) != nil
         isResumedSession = SSL_session_reused(ssl) == 1
-        isVerified = result == Int(X509_V_OK) && !isMarked && !isResumedSession
+        isVerified =
+            result == Int(X509_V_OK) && !isMarked && !isResumedSession && material.vouches(for: certificate, of: ssl)
         sha256 = digest
         subject = Self.subject(of: certificate)
+        issuer = Self.der { i2d_X509_NAME(X509_get_issuer_name(certificate), $0) }
+        serial = Self.der { i2d_ASN1_INTEGER(X509_get0_serialNumber(certificate), $0) }
         verificationError = isVerified ? nil : String(cString: X509_verify_cert_error_string(result))
     }
 
@@ -40,6 +46,17 @@ package struct PeerCertificate: Sendable {
         if let ssl {
             SSL_set_ex_data(OpaquePointer(ssl), failureIndex, UnsafeMutableRawPointer(bitPattern: 1))
         }
+    }
+
+    /// What an `i2d` function writes.
+    private static func der(
+        _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
+    ) -> [UInt8] {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let count = encode(&encoded)
+        guard count > 0, let encoded else { return [] }
+        defer { CRYPTO_free(encoded, #file, #line) }
+        return Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
     }
 
     private static func subject(of certificate: OpaquePointer) -> String {

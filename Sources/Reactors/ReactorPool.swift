@@ -30,6 +30,7 @@ package final class ReactorPool: Sendable {
         host: String, port: UInt16, settings: EdgeSettings,
         makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
     ) throws(ReactorError) -> UInt16 {
+        let material = try settings.makeMaterial()
         var bound = port
         var descriptors: [Int32] = []
         for _ in reactors {
@@ -41,7 +42,9 @@ package final class ReactorPool: Sendable {
             let outcome = DispatchFlag<ReactorError?>()
             reactor.submit { [census] in
                 outcome.set(
-                    reactor.serve(descriptor, settings: settings, census: census, handler: makeHandler(reactor)))
+                    reactor.serve(
+                        descriptor, settings: settings, material: material, census: census,
+                        handler: makeHandler(reactor)))
             }
             if let error = outcome.wait() { throw error }
         }
@@ -76,11 +79,20 @@ package final class ReactorPool: Sendable {
 }
 
 extension Reactor {
+    /// Serves by new settings from here on, as far as `EdgeListener.replace` says. On the reactor's thread.
+    ///
+    /// - Parameter material: made of `settings.tls`, for all reactors.
+    package func replaceEdge(_ settings: EdgeSettings, material: TLSMaterial?) {
+        edge?.replace(settings, material: material)
+    }
+
     fileprivate func serve(
-        _ descriptor: Int32, settings: EdgeSettings, census: ConnectionCensus, handler: any EdgeHandler
+        _ descriptor: Int32, settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
+        handler: any EdgeHandler
     ) -> ReactorError? {
         do throws(ReactorError) {
-            let listener = try EdgeListener(reactor: self, settings: settings, census: census, handler: handler)
+            let listener = try EdgeListener(
+                reactor: self, settings: settings, material: material, census: census, handler: handler)
             edge = listener
             listener.listen(on: descriptor)
             return nil

@@ -32,6 +32,8 @@ package struct RequestHead: Sendable {
         ("sec-websocket-version", WSI_TOKEN_VERSION),
         ("sec-websocket-protocol", WSI_TOKEN_PROTOCOL), ("content-length", WSI_TOKEN_HTTP_CONTENT_LENGTH),
         ("transfer-encoding", WSI_TOKEN_HTTP_TRANSFER_ENCODING),
+        // Of several all are there, joined with commas: which is then no secret of anybody's.
+        ("authorization", WSI_TOKEN_HTTP_AUTHORIZATION),
         // Of several all are there, joined with commas in their order.
         ("x-forwarded-for", WSI_TOKEN_X_FORWARDED_FOR),
     ]

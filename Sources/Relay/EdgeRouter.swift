@@ -5,18 +5,30 @@ import Reactors
 
 /// Brings each request of one reactor to the handler of its path. Reactor thread only.
 final class EdgeRouter: EdgeHandler {
-    private let settings: RelaySettings
-    private let record: DecisionRecord
-    private let attestation: AttestationEndpoints?
-    private let tickets: TicketEndpoint?
-    private let upgrades: UpgradeHandler
+    private let sessions: SessionTable
+    private let registrations: PendingRegistrations
     private unowned let reactor: Reactor
+    // All of one reload.
+    private var settings: RelaySettings
+    private let record: DecisionRecord
+    private var attestation: AttestationEndpoints?
+    private var tickets: TicketEndpoint?
+    private var upgrades: UpgradeHandler
 
     init(settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingRegistrations) {
-        self.settings = settings
+        self.sessions = sessions
+        self.registrations = registrations
         self.reactor = reactor
+        self.settings = settings
         let record = DecisionRecord(audit: settings.audit, metrics: settings.metrics, logger: settings.logger)
         self.record = record
+        upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
+        replace(settings)
+    }
+
+    /// Requests from here on are judged and served by these; sessions that exist keep theirs.
+    func replace(_ settings: RelaySettings) {
+        self.settings = settings
         attestation = settings.attestation.map {
             AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
         }

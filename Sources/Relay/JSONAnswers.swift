@@ -25,9 +25,7 @@ enum JSONAnswers {
             RefusalBody(error: refusal.message, code: refusal.code.rawValue, requestId: requestID))
         answer.headers.append(("X-Refusal-Code", refusal.code.rawValue))
         if refusal.status == 401 {
-            // RFC 9110 §15.5.2 wants a scheme named; neither of these is a registered one, so no client acts on it by itself.
-            let scheme = refusal.freshChallenge == nil ? "ClientCertificate" : "AppAttest"
-            answer.headers.append(("WWW-Authenticate", scheme))
+            answer.headers.append(("WWW-Authenticate", refusal.authenticationScheme))
         }
         answer.headers += refusal.headerFields
         return answer

@@ -1,18 +1,24 @@
-import Admission
+package import Admission
 package import Reactors
+package import RelayCore
 import Synchronization
 
 /// The engine: serves the outside on every reactor of a pool, and ends it in order.
 package final class RelayServer: Sendable {
-    private let settings: RelaySettings
+    private let drain: DrainSwitch
+    /// What reactors begin with; those that serve already have a copy.
+    private let settings: Mutex<RelaySettings>
     private let pool: ReactorPool
     private let registrations = PendingRegistrations()
     /// {tables} One a reactor, each used on its reactor's thread alone.
     private let tables = Mutex<[Pinned<SessionTable>]>([])
+    /// {routers} The same.
+    private let routers = Mutex<[Pinned<EdgeRouter>]>([])
 
     package init(settings: RelaySettings, pool: ReactorPool) {
-        self.settings = settings
+        self.settings = Mutex(settings)
         self.pool = pool
+        drain = settings.drain
     }
 
     /// - Returns: the port, chosen by the kernel where `port` is 0.
@@ -20,13 +26,34 @@ package final class RelayServer: Sendable {
         try pool.listen(host: host, port: port, settings: edge) { [self] reactor in
             let sessions = SessionTable()
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
-            return EdgeRouter(settings: settings, reactor: reactor, sessions: sessions, registrations: registrations)
+            let router = EdgeRouter(
+                settings: settings.withLock { $0 }, reactor: reactor, sessions: sessions, registrations: registrations)
+            routers.withLock { $0.append(Pinned(router, to: reactor)) }
+            return router
+        }
+    }
+
+    /// Puts new settings to use on every reactor, one after the other, each in one step; returns when all have them.
+    ///
+    /// - Parameters:
+    ///   - settings: with the `drain` of the first ones.
+    ///   - material: made of `edge.tls`.
+    package func replace(_ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?) async {
+        self.settings.withLock { $0 = settings }
+        for router in routers.withLock({ $0 }) {
+            await withCheckedContinuation { continuation in
+                router.reactor.submit {
+                    router.value.replace(settings)
+                    router.reactor.replaceEdge(edge, material: material)
+                    continuation.resume()
+                }
+            }
         }
     }
 
     /// From here on `/health` says `draining` and upgrades are refused; what stands goes on.
     package func beginDraining() {
-        settings.drain.beginDraining()
+        drain.beginDraining()
     }
 
     /// Closes every session with 1001 once its queues are flushed.
@@ -35,6 +62,19 @@ package final class RelayServer: Sendable {
             table.reactor.submit { table.value.shutDown() }
         }
     }
+
+    /// Closes the sessions, attached or not, whose client is meant.
+    ///
+    /// - Parameter isMeant: asked on the reactors, once for each session; the address is the client's own, behind proxies.
+    package func closeSessions(
+        where isMeant: @escaping @Sendable (Principal, ClientAddress) -> Bool, reason: CloseReason
+    ) {
+        for table in tables.withLock({ $0 }) {
+            table.reactor.submit { table.value.close(where: isMeant, reason: reason) }
+        }
+    }
+
+    package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
 
     /// Registrations that are being verified or stored, and haven't been answered.
     package var registrationCount: Int { registrations.current }

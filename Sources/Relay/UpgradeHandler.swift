@@ -100,7 +100,8 @@ extension ClientCertificate {
     fileprivate init(_ certificate: PeerCertificate) {
         self.init(
             isVerified: certificate.isVerified, isResumedSession: certificate.isResumedSession,
-            sha256: certificate.sha256, subject: certificate.subject, notAfter: nil)
+            sha256: certificate.sha256, subject: certificate.subject, notAfter: nil,
+            number: CertificateNumber(issuer: certificate.issuer, serial: certificate.serial))
     }
 }
 

@@ -23,12 +23,15 @@ enum Console {
     /// The settings, or all that is wrong with them, at once.
     static func load(_ options: SettingsOptions) throws -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
-            return try ConfigurationLoading.load(
-                environment: environment, environmentFile: options.environmentFile, now: .now)
+            return try source(options).load(now: .now)
         } catch {
             complain("portcullis: error: \(error)")
             throw ExitCode(78)  // EX_CONFIG of sysexits(3).
         }
+    }
+
+    static func source(_ options: SettingsOptions) -> ConfigurationSource {
+        ConfigurationSource(environment: environment, environmentFile: options.environmentFile)
     }
 
     /// ATTESTED_KEYS_PATH, or all that is wrong with the settings.
@@ -52,6 +55,27 @@ enum Console {
             complain("portcullis: \(error)")
             throw ExitCode(78)
         }
+    }
+
+    /// - Parameter socket: `--socket`; nil takes CONTROL_SOCKET_PATH.
+    static func controlSocket(_ socket: String?, _ settings: SettingsOptions) throws -> String {
+        if let path = try socket ?? controlSocketPath(settings) { return path }
+        throw failure(
+            "no control socket is configured",
+            hint: "Set CONTROL_SOCKET_PATH for the gateway and for this command, or name it with --socket.")
+    }
+
+    /// Where settings name a control socket; nobody need answer there.
+    static func runningGateway(_ options: SettingsOptions) -> ControlClient? {
+        let path = try? ConfigurationLoading.loadControlSocketPath(
+            environment: environment, environmentFile: options.environmentFile)
+        return path.map(ControlClient.init)
+    }
+
+    static func noGateway(on path: String) -> ExitCode {
+        failure(
+            "no gateway answers on \(path)",
+            hint: "Is it running, with CONTROL_SOCKET_PATH set to this path, as the same user?")
     }
 
     static var environment: [String: String] { ProcessInfo.processInfo.environment }

@@ -73,6 +73,13 @@ struct KeysCommand: ParsableCommand {
                 try keys.revoke(key.keyID, reason: reason, at: .now)
             }
             Console.say("revoked \(key.keyID)")
+            if let gateway = Console.runningGateway(options.settings),
+                gateway.awaitNotice(ofRevoking: key.keyID) == false
+            {
+                Console.complain(
+                    "portcullis: the running gateway hasn't noticed: does it use another store? See its log. Its sessions go on."
+                )
+            }
         }
     }
 

@@ -7,7 +7,9 @@ struct PortcullisCommand: AsyncParsableCommand {
         commandName: "portcullis",
         abstract: "A gateway that lets proven apps through to a MUD, and nobody else.",
         version: Gateway.version,
-        subcommands: [ServeCommand.self, CheckConfigCommand.self, KeysCommand.self, TicketCommand.self],
+        subcommands: [
+            ServeCommand.self, CheckConfigCommand.self, KeysCommand.self, TicketCommand.self, ReloadCommand.self,
+        ],
         defaultSubcommand: ServeCommand.self)
 }
 

@@ -11,7 +11,8 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let loaded = try Console.load(settings)
         do throws(GatewayError) {
-            let gateway = try Gateway(loaded, logger: loaded.configuration.logs.makeLogger())
+            let gateway = try Gateway(
+                loaded, from: Console.source(settings), logger: loaded.configuration.logs.makeLogger())
             await Console.exitingOnError { try await gateway.runUntilSignalled() }
             // Reactor threads are detached and may hold connections past the deadline: the process ends here.
             Console.exit(0)

@@ -26,21 +26,16 @@ struct TicketCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard let path = try socket ?? Console.controlSocketPath(settings) else {
-            throw Console.failure(
-                "no control socket is configured",
-                hint: "Set CONTROL_SOCKET_PATH for the gateway and for this command, or name it with --socket.")
-        }
+        let path = try Console.controlSocket(socket, settings)
         guard let answer = ControlClient(path: path).ask(.ticket(seconds: minutes * 60, uses: uses)) else {
-            throw Console.failure(
-                "no gateway answers on \(path)",
-                hint: "Is it running, with CONTROL_SOCKET_PATH set to this path, as the same user?")
+            throw Console.noGateway(on: path)
         }
         switch answer {
         case .ticket(let ticket, let page):
             Console.say(ticket)
             if let page { Console.say(page) }
         case .refused(let reason): throw Console.failure(reason)
+        case .reloaded, .notReloaded, .revocation: throw Console.failure("the gateway answered something else")
         }
     }
 }

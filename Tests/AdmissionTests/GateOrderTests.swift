@@ -7,15 +7,17 @@ import Testing
 struct GateOrderTests {
     /// One way for a request or its gateway to be wrong, in the order of the contract.
     enum Fault: Int, CaseIterable {
-        case handshake, draining, origin, capacity, rate, challenge, key, signature, counter
+        case handshake, draining, block, origin, capacity, rate, secret, challenge, key, signature, counter
 
         var answer: RefusalAnswer {
             switch self {
             case .handshake: .unsupportedVersion
             case .draining: .draining
+            case .block: .deviceBlocked
             case .origin: .originRefused
             case .capacity: .atCapacity
             case .rate: .rateLimited
+            case .secret: .invalidSharedSecret
             case .challenge: .invalidNonce
             case .key: .unknownKey
             case .signature, .counter: .assertionRejected
@@ -37,6 +39,9 @@ struct GateOrderTests {
             device = try bench.registeredDevice()
             nonce = bench.nonce()
             request = bench.request(try bench.assertion(by: &device, over: nonce))
+            let secret = "0123456789abcdef0123456789abcdef"
+            bench.settings.sharedSecrets = try SharedSecrets(secretLine("main", secret))
+            request.authorization = "Bearer \(secret)"
         }
 
         mutating func spoil(with fault: Fault) throws {
@@ -46,9 +51,11 @@ struct GateOrderTests {
                 let drain = DrainSwitch()
                 drain.beginDraining()
                 bench.settings.drain = drain
+            case .block: bench.settings.blockList = try BlockList("address 192.0.2.1")
             case .origin: request.origin = "https://evil.example"
             case .capacity: bench.settings.slots = SessionSlots(maximum: 0)
             case .rate: bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 0, verificationsPerSecond: 0)
+            case .secret: request.authorization = "Bearer fedcba9876543210fedcba9876543210"
             case .challenge: request.assertion.nonce = Challenges(epoch: epoch).issue(at: start).nonce
             case .key: request.assertion.keyID = KeyID(bytes: [UInt8](repeating: 1, count: 32))?.base64
             case .signature: request.assertion.data = "AAAA"

@@ -21,7 +21,11 @@ import Testing
         #expect(configuration.listener.port == 6200)
         #expect(configuration.listener.tls?.handshakeTimeoutMilliseconds == 10_000)
         #expect(configuration.target.dialTimeoutMilliseconds == 10_000)
-        #expect(configuration.gate == .init(requiresCredentials: true, allowedOrigins: []))
+        #expect(
+            configuration.gate
+                == .init(
+                    requiresCredentials: true, allowedOrigins: [], allowsMissingOrigin: true, sharedSecrets: nil,
+                    blockList: BlockList()))
         #expect(configuration.appAttest?.environments == [.production])
         #expect(configuration.appAttest?.validationCategories == nil)
         #expect(configuration.appAttest?.customRoot == nil)
@@ -54,11 +58,24 @@ import Testing
         #expect(
             configuration.session
                 == .init(
-                    maximumSessions: nil, maximumMessageBytes: 65_536, pingIntervalSeconds: 30, peerSilenceSeconds: 90,
+                    maximumSessions: nil, maximumPerDevice: 5, maximumPerAddress: 10, maximumMessageBytes: 65_536,
+                    pingIntervalSeconds: 30, peerSilenceSeconds: 90,
                     clientBufferBytes: 65_536, targetBufferBytes: 65_536, closeFlushMilliseconds: 5000))
         #expect(
+            configuration.resume
+                == .init(
+                    graceMinutes: 45, sessionTimeoutHours: 24, outputBufferBytes: 51_200, slowClientSeconds: 30,
+                    tellsTarget: false))
+        #expect(
+            configuration.traffic
+                == .init(
+                    messagesPerSecond: 60, messagesPerSecondPerAddress: 240, clientBytesPerSecond: 262_144,
+                    targetBytesPerSecond: 4_194_304))
+        #expect(
             configuration.process
-                == .init(reactorThreads: nil, shutdownGraceMilliseconds: 3000, shutdownDeadlineMilliseconds: 15_000))
+                == .init(
+                    reactorThreads: nil, shutdownGraceMilliseconds: 3000, shutdownDeadlineMilliseconds: 15_000,
+                    drainReconnectMilliseconds: 5000))
         #expect(configuration.logs == .init(level: .info, format: .text, auditLogPath: nil))
     }
 

@@ -109,7 +109,7 @@ struct SQLiteStoreFileTests {
         _ = try SQLiteKeyRegistry(path: path)
         do {
             try DatabaseQueue(path: path).inDatabase {
-                try $0.execute(sql: "ALTER TABLE device_key DROP COLUMN revoked_at")
+                try $0.execute(sql: "DROP INDEX device_key_revoked; ALTER TABLE device_key DROP COLUMN revoked_at")
             }
         }
         #expect(isUnusable(path, saying: "revoked_at"))

@@ -18,6 +18,13 @@ struct ConnectionCensusTests {
         #expect(census.total == 2)
         #expect(census.enter(peers[3]) == nil)
         #expect(census.enter(peers[1]) == .total)
+        // A new limit holds at once, and puts nobody out.
+        census.setLimits(maximum: 2, maximumPerAddress: 3)
+        #expect(census.total == 3)
+        census.leave(peers[3])
+        #expect(census.enter(peers[1]) == .total)
+        census.setLimits(maximum: 3, maximumPerAddress: 3)
+        #expect(census.enter(peers[1]) == nil)
     }
 
     @Test func `at the limit of one address a socket may stay, one above it not, whatever its port`() throws {

@@ -81,6 +81,27 @@ struct UpgradeRequestTests {
         #expect(try await Self.query(target) == nil)
     }
 
+    /// Of several all are there, so that none can hide behind another.
+    @Test func `credentials are read as they were sent`() async throws {
+        #expect(try await Self.authorization(["Authorization: Bearer a b=,c"]) == "Bearer a b=,c")
+        #expect(try await Self.authorization(["AUTHORIZATION:bearer x"]) == "bearer x")
+        #expect(try await Self.authorization([]) == nil)
+        let both = try await Self.authorization(["Authorization: Bearer a", "Authorization: Bearer b"])
+        #expect(both != "Bearer a" && both != "Bearer b")
+    }
+
+    private static func authorization(_ fields: [String]) async throws -> String? {
+        let bench = EdgeBench()
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest(fields.joined(separator: "\r\n")))
+        socket.finish()
+        _ = socket.readAll()
+        socket.close()
+        await bench.stop()
+        return try #require(await bench.reactor.run { bench.seen }).authorization
+    }
+
     /// - Returns: the query that the handler saw; nil where none was asked for.
     private static func query(_ target: String) async throws -> RequestQuery? {
         let bench = EdgeBench()

@@ -10,6 +10,8 @@ package protocol AdmissionPolicy: Sendable {
 package enum PolicyOutcome: Sendable {
     case admitted(Principal)
     case refused(Refusal)
+    /// A secret that everybody has to show, which admits nobody. The next policy decides.
+    case showed(SharedSecret)
     /// The next policy decides. A request about which none has an opinion is refused.
     case noOpinion
 

@@ -15,29 +15,53 @@ package struct Principal: Sendable {
     package let way: Way
     /// For whoever came in by a ticket: until when another may follow. `nil`: the credentials themselves were shown.
     let ticketChainEnd: MonotonicTime?
+    /// Of `debugCertificate`; also where its ticket was shown.
+    package let certificateNumber: CertificateNumber?
+    /// The shared secret that was shown besides, now or for the ticket; `nil` where none is demanded.
+    private(set) var secret: SharedSecret?
 
     /// - Parameter assertion: not looked at; that it exists is the proof.
     init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { self.init(way: .appAttest(key, app: app)) }
 
     init(debugging certificate: ClientCertificate) {
-        self.init(way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject))
+        self.init(
+            way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject),
+            certificateNumber: certificate.number)
     }
 
     /// - Parameter ticket: that it was spent is the proof; whose it is stands in it.
     init(_ ticket: SpentTicket) {
         switch ticket.holder {
-        case .principal(let way): self.init(way: way, ticketChainEnd: ticket.chainEnd)
+        case .principal(let way):
+            self.init(
+                way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificateNumber,
+                secret: ticket.secret)
         case .bearer: self.init(way: .operatorTicket(ticket.id), ticketChainEnd: ticket.chainEnd)
         }
     }
 
-    private init(way: Way, ticketChainEnd: MonotonicTime? = nil) {
+    private init(
+        way: Way, ticketChainEnd: MonotonicTime? = nil, certificateNumber: CertificateNumber? = nil,
+        secret: SharedSecret? = nil
+    ) {
         self.way = way
+        self.certificateNumber = certificateNumber
+        self.secret = secret
         self.ticketChainEnd = ticketChainEnd
     }
 
     /// The credentials themselves were shown before, for a ticket, and the ticket now.
     package var isByTicket: Bool { ticketChainEnd != nil }
+
+    func showing(_ secret: SharedSecret?) -> Principal {
+        guard let secret else { return self }
+        var principal = self
+        principal.secret = secret
+        return principal
+    }
+
+    /// Names the shared secret in logs; `nil` where none was shown.
+    package var secretName: String? { secret?.name }
 
     static let anonymous = Principal(way: .anonymous)
 

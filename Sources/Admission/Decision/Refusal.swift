@@ -21,6 +21,15 @@ package struct Refusal: Sendable {
     /// A client refused with 401 may try again at once, without another round trip for a challenge.
     package var carriesChallenge: Bool { status == 401 }
 
+    /// What a 401 names in `WWW-Authenticate`, for RFC 9110 section 15.5.2 wants a scheme. Only `Bearer` (RFC 6750) is a registered one, and
+    /// no client acts on any of them by itself.
+    package var authenticationScheme: String {
+        switch code {
+        case .sharedSecretRequired, .invalidSharedSecret: "Bearer"
+        default: freshChallenge == nil ? "ClientCertificate" : "AppAttest"
+        }
+    }
+
     /// The header fields that this refusal brings along, beside those of every answer.
     package var headerFields: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []

@@ -18,9 +18,12 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let unsupportedVersion = Self(426, .unsupportedVersion, "WebSocket version 13 is required")
     package static let unknownSubprotocol = Self(400, .unknownSubprotocol, "No known subprotocol was offered")
     package static let draining = Self(503, .draining, "The gateway is shutting down")
+    package static let deviceBlocked = Self(403, .deviceBlocked, "Blocked")
     package static let originRefused = Self(403, .originRefused, "Origin refused")
     package static let atCapacity = Self(503, .atCapacity, "The gateway is at capacity")
     package static let rateLimited = Self(429, .rateLimited, "Too many requests")
+    package static let sharedSecretRequired = Self(401, .sharedSecretRequired, "Shared secret required")
+    package static let invalidSharedSecret = Self(401, .invalidSharedSecret, "Invalid shared secret")
     package static let invalidNonce = Self(401, .invalidNonce, "Invalid nonce")
     package static let unknownKey = Self(401, .unknownKey, "Unknown key: requires re-attestation")
     package static let keyRevoked = Self(403, .keyRevoked, "Key revoked")
@@ -52,8 +55,9 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let notFound = Self(404, .notFound, "Not found")
 
     package static let all: [RefusalAnswer] = [
-        malformedHandshake, unsupportedVersion, unknownSubprotocol, draining, originRefused, atCapacity, rateLimited,
-        invalidNonce, unknownKey, keyRevoked, assertionRejected, invalidClientCertificate, appAuthRequired,
+        malformedHandshake, unsupportedVersion, unknownSubprotocol, draining, deviceBlocked, originRefused,
+        atCapacity, rateLimited, sharedSecretRequired, invalidSharedSecret, invalidNonce, unknownKey, keyRevoked,
+        assertionRejected, invalidClientCertificate, appAuthRequired,
         invalidTicket, wayNotAllowed, targetRefused, ticketsExhausted,
         challengesExhausted, storeUnavailable, missingField, malformedRequest, invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,

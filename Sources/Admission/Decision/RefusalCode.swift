@@ -5,6 +5,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case unsupportedVersion = "unsupported_version"
     case unknownSubprotocol = "unknown_subprotocol"
     case draining = "draining"
+    case deviceBlocked = "device_blocked"
     case originRefused = "origin_refused"
     case atCapacity = "at_capacity"
     case rateLimited = "rate_limited"
@@ -12,6 +13,8 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case storeUnavailable = "store_unavailable"
 
     // Who the client is.
+    case sharedSecretRequired = "shared_secret_required"
+    case invalidSharedSecret = "invalid_shared_secret"
     case appAuthRequired = "app_auth_required"
     case invalidNonce = "invalid_nonce"
     case unknownKey = "unknown_key"
@@ -40,7 +43,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,
-            .invalidTicket:
+            .invalidTicket, .sharedSecretRequired, .invalidSharedSecret:
             true
         default: false
         }

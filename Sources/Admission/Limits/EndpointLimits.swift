@@ -17,6 +17,12 @@ package struct EndpointLimits: Sendable {
         registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
     }
 
+    /// For a reload: what was counted stays counted.
+    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int) {
+        challenges.setLimit(challengesPerMinute)
+        registrations.setLimit(registrationsPerMinute)
+    }
+
     /// Counts a request for a challenge. `nil`: it may have one.
     package func refuseChallenge(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
         refusal(challenges.count(address.prefix, at: time), "challenges per minute")

@@ -20,9 +20,13 @@ package final class RateTable: Sendable {
 
     private let state: Mutex<RateWindows>
 
-    package init(limit: Int, window: Duration, maximumEntries: Int = defaultMaximumEntries) {
+    /// - Parameter limit: of each window; `nil` is no limit, 0 lets nothing pass.
+    package init(limit: Int?, window: Duration, maximumEntries: Int = defaultMaximumEntries) {
         state = Mutex(RateWindows(limit: limit, window: window, maximumEntries: maximumEntries))
     }
+
+    /// Holds for windows that have begun, too: what was counted stays counted.
+    package func setLimit(_ limit: Int?) { state.withLock { $0.limit = limit } }
 
     /// Counts one event of `prefix`. One that is over the limit isn't counted.
     package func count(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {

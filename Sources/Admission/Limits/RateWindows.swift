@@ -12,7 +12,8 @@ struct RateWindows {
 
     private static let dropsPerCall = 2
 
-    private let limit: Int
+    /// `nil`: everything passes, and nothing is counted.
+    var limit: Int?
     private let length: Duration
     private let maximumEntries: Int
     private var windows: [AddressPrefix: Window] = [:]
@@ -22,8 +23,8 @@ struct RateWindows {
     /// Reactors hand in their time without agreeing first; windows must begin in order.
     private var latest = MonotonicTime(nanoseconds: 0)
 
-    init(limit: Int, window: Duration, maximumEntries: Int) {
-        self.limit = max(limit, 0)
+    init(limit: Int?, window: Duration, maximumEntries: Int) {
+        self.limit = limit
         length = window
         self.maximumEntries = max(maximumEntries, 0)
         shared = Window(start: latest, count: 0)
@@ -34,6 +35,7 @@ struct RateWindows {
     mutating func decide(_ prefix: AddressPrefix, at time: MonotonicTime, counting: Bool) -> RateDecision {
         latest = max(latest, time)
         dropEnded()
+        guard let limit else { return .within }
         let known = windows[prefix]
         let isShared = known == nil && windows.count >= maximumEntries
         var window = isShared ? shared : known ?? Window(start: latest, count: 0)

@@ -2,27 +2,34 @@ import Synchronization
 
 /// Counts the sessions of the whole gateway, on all reactors.
 package final class SessionSlots: Sendable {
-    private let maximum: Int
-    private let taken = Mutex(0)
+    private struct State {
+        var maximum: Int
+        var taken = 0
+    }
+
+    private let state: Mutex<State>
 
     /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil` is no limit beside those on connections.
-    package init(maximum: Int?) { self.maximum = maximum ?? .max }
+    package init(maximum: Int?) { state = Mutex(State(maximum: maximum ?? .max)) }
 
-    package var isFull: Bool { taken.withLock { $0 >= maximum } }
+    package var isFull: Bool { state.withLock { $0.taken >= $0.maximum } }
 
-    package var count: Int { taken.withLock { $0 } }
+    package var count: Int { state.withLock { $0.taken } }
+
+    /// For a reload. Sessions that are above a lower one stay.
+    package func setMaximum(_ maximum: Int?) { state.withLock { $0.maximum = maximum ?? .max } }
 
     /// `nil` when all are taken.
     func claim() -> SessionSlot? {
-        let isClaimed = taken.withLock { taken in
-            guard taken < maximum else { return false }
-            taken += 1
+        let isClaimed = state.withLock { state in
+            guard state.taken < state.maximum else { return false }
+            state.taken += 1
             return true
         }
         return isClaimed ? SessionSlot(of: self) : nil
     }
 
-    fileprivate func release() { taken.withLock { $0 -= 1 } }
+    fileprivate func release() { state.withLock { $0.taken -= 1 } }
 }
 
 /// One session's place among `MAX_SESSIONS_GLOBAL`. It is given back when the last reference goes, on whichever thread that happens: a

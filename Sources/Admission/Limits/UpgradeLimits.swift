@@ -20,6 +20,12 @@ package struct UpgradeLimits: Sendable {
         verifications = RateTable(limit: verificationsPerSecond, window: .seconds(1), maximumEntries: maximumEntries)
     }
 
+    /// For a reload: what was counted stays counted.
+    package func setLimits(failedUpgradesPerMinute: Int, verificationsPerSecond: Int) {
+        failures.setLimit(failedUpgradesPerMinute)
+        verifications.setLimit(verificationsPerSecond)
+    }
+
     /// Whether the prefix has had its failed upgrades already.
     func failuresSoFar(_ request: AdmissionRequest) -> RateDecision {
         failures.peek(request.address.prefix, at: request.moment.monotonic)

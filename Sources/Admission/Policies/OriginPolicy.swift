@@ -1,13 +1,16 @@
 /// A browser brings its client certificate along for any page that asks, so a page must be one of ours. Clients that are no browser
-/// send no `Origin`, and pass.
+/// send no `Origin`, and pass unless `ALLOW_MISSING_ORIGIN` is false.
 ///
 /// Ours is what the request itself was addressed to. Over TLS the browser has compared that name with the certificate. Without TLS a
 /// proxy in front may have ended it, so https counts as well.
 struct OriginPolicy: AdmissionPolicy {
     let allowed: Set<WebOrigin>
+    let allowsMissing: Bool
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
-        guard let text = request.origin else { return .noOpinion }
+        guard let text = request.origin else {
+            return allowsMissing ? .noOpinion : .refused(.originRefused, "no origin, and ALLOW_MISSING_ORIGIN is false")
+        }
         guard let origin = WebOrigin(text) else { return .refused(.originRefused, "origin is null or malformed") }
         return allowed.contains(origin) || ownOrigins(of: request).contains(origin)
             ? .noOpinion : .refused(.originRefused, "origin is not allowed")

@@ -7,11 +7,14 @@ struct RatePolicy: AdmissionPolicy {
     let limits: UpgradeLimits
     /// Without a client CA a presented certificate is no credential: nobody looks at it.
     let checksCertificates: Bool
+    /// Nor is an `Authorization` header where no secret is demanded.
+    let checksSecrets: Bool
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         guard case .over(let seconds) = limits.failuresSoFar(request) else { return .noOpinion }
         guard
             request.ticket != nil || request.assertion.arePresent || (checksCertificates && request.certificate != nil)
+                || (checksSecrets && request.authorization != nil)
         else {
             return .refused(
                 .rateLimited, "over FAILED_UPGRADES_PER_MINUTE, no credentials", retryAfter: seconds)

@@ -4,11 +4,14 @@ import KeyStore
 /// there is none back.
 ///
 /// Tickets can be had in turn, one for the next, without end, so what a ticket stands for is looked at again: a key must be registered,
-/// of a configured app and not revoked, as for an assertion.
+/// of a configured app and not revoked, as for an assertion. The shared secret that was shown for it must still be one; a ticket of the
+/// operator's own needs none.
 struct TicketPolicy: AdmissionPolicy {
     let office: TicketOffice
     let appAttest: AppAttestSettings?
     let checksCertificates: Bool
+    /// `nil`: none is demanded.
+    let secrets: SharedSecrets?
 
     func evaluate(_ request: AdmissionRequest) throws(KeyRegistryError) -> PolicyOutcome {
         guard let text = request.ticket else { return .noOpinion }
@@ -24,6 +27,11 @@ struct TicketPolicy: AdmissionPolicy {
     }
 
     private func evaluate(_ principal: Principal) throws(KeyRegistryError) -> PolicyOutcome {
+        if let secrets, principal.admissionWay != .ticket {
+            guard let secret = principal.secret, secrets.contains(secret) else {
+                return .refused(.invalidTicket, "the shared secret that the ticket stands for isn't one any more")
+            }
+        }
         switch principal.way {
         case .appAttest(let id, _):
             guard let appAttest, let key = try appAttest.registry.key(id) else {

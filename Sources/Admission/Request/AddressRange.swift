@@ -3,8 +3,9 @@ import AddressText
 /// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). An address alone is the
 /// range of itself.
 package struct AddressRange: Hashable, Sendable {
-    private let network: [UInt8]
-    private let bits: Int
+    /// In network order: 4 bytes, or 16.
+    let network: [UInt8]
+    let bits: Int
 
     /// - Parameter text: bits behind the prefix must be zero: whoever writes `10.0.0.5/8` means something else than it says. A
     ///   range of IPv4-mapped addresses isn't one: addresses of that form are IPv4 addresses here, and are written so.

@@ -8,6 +8,8 @@ package struct AdmissionRequest: Sendable {
     /// The header's value; `nil` when absent, which differs from empty.
     package var origin: String?
     package var host: String?
+    /// The header's value; `nil` when absent or empty.
+    package var authorization: String?
     package var isTLS: Bool
     package var assertion: AssertionFields
     /// `nil` when none was presented.
@@ -20,7 +22,7 @@ package struct AdmissionRequest: Sendable {
     package init(
         id: String, address: ClientAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
         isTLS: Bool, assertion: AssertionFields, certificate: ClientCertificate?, ticket: String? = nil,
-        allowedWays: Set<AdmissionWay>? = nil
+        allowedWays: Set<AdmissionWay>? = nil, authorization: String? = nil
     ) {
         self.id = id
         self.address = address
@@ -33,6 +35,7 @@ package struct AdmissionRequest: Sendable {
         self.certificate = certificate
         self.ticket = ticket
         self.allowedWays = allowedWays
+        self.authorization = authorization
     }
 }
 
@@ -91,12 +94,18 @@ package struct ClientCertificate: Sendable {
     package var subject: String
     /// Unix milliseconds.
     package var notAfter: Int64?
+    /// By which a session of it can be found when it is revoked.
+    package var number: CertificateNumber?
 
-    package init(isVerified: Bool, isResumedSession: Bool, sha256: [UInt8], subject: String, notAfter: Int64?) {
+    package init(
+        isVerified: Bool, isResumedSession: Bool, sha256: [UInt8], subject: String, notAfter: Int64?,
+        number: CertificateNumber? = nil
+    ) {
         self.isVerified = isVerified
         self.isResumedSession = isResumedSession
         self.sha256 = sha256
         self.subject = subject
         self.notAfter = notAfter
+        self.number = number
     }
 }

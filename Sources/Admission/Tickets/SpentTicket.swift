@@ -11,11 +11,17 @@ struct SpentTicket: Sendable {
     let holder: Holder
     /// Until when further tickets may follow from this one.
     let chainEnd: MonotonicTime
+    /// Of the certificate that the ticket was given for.
+    let certificateNumber: CertificateNumber?
+    /// What its holder had shown besides.
+    let secret: SharedSecret?
 
     fileprivate init(_ entry: TicketTable.Entry) {
         id = entry.id
         holder = entry.holder
         chainEnd = entry.chainEnd
+        certificateNumber = entry.certificateNumber
+        secret = entry.secret
     }
 }
 

@@ -32,7 +32,9 @@ package final class TicketOffice: Sendable {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
         guard time < chainEnd else { return .chainEnded }
         let expires = min(time.advanced(by: timeToLive), chainEnd)
-        return issue(.principal(principal.way), expires: expires, chainEnd: chainEnd, uses: 1, at: time)
+        return issue(
+            .principal(principal.way), expires: expires, chainEnd: chainEnd, uses: 1,
+            certificateNumber: principal.certificateNumber, secret: principal.secret, at: time)
     }
 
     /// A ticket that the operator hands to whom he likes. Each upgrade with it is the ticket's.
@@ -47,10 +49,13 @@ package final class TicketOffice: Sendable {
     }
 
     private func issue(
-        _ holder: SpentTicket.Holder, expires: MonotonicTime, chainEnd: MonotonicTime, uses: Int, at time: MonotonicTime
+        _ holder: SpentTicket.Holder, expires: MonotonicTime, chainEnd: MonotonicTime, uses: Int,
+        certificateNumber: CertificateNumber? = nil, secret: SharedSecret? = nil, at time: MonotonicTime
     ) -> TicketIssue {
         let ticket = Ticket()
-        let entry = TicketTable.Entry(id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, uses: uses)
+        let entry = TicketTable.Entry(
+            id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, certificateNumber: certificateNumber,
+            secret: secret, uses: uses)
         if let seconds = table.withLock({ $0.insert(entry, for: TicketHash(ticket), at: time) }) {
             return .full(retryAfter: seconds)
         }
@@ -67,6 +72,11 @@ package final class TicketOffice: Sendable {
     {
         guard let hash = TicketHash(text) else { return .unknown }
         return table.withLock { $0.spend(hash, at: time, isAllowed: isAllowed) }
+    }
+
+    /// Forgets the tickets of certificates that have been revoked: nobody looks at the certificate again when one is shown.
+    package func cancel(where isRevoked: (CertificateNumber) -> Bool) {
+        table.withLock { $0.removeAll { $0.certificateNumber.map(isRevoked) ?? false } }
     }
 
     /// How many tickets are out; for metrics.

@@ -9,6 +9,10 @@ struct TicketTable {
         let expires: MonotonicTime
         /// Until when further tickets may follow from this one.
         let chainEnd: MonotonicTime
+        /// Of the certificate that the ticket was given for.
+        let certificateNumber: CertificateNumber?
+        /// What the holder had shown besides.
+        let secret: SharedSecret?
         fileprivate(set) var uses: Int
     }
 
@@ -51,6 +55,10 @@ struct TicketTable {
     mutating func takeUse(of hash: TicketHash) {
         guard let uses = entries[hash]?.uses else { return }
         if uses > 1 { entries[hash]?.uses = uses - 1 } else { remove(hash) }
+    }
+
+    mutating func removeAll(where isMeant: (Entry) -> Bool) {
+        for (hash, entry) in entries where isMeant(entry) { remove(hash) }
     }
 
     private mutating func remove(_ hash: TicketHash) {

@@ -17,6 +17,7 @@ extension ConfigurationLoader {
         let limits = limits()
         let connections = connections()
         let session = session()
+        let (resume, traffic) = (resume(), traffic())
         checkSessions(session, connections)
         let (process, logs) = (process(), logs())
         // `throwErrors` has something to say where a part is missing.
@@ -25,29 +26,7 @@ extension ConfigurationLoader {
             listener: listener, target: target, telnet: telnet, dialects: dialects, gate: gate, appAttest: attestation,
             clientCertificates: clientCertificates, keyStore: keyStorage, tickets: tickets, proxies: proxies,
             limits: limits, connections: connections,
-            session: session, process: process, logs: logs)
-    }
-
-    private mutating func gate() -> GatewayConfiguration.Gate {
-        let requiresCredentials = read(SettingTable.requireAppAuth)
-        let origins = read(SettingTable.allowedOrigins)
-        return GatewayConfiguration.Gate(requiresCredentials: requiresCredentials, allowedOrigins: origins)
-    }
-
-    /// A gate that nobody can pass is a mistake, and one that everybody can pass is worth a word.
-    private mutating func checkWaysIn(_ gate: GatewayConfiguration.Gate, hasApps: Bool, hasAuthority: Bool) {
-        guard gate.requiresCredentials else {
-            warn(SettingTable.requireAppAuth, "is false: anybody who reaches the port reaches the service behind it.")
-            return
-        }
-        guard !hasApps && !hasAuthority else { return }
-        let ways = [
-            SettingTable.teamID.row.name, SettingTable.bundleIDs.row.name, SettingTable.appIDs.row.name,
-            SettingTable.clientCAPath.row.name, SettingTable.requireAppAuth.row.name,
-        ]
-        refuse(
-            SettingTable.requireAppAuth.row.name, "is true, and nobody could be admitted",
-            "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH.", involving: ways)
+            session: session, resume: resume, traffic: traffic, process: process, logs: logs)
     }
 
     mutating func keyStorage() -> GatewayConfiguration.KeyStorage {
@@ -81,12 +60,29 @@ extension ConfigurationLoader {
     private mutating func session() -> GatewayConfiguration.Session {
         GatewayConfiguration.Session(
             maximumSessions: read(SettingTable.maximumSessions),
+            maximumPerDevice: read(SettingTable.maximumSessionsPerDevice),
+            maximumPerAddress: read(SettingTable.maximumSessionsPerAddress),
             maximumMessageBytes: read(SettingTable.maximumMessageBytes),
             pingIntervalSeconds: read(SettingTable.pingInterval),
             peerSilenceSeconds: read(SettingTable.peerSilence),
             clientBufferBytes: read(SettingTable.clientBufferBytes),
             targetBufferBytes: read(SettingTable.targetBufferBytes),
             closeFlushMilliseconds: read(SettingTable.closeFlush))
+    }
+
+    private mutating func resume() -> GatewayConfiguration.Resume {
+        GatewayConfiguration.Resume(
+            graceMinutes: read(SettingTable.resumeGrace), sessionTimeoutHours: read(SettingTable.sessionTimeout),
+            outputBufferBytes: read(SettingTable.outputBufferBytes), slowClientSeconds: read(SettingTable.slowClient),
+            tellsTarget: read(SettingTable.sessionEvents))
+    }
+
+    private mutating func traffic() -> GatewayConfiguration.Traffic {
+        GatewayConfiguration.Traffic(
+            messagesPerSecond: read(SettingTable.messagesPerSecond),
+            messagesPerSecondPerAddress: read(SettingTable.messagesPerSecondPerAddress),
+            clientBytesPerSecond: read(SettingTable.clientBytesPerSecond),
+            targetBytesPerSecond: read(SettingTable.targetBytesPerSecond))
     }
 
     private mutating func checkSessions(
@@ -107,7 +103,8 @@ extension ConfigurationLoader {
         let process = GatewayConfiguration.Process(
             reactorThreads: read(SettingTable.reactorThreads),
             shutdownGraceMilliseconds: read(SettingTable.shutdownGrace),
-            shutdownDeadlineMilliseconds: read(SettingTable.shutdownDeadline))
+            shutdownDeadlineMilliseconds: read(SettingTable.shutdownDeadline),
+            drainReconnectMilliseconds: read(SettingTable.drainReconnect))
         if process.shutdownDeadlineMilliseconds <= process.shutdownGraceMilliseconds {
             refuse(
                 SettingTable.shutdownDeadline.row.name, "isn't later than SHUTDOWN_GRACE_MS",

@@ -1,3 +1,4 @@
+package import Admission
 package import AppAttest
 package import Logging
 
@@ -22,6 +23,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let limits: Limits
     package let connections: Connections
     package let session: Session
+    package let resume: Resume
+    package let traffic: Traffic
     package let process: Process
     package let logs: Logs
 
@@ -46,6 +49,12 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package let requiresCredentials: Bool
         /// As browsers send them, compared as text.
         package let allowedOrigins: [String]
+        /// False refuses clients without an `Origin`.
+        package let allowsMissingOrigin: Bool
+        /// One of them is demanded besides everything else. Nil: AUTH_MODE is none.
+        package let sharedSecrets: SharedSecrets?
+        /// Empty where BLOCK_LIST_PATH isn't set.
+        package let blockList: BlockList
     }
 
     package struct Attestation: Sendable, Equatable {
@@ -105,6 +114,9 @@ extension GatewayConfiguration {
     package struct Session: Sendable, Equatable {
         /// Nil: derived from the limit of open files.
         package let maximumSessions: Int?
+        /// Of one verified identity.
+        package let maximumPerDevice: Int
+        package let maximumPerAddress: Int
         package let maximumMessageBytes: Int
         package let pingIntervalSeconds: Int
         /// Longer than `pingIntervalSeconds`.
@@ -116,12 +128,35 @@ extension GatewayConfiguration {
         package let closeFlushMilliseconds: Int
     }
 
+    /// How a session outlives its WebSocket.
+    package struct Resume: Sendable, Equatable {
+        /// 0: no session can be resumed.
+        package let graceMinutes: Int
+        /// A session's whole life.
+        package let sessionTimeoutHours: Int
+        /// Of each session's history.
+        package let outputBufferBytes: Int
+        package let slowClientSeconds: Int
+        /// SESSION_EVENTS_GMCP
+        package let tellsTarget: Bool
+    }
+
+    /// What passes through a session in a second. Nil: no limit.
+    package struct Traffic: Sendable, Equatable {
+        package let messagesPerSecond: Int?
+        package let messagesPerSecondPerAddress: Int?
+        package let clientBytesPerSecond: Int?
+        package let targetBytesPerSecond: Int?
+    }
+
     package struct Process: Sendable, Equatable {
         /// Nil: one a core.
         package let reactorThreads: Int?
         package let shutdownGraceMilliseconds: Int
         /// Longer than `shutdownGraceMilliseconds`.
         package let shutdownDeadlineMilliseconds: Int
+        /// What clients are told to wait at least; at most twice as long.
+        package let drainReconnectMilliseconds: Int
     }
 
     package struct Logs: Sendable, Equatable {
@@ -130,6 +165,12 @@ extension GatewayConfiguration {
         /// Nil: standard output.
         package let auditLogPath: String?
     }
+}
+
+/// AUTH_MODE
+package enum AuthMode: String, CaseIterable, Sendable {
+    case none
+    case sharedSecret = "shared-secret"
 }
 
 /// INBOUND_TLS_MODE
@@ -164,7 +205,8 @@ extension GatewayConfiguration: CustomStringConvertible {
             clientCertificates.map { _ in "client certificates" },
             gate.requiresCredentials ? nil : "anyone",
         ]
+        let secret = gate.sharedSecrets == nil ? "" : ", each with a shared secret"
         return "\(scheme)://\(listener.host):\(listener.port) to \(target.host):\(target.port), admitting "
-            + ways.compactMap { $0 }.joined(separator: ", ")
+            + ways.compactMap { $0 }.joined(separator: ", ") + secret
     }
 }

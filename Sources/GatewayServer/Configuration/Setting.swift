@@ -31,6 +31,8 @@ package enum SettingGroup: String, Sendable, CaseIterable {
     case limits = "Limits of the gate"
     case connections = "Connections and HTTP"
     case session = "Sessions"
+    case resume = "Resuming a session"
+    case traffic = "Rates of a session"
     case process = "Threads and shutdown"
     case logging = "Logs"
 }
@@ -76,6 +78,17 @@ extension Setting where Value == Int? {
                 let value = try SettingGrammar.integer(text, in: range)
                 return value == 0 ? nil : value
             })
+    }
+}
+
+extension Setting where Value == Int? {
+    /// A limit that `0` lifts: nil is no limit.
+    static func limit(
+        _ name: String, _ group: SettingGroup, default defaultValue: Int, _ unit: String, _ meaning: String
+    ) -> Self {
+        let number = optionalInteger(
+            name, group, default: String(defaultValue), 0...1_000_000_000, unit, meaning)
+        return Self(row: number.row, defaultValue: defaultValue, parse: number.parse)
     }
 }
 

@@ -109,9 +109,21 @@ enum SettingTable {
     static let requireAppAuth = Setting<Bool>.boolean(
         "REQUIRE_APP_AUTH", .admission, default: true,
         "Whether a client without credentials is refused; with `false` it enters as anonymous.")
+    static let authMode = Setting<AuthMode>.choice(
+        "AUTH_MODE", .admission, default: .none,
+        "Whether every client has to show a shared secret, besides whatever else.")
+    static let sharedSecretsPath = Setting<String?>.text(
+        "SHARED_SECRETS_PATH", .admission, default: nil, "", "a file",
+        "The secrets of `AUTH_MODE=shared-secret`, one `name sha256:<hex>` a line.", SettingGrammar.path)
+    static let blockListPath = Setting<String?>.text(
+        "BLOCK_LIST_PATH", .admission, default: nil, "", "a file",
+        "Addresses, keys and certificates that are never admitted, one a line.", SettingGrammar.path)
     static let allowedOrigins = Setting<[String]>.text(
         "ALLOWED_ORIGINS", .admission, default: [], "", "origins, comma-separated",
         "Origins of web pages that may connect besides the gateway's own.", SettingGrammar.origins)
+    static let allowMissingOrigin = Setting<Bool>.boolean(
+        "ALLOW_MISSING_ORIGIN", .admission, default: true,
+        "Whether clients that send no `Origin`, as apps do, may connect.")
 
     // MARK: App Attest
 
@@ -234,6 +246,12 @@ enum SettingTable {
     static let maximumSessions = Setting<Int?>.optionalInteger(
         "MAX_SESSIONS_GLOBAL", .session, default: "0", 0...10_000_000, "sessions",
         "Open sessions in total; `0` derives it from the limit of open files.")
+    static let maximumSessionsPerDevice = Setting<Int>.integer(
+        "MAX_SESSIONS_PER_DEVICE", .session, default: 5, 1...10_000, "sessions",
+        "Sessions of one verified identity, detached ones included; the oldest detached one makes room.")
+    static let maximumSessionsPerAddress = Setting<Int>.integer(
+        "MAX_SESSIONS_PER_IP", .session, default: 10, 1...1_000_000, "sessions",
+        "Sessions of one address, detached ones included.")
     static let maximumMessageBytes = Setting<Int>.integer(
         "MAX_MESSAGE_BYTES", .session, default: 65_536, 125...16_777_216, "bytes",
         "A client's WebSocket message; above it the session is closed with 1009.")
@@ -252,6 +270,38 @@ enum SettingTable {
         "CLOSE_FLUSH_MS", .session, default: 5000, 0...600_000, "ms",
         "How long queued bytes are still delivered after one side has ended.")
 
+    // MARK: Resuming a session
+
+    static let resumeGrace = Setting<Int>.integer(
+        "RESUME_GRACE_MINUTES", .resume, default: 45, 0...1440, "min",
+        "How long a session waits for its client to come back; `0`: it ends with its WebSocket.")
+    static let sessionTimeout = Setting<Int>.integer(
+        "SESSION_TIMEOUT_HOURS", .resume, default: 24, 1...720, "h",
+        "How old a session may become and still be resumed.")
+    static let outputBufferBytes = Setting<Int>.integer(
+        "OUTPUT_BUFFER_BYTES", .resume, default: 51_200, 1024...16_777_216, "bytes",
+        "Output that each session keeps for a client that comes back.")
+    static let slowClient = Setting<Int>.integer(
+        "SLOW_CLIENT_SECONDS", .resume, default: 30, 1...3600, "s",
+        "How long a client may leave its output unread before it is detached.")
+    static let sessionEvents = Setting<Bool>.boolean(
+        "SESSION_EVENTS_GMCP", .resume, default: false,
+        "Whether the target is told by GMCP when a client is lost and when it is back.")
+
+    // MARK: Rates of a session
+
+    static let messagesPerSecond = Setting<Int?>.limit(
+        "MESSAGES_PER_SECOND", .traffic, default: 60, "a second", "Messages of one connection; `0` is no limit.")
+    static let messagesPerSecondPerAddress = Setting<Int?>.limit(
+        "MESSAGES_PER_SECOND_PER_IP", .traffic, default: 240, "a second",
+        "Messages of all connections of one address; `0` is no limit.")
+    static let clientBytesPerSecond = Setting<Int?>.limit(
+        "CLIENT_BYTES_PER_SECOND", .traffic, default: 262_144, "bytes a second",
+        "What one client may send; `0` is no limit.")
+    static let targetBytesPerSecond = Setting<Int?>.limit(
+        "TARGET_BYTES_PER_SECOND", .traffic, default: 4_194_304, "bytes a second",
+        "How fast the target is read for one client; `0` is no limit.")
+
     // MARK: Threads and shutdown
 
     static let reactorThreads = Setting<Int?>.optionalInteger(
@@ -262,6 +312,9 @@ enum SettingTable {
     static let shutdownDeadline = Setting<Int>.integer(
         "SHUTDOWN_DEADLINE_MS", .process, default: 15_000, 100...3_600_000, "ms",
         "When the process ends after SIGTERM, finished or not.")
+    static let drainReconnect = Setting<Int>.integer(
+        "DRAIN_RECONNECT_MS", .process, default: 5000, 0...3_600_000, "ms",
+        "After how long clients are told to come back when the gateway shuts down, and up to as much again by chance.")
 
     // MARK: Logs
 

@@ -1,18 +1,35 @@
+import Glibc
 import Reactors
 
 /// Asks the running gateway, for the command line. Blocking.
 package struct ControlClient {
     private let path: String
+    private static let maximumAnswerBytes = 1_048_576
 
     package init(path: String) {
         self.path = path
     }
 
     /// - Returns: nil where no gateway answers.
-    package func ask(_ request: ControlRequest) -> ControlAnswer? {
-        guard let line = LocalSocket.exchange(path, ControlLine.encode(request), maximumAnswer: 65_536) else {
+    package func ask(_ request: ControlRequest, secondsToWait: Int = 10) -> ControlAnswer? {
+        let answer = LocalSocket.exchange(
+            path, ControlLine.encode(request), maximumAnswer: Self.maximumAnswerBytes, secondsToWait: secondsToWait)
+        guard let line = answer else {
             return nil
         }
         return ControlLine.decode(ControlAnswer.self, line)
     }
+
+    /// Whether the gateway learns within some seconds that a key is revoked; nil where none answers.
+    package func awaitNotice(ofRevoking keyID: String) -> Bool? {
+        for _ in 0..<Self.noticeAttempts {
+            guard case .revocation(let isNoticed) = ask(.hasNoticedRevocation(keyID)) else { return nil }
+            if isNoticed { return true }
+            usleep(Self.noticeMicroseconds)
+        }
+        return false
+    }
+
+    private static let noticeAttempts = 30
+    private static let noticeMicroseconds: UInt32 = 100_000
 }

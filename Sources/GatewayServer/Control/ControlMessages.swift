@@ -4,12 +4,21 @@ import FoundationEssentials
 package enum ControlRequest: Codable, Sendable, Equatable {
     /// A ticket that admits whoever shows it, `uses` times, for `seconds`.
     case ticket(seconds: Int, uses: Int)
+    /// To read the settings and their files again.
+    case reload
+    /// Whether it knows that a key is revoked, by the key's identifier.
+    case hasNoticedRevocation(String)
 }
 
 /// What the gateway answers: one line of JSON, then the end of the connection.
 package enum ControlAnswer: Codable, Sendable, Equatable {
     /// - Parameter page: the web client's address with the ticket in its fragment; nil while the web client is off.
     case ticket(String, page: String?)
+    /// What has changed, and what will only change with a restart.
+    case reloaded(changed: [ReloadDifference.Line], needingRestart: [ReloadDifference.Line])
+    /// Everything that is wrong with the new settings; the old ones stay.
+    case notReloaded(errors: [String])
+    case revocation(isNoticed: Bool)
     case refused(reason: String)
 }
 

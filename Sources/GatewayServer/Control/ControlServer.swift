@@ -5,16 +5,19 @@ final class ControlServer {
     /// Tools that are being answered at once; further ones are turned away.
     static let maximumConnections = 16
 
+    /// Calls its second argument once, on the reactor's thread: at once or later.
+    typealias Answering = (ControlRequest, @escaping (ControlAnswer) -> Void) -> Void
+
     private let reactor: Reactor
-    private let answer: (ControlRequest) -> ControlAnswer
+    private let answering: Answering
     private var listener: LocalListener?
     private var open = 0
 
     init(
-        path: String, on reactor: Reactor, answer: @escaping (ControlRequest) -> ControlAnswer
+        path: String, on reactor: Reactor, answering: @escaping Answering
     ) throws(ReactorError) {
         self.reactor = reactor
-        self.answer = answer
+        self.answering = answering
         listener = try LocalListener(path: path, on: reactor) { [weak self] in self?.accepted($0) }
     }
 
@@ -25,7 +28,7 @@ final class ControlServer {
 
     private func accepted(_ socket: Int32) {
         open += 1
-        let connection = ControlConnection(on: reactor, answer: answer) { [weak self] in self?.open -= 1 }
+        let connection = ControlConnection(on: reactor, answering: answering) { [weak self] in self?.open -= 1 }
         connection.serve(socket)
         if open > Self.maximumConnections { connection.drop() }
     }
@@ -33,18 +36,22 @@ final class ControlServer {
 
 /// One tool's connection: a request, an answer, the end.
 private final class ControlConnection: TCPHandler, TimerTarget {
+    /// For the request, and for the tool to take the answer.
     private static let timeLimitNanoseconds: UInt64 = 5_000_000_000
+    /// For the answer to come.
+    private static let workLimitNanoseconds: UInt64 = 60_000_000_000
 
     private let reactor: Reactor
-    private let answer: (ControlRequest) -> ControlAnswer
+    private let answering: ControlServer.Answering
     private let closed: () -> Void
     private var connection: TCPConnection?
     private var line: [UInt8] = []
+    private var isAsked = false
     private lazy var timer = ReactorTimer(on: reactor, target: self)
 
-    init(on reactor: Reactor, answer: @escaping (ControlRequest) -> ControlAnswer, closed: @escaping () -> Void) {
+    init(on reactor: Reactor, answering: @escaping ControlServer.Answering, closed: @escaping () -> Void) {
         self.reactor = reactor
-        self.answer = answer
+        self.answering = answering
         self.closed = closed
     }
 
@@ -58,16 +65,29 @@ private final class ControlConnection: TCPHandler, TimerTarget {
     func tcpConnected() {}
 
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
-        guard line.count + bytes.count <= ControlLine.maximumBytes else { return drop() }
+        guard !isAsked, line.count + bytes.count <= ControlLine.maximumBytes else { return drop() }
         line.append(contentsOf: bytes)
         guard line.last == UInt8(ascii: "\n") else { return }
-        let request = ControlLine.decode(ControlRequest.self, line)
-        let message = request.map(answer) ?? .refused(reason: "the gateway doesn't know this request")
-        ControlLine.encode(message).withUnsafeBytes { connection?.send($0) }
-        connection?.finish()
+        isAsked = true
+        guard let request = ControlLine.decode(ControlRequest.self, line) else {
+            return reply(.refused(reason: "the gateway doesn't know this request"))
+        }
+        timer.arm(at: reactor.now + Self.workLimitNanoseconds)
+        answering(request, reply)
     }
 
-    func tcpPeerFinished() { connection?.finish() }
+    private func reply(_ message: ControlAnswer) {
+        guard let connection else { return }
+        timer.arm(at: reactor.now + Self.timeLimitNanoseconds)
+        ControlLine.encode(message).withUnsafeBytes { connection.send($0) }
+        connection.finish()
+    }
+
+    /// A tool that has asked still waits for its answer.
+    func tcpPeerFinished() {
+        if !isAsked { connection?.finish() }
+    }
+
     func tcpWrote() {}
 
     func tcpClosed(error: TCPError?) {

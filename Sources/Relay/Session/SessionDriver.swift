@@ -243,6 +243,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         return more.compactMapValues { $0 }.merging(
             [LogKeys.session: "\(client.session)", LogKeys.target: "\(target)"]) { $1 }
     }
+
+    func close(_ reason: CloseReason) {
+        perform(machine.close(reason, now: reactor.now))
+    }
 }
 
 /// How a target has ended.

@@ -1,3 +1,6 @@
+import Admission
+import RelayCore
+
 /// The sessions of one reactor, so that a shutdown can tell them. Reactor thread only.
 final class SessionTable {
     private var drivers: [ObjectIdentifier: SessionDriver] = [:]
@@ -12,6 +15,11 @@ final class SessionTable {
 
     func remove(_ driver: SessionDriver) {
         drivers[ObjectIdentifier(driver)] = nil
+    }
+
+    func close(where isMeant: (Principal, ClientAddress) -> Bool, reason: CloseReason) {
+        let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
+        for driver in meant { driver.close(reason) }
     }
 
     func shutDown() {

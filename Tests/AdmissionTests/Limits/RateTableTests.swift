@@ -16,6 +16,33 @@ struct RateTableTests {
         #expect(table.count(one, at: start.monotonic) == .over(retryAfter: 60))
     }
 
+    @Test func `without a limit everything passes, and nothing is remembered`() {
+        let table = RateTable(limit: nil, window: .seconds(1), maximumEntries: 1)
+        for number in 0..<1_000 { #expect(table.count(prefix(number), at: start.monotonic) == .within) }
+        #expect(table.entryCount == 0)
+    }
+
+    @Test func `a limit of messages a second holds for all connections of an address together`() {
+        let table = RateTable(limit: 240, window: .seconds(1))
+        for _ in 0..<240 { #expect(table.count(one, at: start.monotonic) == .within) }
+        #expect(table.count(one, at: (start + 999).monotonic) == .over(retryAfter: 1))
+        #expect(table.count(two, at: (start + 999).monotonic) == .within)
+        #expect(table.count(one, at: (start + 1_000).monotonic) == .within)
+    }
+
+    @Test func `another limit holds at once, for windows that have begun, too`() {
+        let table = RateTable(limit: 1, window: .seconds(60))
+        #expect(table.count(one, at: start.monotonic) == .within)
+        table.setLimit(2)
+        #expect(table.count(one, at: start.monotonic) == .within)
+        #expect(table.count(one, at: start.monotonic) != .within)
+        table.setLimit(1)
+        #expect(table.count(two, at: start.monotonic) == .within)
+        #expect(table.count(two, at: start.monotonic) != .within)
+        table.setLimit(nil)
+        #expect(table.count(one, at: start.monotonic) == .within)
+    }
+
     @Test func `prefixes don't share a limit`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         #expect(table.count(one, at: start.monotonic) == .within)

@@ -2,12 +2,15 @@ import Admission
 import Testing
 
 struct OriginPolicyTests {
-    private func refuses(_ origin: String?, host: String? = "gate.example:6200", isTLS: Bool = true) throws -> Bool {
+    private func refuses(
+        _ origin: String?, host: String? = "gate.example:6200", isTLS: Bool = true, allowsMissing: Bool = true
+    ) throws -> Bool {
         var bench = try Bench()
         bench.settings.requiresAppAuth = false
         bench.settings.allowedOrigins = [
             try #require(WebOrigin("https://Play.Example")), try #require(WebOrigin("https://kiosk.example")),
         ]
+        bench.settings.allowsMissingOrigin = allowsMissing
         let request = bench.request().with {
             $0.origin = origin
             $0.host = host
@@ -43,6 +46,13 @@ struct OriginPolicyTests {
         #expect(try !refuses("https://gate.example", host: "gate.example", isTLS: false))
         #expect(try !refuses("http://gate.example", host: "gate.example", isTLS: false))
         #expect(try refuses("https://evil.example", host: "gate.example", isTLS: false))
+    }
+
+    @Test func `without an origin it doesn't pass where one is demanded, and with one nothing changes`() throws {
+        #expect(try refuses(nil, allowsMissing: false))
+        #expect(try refuses(nil, host: nil, allowsMissing: false))
+        #expect(try !refuses("https://play.example", allowsMissing: false))
+        #expect(try refuses("https://evil.example", allowsMissing: false))
     }
 
     @Test func `an allowed origin passes however it is written`() throws {

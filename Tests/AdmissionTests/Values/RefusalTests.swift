@@ -11,6 +11,7 @@ struct RefusalTests {
                 "missing_field", "malformed_request", "attestation_rejected", "attestation_unavailable",
                 "app_attest_not_configured", "body_too_large", "length_required", "not_found",
                 "invalid_ticket", "way_not_allowed", "target_refused", "tickets_exhausted",
+                "device_blocked", "shared_secret_required", "invalid_shared_secret",
             ])
     }
 
@@ -43,8 +44,16 @@ struct RefusalTests {
         #expect(
             Set(counting) == [
                 .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected,
-                .invalidClientCertificate, .invalidTicket,
+                .invalidClientCertificate, .invalidTicket, .sharedSecretRequired, .invalidSharedSecret,
             ])
+    }
+
+    @Test func `a 401 names the scheme that would have helped`() throws {
+        #expect(Refusal(.sharedSecretRequired, detail: "").authenticationScheme == "Bearer")
+        #expect(Refusal(.invalidSharedSecret, detail: "").authenticationScheme == "Bearer")
+        #expect(Refusal(.appAuthRequired, detail: "").authenticationScheme == "ClientCertificate")
+        let bench = try Bench()
+        #expect(bench.gate.evaluate(bench.request()).refusal?.authenticationScheme == "AppAttest")
     }
 
     @Test func `a refusal names the header fields it brings along`() {

@@ -26,6 +26,9 @@ package struct DevCertificates: Sendable {
     /// The gateway's own certificate (localhost, 127.0.0.1, ::1) and the CA that signed it.
     package var server: Identity { identity("server") }
     package var serverCA: String { directory.file("server-ca.crt") }
+    /// Another one for the same names, with an RSA key, of another CA.
+    package var otherServer: Identity { identity("other-server") }
+    package var otherServerCA: String { directory.file("other-server-ca.crt") }
 
     /// The guide's client CA and client.
     package var clientCA: String { directory.file("config/client-ca/ca.pem") }
@@ -37,6 +40,7 @@ package struct DevCertificates: Sendable {
     package var expiredClient: Identity { identity("expired") }
     /// Signed by another CA whose subject is the same.
     package var foreignClient: Identity { identity("foreign") }
+    package var foreignCA: String { directory.file("foreign-ca.crt") }
     package var selfSignedClient: Identity { identity("self-signed") }
     /// Signed by the CA of the server's certificate, which is no client CA.
     package var clientOfServerCA: Identity { identity("server-ca-client") }
@@ -88,6 +92,10 @@ extension DevCertificates {
         printf 'subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1\\nextendedKeyUsage=serverAuth\\n' > server.ext
         openssl x509 -req -days 30 -in server.csr -CA server-ca.crt -CAkey server-ca.key -CAcreateserial \
           -extfile server.ext -out server.crt
+        \(newKey) -x509 -days 30 -subj "/CN=Other Test CA" -keyout other-server-ca.key -out other-server-ca.crt
+        openssl req -newkey rsa:2048 -nodes -subj "/CN=localhost" -keyout other-server.key -out other-server.csr
+        openssl x509 -req -days 30 -in other-server.csr -CA other-server-ca.crt -CAkey other-server-ca.key \
+          -CAcreateserial -extfile server.ext -out other-server.crt
         """
 
     private static let wrongClients = """

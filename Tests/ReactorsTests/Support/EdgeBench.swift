@@ -14,6 +14,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
 
     struct Seen: Sendable {
         let query: RequestQuery
+        let authorization: String?
         let peer: PeerAddress
     }
 
@@ -65,12 +66,12 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     // MARK: EdgeHandler
 
     func handle(_ exchange: HTTPExchange) {
-        seen = Seen(query: exchange.head.query, peer: exchange.peer)
+        seen = Seen(query: exchange.head.query, authorization: exchange.head["authorization"], peer: exchange.peer)
         exchange.respond(HTTPAnswer(status: 404))
     }
 
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
-        seen = Seen(query: upgrade.head.query, peer: upgrade.peer)
+        seen = Seen(query: upgrade.head.query, authorization: upgrade.head["authorization"], peer: upgrade.peer)
         sink.yield(.upgrade(path: upgrade.head.path, subprotocol: upgrade.subprotocol))
         return .accept(self)
     }

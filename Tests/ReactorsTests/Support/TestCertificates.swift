@@ -61,7 +61,7 @@ final class TestIdentity: @unchecked Sendable {
 
     var keyPEM: String { Self.text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) } }
 
-    private static func text(_ write: (OpaquePointer?) -> Int32) -> String {
+    static func text(_ write: (OpaquePointer?) -> Int32) -> String {
         let text = BIO_new(BIO_s_mem())
         defer { BIO_free(text) }
         var buffer = [UInt8](repeating: 0, count: 8_192)

@@ -1,0 +1,92 @@
+import Crypto
+import FoundationEssentials
+
+/// The secrets of `AUTH_MODE=shared-secret`, each under a name of the operator's.
+///
+/// ```
+/// # name sha256:<64 hexadecimal digits>
+/// app-2026 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+/// ```
+/// A secret is hashed once, without salt: it must be one that nobody can guess.
+package struct SharedSecrets: Sendable, Equatable {
+    package static let maximumCount = 64
+    package static let maximumNameBytes = 64
+    /// Bytes. Whoever shows something else has no secret of ours.
+    static let lengths = 32...512
+
+    private let secrets: [SharedSecret]
+
+    /// - Parameter text: the file's; at least one secret, and no name twice.
+    package init(_ text: String) throws(OperatorListError) {
+        var secrets: [SharedSecret] = []
+        for line in OperatorList.lines(of: text) {
+            let secret = try SharedSecret(line)
+            guard !secrets.contains(where: { $0.name == secret.name }) else {
+                throw OperatorListError(
+                    line: line.number, problem: "has a name that another line has",
+                    remedy: "Give each a name of its own.")
+            }
+            guard secrets.count < Self.maximumCount else {
+                throw OperatorListError(
+                    line: line.number, problem: "is one secret too many",
+                    remedy: "Keep at most \(Self.maximumCount) of them.")
+            }
+            secrets.append(secret)
+        }
+        guard !secrets.isEmpty else {
+            throw OperatorListError(
+                line: nil, problem: "holds no secret", remedy: "Write at least one line `name sha256:<hex>`.")
+        }
+        self.secrets = secrets
+    }
+
+    /// In the file's order.
+    package var names: [String] { secrets.map(\.name) }
+
+    /// Looks at every secret, whichever matches.
+    ///
+    /// - Parameter text: as the client sent it.
+    func secret(shownAs text: String) -> SharedSecret? {
+        guard Self.lengths.contains(text.utf8.count) else { return nil }
+        let digest = Array(SHA256.hash(data: Array(text.utf8)))
+        return secrets.reduce(nil) { found, secret in secret.hash.matches(digest) ? secret : found }
+    }
+
+    /// Whether a secret that was shown before is still one of these.
+    func contains(_ secret: SharedSecret) -> Bool { secrets.contains(secret) }
+}
+
+/// One of the secrets: its name, which isn't secret, and its hash.
+package struct SharedSecret: Sendable, Equatable {
+    package let name: String
+    let hash: Secret
+
+    fileprivate init(_ line: OperatorList.Line) throws(OperatorListError) {
+        let prefix = "sha256:"
+        guard line.words.count == 2, let name = line.words.first, let value = line.words.last, Self.isName(name),
+            value.hasPrefix(prefix), let digest = Hexadecimal.decode(String(value.dropFirst(prefix.count)), count: 32)
+        else {
+            throw OperatorListError(
+                line: line.number, problem: "isn't a name and the hash of a secret",
+                remedy: "Write `name sha256:<64 hexadecimal digits>`; a name has letters, digits, `.`, `_` and `-`.")
+        }
+        self.name = String(name)
+        hash = Secret(digest)
+    }
+
+    private static func isName(_ text: Substring) -> Bool {
+        (1...SharedSecrets.maximumNameBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    package static func == (one: SharedSecret, other: SharedSecret) -> Bool {
+        one.name == other.name && one.hash.matches(other.hash)
+    }
+}

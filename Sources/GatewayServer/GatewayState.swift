@@ -1,0 +1,106 @@
+import Admission
+import KeyStore
+import KeyStoreSQLite
+import Logging
+import Observability
+import Reactors
+
+/// What a gateway makes once and keeps through every reload: its store and logs, and all that it counts and remembers of clients.
+struct GatewayState: Sendable {
+    /// Nil where App Attest wasn't configured at the start.
+    let store: SQLiteKeyRegistry?
+    let audit: AuditLog
+    let metrics = GatewayMetrics()
+    let census: ConnectionCensus
+    let drain = DrainSwitch()
+    let slots: SessionSlots
+    let upgrades: UpgradeLimits
+    let endpoints: EndpointLimits
+    let challenges: Challenges
+    let tickets: TicketOffice
+
+    init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
+        audit = try Self.openAudit(configuration.logs, logger: logger)
+        let (limits, connections) = (configuration.limits, configuration.connections)
+        census = ConnectionCensus(
+            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
+        slots = SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
+        upgrades = UpgradeLimits(
+            failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
+            verificationsPerSecond: limits.verificationsPerSecond, maximumEntries: limits.maximumLimiterEntries)
+        endpoints = EndpointLimits(
+            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
+            maximumEntries: limits.maximumLimiterEntries)
+        challenges = Challenges(
+            epoch: MonotonicTime(nanoseconds: Reactor.monotonicNow),
+            timeToLive: .seconds(limits.challengeLifetimeSeconds), maximumSpent: limits.maximumSpentChallenges)
+        tickets = TicketOffice(
+            timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
+        store = try configuration.appAttest.map { _ throws(GatewayError) in
+            try Self.openStore(
+                configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count)
+        }
+    }
+
+    /// Puts a reload's limits in place of the old ones. What was counted stays counted; nobody who is in is put out.
+    func setLimits(_ configuration: GatewayConfiguration) {
+        let (limits, connections) = (configuration.limits, configuration.connections)
+        census.setLimits(
+            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
+        slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
+        upgrades.setLimits(
+            failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
+            verificationsPerSecond: limits.verificationsPerSecond)
+        endpoints.setLimits(
+            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute)
+    }
+
+    private static func openAudit(
+        _ logs: GatewayConfiguration.Logs, logger: Logger
+    ) throws(GatewayError) -> AuditLog {
+        do throws(LineOutputError) {
+            return try AuditLog(path: logs.auditLogPath, logger: logger)
+        } catch {
+            throw .auditLog("\(error)")
+        }
+    }
+
+    private static func openStore(
+        _ storage: GatewayConfiguration.KeyStorage, reactors: Int
+    ) throws(GatewayError) -> SQLiteKeyRegistry {
+        var limits = SQLiteKeyRegistry.Limits()
+        limits.busyMilliseconds = storage.busyMilliseconds
+        limits.connectionsPerPool = reactors
+        do throws(KeyRegistryError) {
+            return try SQLiteKeyRegistry(path: storage.path, limits: limits)
+        } catch {
+            throw .store(path: storage.path, "\(error)")
+        }
+    }
+}
+
+/// The parts of a configuration that a running gateway may be unable to follow: each of the last one that it could.
+struct GatewayBearings: Sendable {
+    let tls: GatewayConfiguration.TLS?
+    let clientCertificates: GatewayConfiguration.ClientCertificates?
+    let appAttest: GatewayConfiguration.Attestation?
+
+    init(_ configuration: GatewayConfiguration) {
+        tls = configuration.listener.tls
+        clientCertificates = configuration.clientCertificates
+        appAttest = configuration.appAttest
+    }
+
+    /// TLS and App Attest are neither turned on nor off while the gateway runs.
+    init(_ configuration: GatewayConfiguration, after old: GatewayBearings) {
+        isTLSFixed = (configuration.listener.tls == nil) != (old.tls == nil)
+        isAppAttestFixed = (configuration.appAttest == nil) != (old.appAttest == nil)
+        tls = isTLSFixed ? old.tls : configuration.listener.tls
+        clientCertificates = isTLSFixed ? old.clientCertificates : configuration.clientCertificates
+        appAttest = isAppAttestFixed ? old.appAttest : configuration.appAttest
+    }
+
+    /// Whether the configuration asked for what can't be done.
+    private(set) var isTLSFixed = false
+    private(set) var isAppAttestFixed = false
+}

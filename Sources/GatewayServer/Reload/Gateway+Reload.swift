@@ -1,0 +1,122 @@
+import Admission
+import FoundationEssentials
+import KeyStore
+import KeyStoreSQLite
+import Logging
+import Observability
+import Reactors
+import Relay
+import RelayCore
+import Synchronization
+
+extension Gateway {
+    /// Does the reloads that are asked for, one after the other, until it is cancelled.
+    func reloadWhenAsked() async {
+        for await reply in reloads.requests {
+            let outcome = await reload()
+            log(outcome)
+            reply(outcome)
+        }
+    }
+
+    /// Reads the settings and their files again and goes by them: all of them, or, where any is wrong, none. Not on a reactor.
+    ///
+    /// What was counted, issued and remembered stays, and so do sessions, but for those that the new settings shut out. Sessions that
+    /// exist keep the limits that they began with.
+    func reload() async -> ReloadOutcome {
+        do {
+            return try await apply(source.load(now: .now))
+        } catch let error as ConfigurationErrors {
+            return .refused(error.errors.map(\.description))
+        } catch {
+            return .refused(["\(error)"])
+        }
+    }
+
+    /// Nothing is changed before everything that can fail has succeeded.
+    private func apply(_ loaded: LoadedConfiguration) async throws -> ReloadOutcome {
+        let configuration = loaded.configuration
+        let old = inEffect.withLock { $0 }
+        let bearings = GatewayBearings(configuration, after: old.bearings)
+        let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
+        let material = try gatewayErrors { () throws(ReactorError) in try parts.edge.makeMaterial() }
+
+        state.setLimits(configuration)
+        await server.replace(parts.relay, edge: parts.edge, material: material)
+        shutOut(configuration.gate.blockList)
+        shutOut(by: material)
+
+        let new = SettingsInEffect(loaded)
+        let difference = ReloadDifference(
+            from: old.settings, to: new, isAppAttestFixed: bearings.isAppAttestFixed,
+            isClientTLSFixed: bearings.isTLSFixed)
+        inEffect.withLock { inEffect in
+            inEffect = InEffect(
+                settings: new.keeping(difference.needingRestart, of: old.settings), bearings: bearings,
+                process: configuration.process)
+        }
+        for warning in loaded.warnings { logger.warning("\(warning)") }
+        return .applied(difference)
+    }
+
+    /// Closes the sessions of those who couldn't come in any more. After the reactors have the new settings, so that nobody slips in between.
+    private func shutOut(_ blockList: BlockList) {
+        guard !blockList.isEmpty else { return }
+        server.closeSessions(
+            where: { principal, address in
+                blockList.contains(address) || blockList.contains(SessionOwner(principal))
+            }, reason: .deviceBlocked)
+    }
+
+    private func shutOut(by material: TLSMaterial?) {
+        guard let material else { return }
+        let isRevoked = { @Sendable (number: CertificateNumber) in
+            material.revokes(issuer: number.issuer, serial: number.serial)
+        }
+        state.tickets.cancel(where: isRevoked)
+        server.closeSessions(
+            where: { principal, _ in principal.certificateNumber.map(isRevoked) ?? false }, reason: .deviceBlocked)
+    }
+
+    private func log(_ outcome: ReloadOutcome) {
+        switch outcome {
+        case .applied(let difference):
+            for line in difference.applied { log(line, "setting changed", .notice) }
+            for line in difference.needingRestart { log(line, "setting changes with a restart only", .warning) }
+            logger.notice("reloaded", metadata: [LogKeys.count: "\(difference.applied.count)"])
+        case .refused(let errors):
+            for error in errors { logger.error("reload refused", metadata: [LogKeys.error: "\(error)"]) }
+            logger.error("the old settings stay", metadata: [LogKeys.count: "\(errors.count)"])
+        }
+    }
+
+    private func log(_ line: ReloadDifference.Line, _ message: Logger.Message, _ level: Logger.Level) {
+        logger.log(
+            level: level, message, metadata: [LogKeys.setting: "\(line.setting)", LogKeys.detail: "\(line.change)"])
+    }
+}
+
+extension SettingsInEffect {
+    /// With the running gateway's values of settings that it can't change.
+    fileprivate func keeping(_ lines: [ReloadDifference.Line], of old: SettingsInEffect) -> SettingsInEffect {
+        var copy = self
+        for line in lines { copy[line.setting] = old[line.setting] }
+        return copy
+    }
+}
+
+extension RevocationWatcher {
+    /// Closes the sessions of revoked keys, also while the gateway drains.
+    convenience init(_ store: SQLiteKeyRegistry, of server: RelayServer, logger: Logger) throws(GatewayError) {
+        do throws(KeyRegistryError) {
+            self.init(try SQLiteRevocations(of: store), logger: logger) { keys in
+                server.closeSessions(
+                    where: { principal, _ in
+                        if case .appAttest(let key, _) = principal.way { keys.contains(key) } else { false }
+                    }, reason: .deviceBlocked)
+            }
+        } catch {
+            throw .store(path: store.path, "\(error)")
+        }
+    }
+}

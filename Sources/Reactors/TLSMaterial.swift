@@ -1,0 +1,145 @@
+import COpenSSL
+
+/// What the outside shows and whom it trusts, read from its files once: the certificate with its chain and key, the client CA and that
+/// one's revocation lists.
+///
+/// It is tried out when it is made, so that putting it to use fails on no reactor. A handshake takes all it needs from one
+/// material, at its beginning (`EdgeTLS`); the same routine serves the start and every reload.
+///
+/// - Note: `@unchecked Sendable` because nothing in it is changed after `init`; OpenSSL counts references atomically and locks its
+///   certificate stores and lists, so all reactors share one.
+package final class TLSMaterial: @unchecked Sendable {
+    package let settings: TLSSettings
+    /// Holds the parts, and never serves a connection.
+    private let holder: OpaquePointer
+
+    /// Reads the files: not for a reactor that serves already.
+    package init(_ settings: TLSSettings) throws(TLSMaterialError) {
+        OpenSSLError.clear()
+        guard let holder = SSL_CTX_new(TLS_server_method()) else { throw TLSMaterialError(OpenSSLError.drain()) }
+        self.settings = settings
+        self.holder = holder
+        // Nobody is there to be asked for a passphrase.
+        SSL_CTX_set_default_passwd_cb(holder) { _, _, _, _ in 0 }
+        try load(settings.certificatePath) { SSL_CTX_use_certificate_chain_file(holder, $0) == 1 }
+        try load(settings.privateKeyPath) {
+            SSL_CTX_use_PrivateKey_file(holder, $0, SSL_FILETYPE_PEM) == 1 && SSL_CTX_check_private_key(holder) == 1
+        }
+        if let caPath = settings.clientCAPath { try loadClientCA(caPath) }
+        try tryOut()
+    }
+
+    deinit { SSL_CTX_free(holder) }
+
+    private func loadClientCA(_ path: String) throws(TLSMaterialError) {
+        try load(path) { X509_STORE_load_file(store, $0) == 1 }
+        try load(path) { path in
+            guard let names = SSL_load_client_CA_file(path) else { return false }
+            SSL_CTX_set_client_CA_list(holder, names)  // The holder owns the names.
+            return true
+        }
+        guard let listPath = settings.clientCRLPath else { return }
+        try load(listPath) { X509_STORE_load_file(store, $0) == 1 }
+        X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK))
+    }
+
+    private func load(_ path: String, _ body: (String) -> Bool) throws(TLSMaterialError) {
+        guard body(path) else { throw TLSMaterialError("\(path): \(OpenSSLError.drain())") }
+    }
+
+    private func tryOut() throws(TLSMaterialError) {
+        guard let ssl = SSL_new(holder) else { throw TLSMaterialError(OpenSSLError.drain()) }
+        defer { SSL_free(ssl) }
+        guard serve(ssl) else { throw TLSMaterialError("\(settings.certificatePath): \(OpenSSLError.drain())") }
+    }
+
+    // MARK: A handshake
+
+    var asksForCertificates: Bool { settings.clientCAPath != nil }
+
+    private var store: OpaquePointer? { SSL_CTX_get_cert_store(holder) }
+
+    /// Makes `ssl` show this certificate, of whichever kind its key is, and check clients against this CA.
+    func serve(_ ssl: OpaquePointer?) -> Bool {
+        // What the context had for another kind of key would be chosen by clients that prefer that.
+        SSL_certs_clear(ssl)
+        guard
+            SSL_use_cert_and_key(
+                ssl, SSL_CTX_get0_certificate(holder), SSL_CTX_get0_privatekey(holder),
+                portcullis_SSL_CTX_get0_chain(holder), 1) == 1
+        else { return false }
+        guard asksForCertificates else {
+            SSL_set_verify(ssl, SSL_VERIFY_NONE, nil)
+            return true
+        }
+        guard portcullis_SSL_set1_verify_cert_store(ssl, store) == 1,
+            let names = SSL_dup_CA_list(SSL_CTX_get_client_CA_list(holder))
+        else { return false }
+        SSL_set_client_CA_list(ssl, names)  // `ssl` owns the names.
+        // Asked for, not demanded: who has none may still come by App Attest. Who shows a bad one is told so in HTTP.
+        SSL_set_verify(ssl, SSL_VERIFY_PEER) { isGood, storeContext in
+            PeerCertificate.noteVerification(isGood: isGood == 1, storeContext)
+            return 1
+        }
+        return true
+    }
+
+    // MARK: A client's certificate
+
+    /// Whether the certificate of a connection's client, which verified in its handshake, does so by this material. A connection that
+    /// is older than a reload is verified anew.
+    func vouches(for certificate: OpaquePointer, of ssl: OpaquePointer) -> Bool {
+        guard asksForCertificates else { return false }
+        if portcullis_SSL_get0_verify_cert_store(ssl) == store { return true }
+        guard let context = X509_STORE_CTX_new() else { return false }
+        defer { X509_STORE_CTX_free(context) }
+        guard X509_STORE_CTX_init(context, store, certificate, SSL_get_peer_cert_chain(ssl)) == 1,
+            X509_STORE_CTX_set_default(context, "ssl_client") == 1
+        else { return false }
+        X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(context), SSL_get_security_level(ssl))
+        return X509_verify_cert(context) == 1
+    }
+
+    /// Whether one of the lists has the certificate. Not for a reactor: a list may be long.
+    ///
+    /// - Parameters:
+    ///   - issuer: the issuer's name, DER.
+    ///   - serial: the serial number, a DER INTEGER.
+    package func revokes(issuer: [UInt8], serial: [UInt8]) -> Bool {
+        OpenSSLError.clear()
+        guard let name = issuer.withDER({ d2i_X509_NAME(nil, &$0, $1) }) else { return false }
+        defer { X509_NAME_free(name) }
+        guard let number = serial.withDER({ d2i_ASN1_INTEGER(nil, &$0, $1) }) else { return false }
+        defer { ASN1_INTEGER_free(number) }
+        return lists.contains { list in
+            // 1: revoked; 2: taken off the list again (RFC 5280, removeFromCRL).
+            X509_NAME_cmp(X509_CRL_get_issuer(list), name) == 0 && X509_CRL_get0_by_serial(list, nil, number) == 1
+        }
+    }
+
+    private var lists: [OpaquePointer] {
+        guard let objects = X509_STORE_get0_objects(store) else { return [] }
+        return (0..<OPENSSL_sk_num(objects)).compactMap { index in
+            OPENSSL_sk_value(objects, index).flatMap { X509_OBJECT_get0_X509_CRL(OpaquePointer($0)) }
+        }
+    }
+}
+
+/// Why a material can't be used: the file, and OpenSSL's words.
+package struct TLSMaterialError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    fileprivate init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension [UInt8] {
+    /// Calls a `d2i` function.
+    fileprivate func withDER<Value>(_ body: (inout UnsafePointer<UInt8>?, Int) -> Value?) -> Value? {
+        withUnsafeBufferPointer { buffer in
+            var start = buffer.baseAddress
+            return body(&start, buffer.count)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import DeviceSimulation
+import Testing
+
+@testable import Admission
+
+/// A gate with other settings goes on where the one before it stopped.
+struct ReloadTests {
+    @Test func `what was spent stays spent, and what was issued stays good`() throws {
+        let bench = try Bench()
+        let gate = bench.gate
+        var device = try bench.registeredDevice()
+        let used = bench.request(try bench.assertion(by: &device))
+        let fresh = bench.request(try bench.assertion(by: &device))
+        #expect(gate.evaluate(used).admitted != nil)
+        let next = gate.changed { $0.allowsMissingOrigin = true }
+        #expect(next.evaluate(used).refusal?.answer == .invalidNonce)
+        #expect(next.evaluate(fresh).admitted != nil)
+    }
+
+    @Test func `places that are taken stay taken, under the new limit`() throws {
+        var bench = try Bench(maximumSessions: 2)
+        bench.settings.requiresAppAuth = false
+        let gate = bench.gate
+        var taken = [gate.evaluate(bench.request()).admitted, gate.evaluate(bench.request()).admitted]
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
+        bench.settings.slots.setMaximum(3)
+        let next = gate.changed { _ in }
+        taken.append(next.evaluate(bench.request()).admitted)
+        #expect(taken.compactMap(\.self).count == 3)
+        #expect(next.evaluate(bench.request()).refusal?.answer == .atCapacity)
+        bench.settings.slots.setMaximum(1)
+        #expect(bench.settings.slots.count == 3)
+        taken.removeLast(2)
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
+        bench.settings.slots.setMaximum(nil)
+        #expect(next.evaluate(bench.request()).admitted != nil)
+    }
+
+    @Test func `failures that were counted stay counted, under the new limit`() throws {
+        var bench = try Bench()
+        bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 2, verificationsPerSecond: 1)
+        let gate = bench.gate
+        for _ in 0..<2 { #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired) }
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
+        bench.settings.limits.setLimits(failedUpgradesPerMinute: 3, verificationsPerSecond: 1)
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired)
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
+    }
+
+    @Test func `the endpoints' limits change as well`() {
+        let limits = EndpointLimits(challengesPerMinute: 1, registrationsPerMinute: 1)
+        let client = address("192.0.2.1")
+        #expect(limits.refuseChallenge(to: client, at: start.monotonic) == nil)
+        #expect(limits.refuseRegistration(from: client, at: start.monotonic) == nil)
+        limits.setLimits(challengesPerMinute: 2, registrationsPerMinute: 1)
+        #expect(limits.refuseChallenge(to: client, at: start.monotonic) == nil)
+        #expect(limits.refuseChallenge(to: client, at: start.monotonic)?.answer == .rateLimited)
+        #expect(limits.refuseRegistration(from: client, at: start.monotonic)?.answer == .rateLimited)
+    }
+}

@@ -1,0 +1,171 @@
+import KeyStore
+import Testing
+
+@testable import Admission
+
+/// Who comes back to a session, and who doesn't.
+struct SessionClaimTests {
+    private static let owner = SessionOwner.certificate(sha256: [UInt8](repeating: 1, count: 32))
+
+    /// A register with one session, and the token that its client was given.
+    private final class Stage {
+        let book: RegisterBook<String>
+        let token: String
+        let place: RegisterBook<String>.Place
+
+        init(owner: SessionOwner = SessionClaimTests.owner) throws {
+            var dice = Dice(7)
+            let token = SessionToken(using: &dice)
+            self.token = token.text
+            book = RegisterBook()
+            place = try #require(book.reserve(for: owner, from: address("192.0.2.1")).place)
+            #expect(book.open(place, id: "s1", token: token, holder: "first"))
+            book.register.detached(place, at: start.monotonic)
+        }
+
+        private init(_ other: Stage) {
+            (book, token, place) = (RegisterBook(other.book.register), other.token, other.place)
+        }
+
+        var copy: Stage { Stage(self) }
+
+        func claim(
+            _ token: String, id: String = "s1", owner: SessionOwner = SessionClaimTests.owner,
+            after milliseconds: Int = 0
+        ) -> SessionClaim<String> {
+            book.claim(id: id, token: token, owner: owner, at: start + milliseconds)
+        }
+    }
+
+    /// A token of nobody's.
+    private func strange() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return SessionToken(using: &generator).text
+    }
+
+    @Test func `the owner with the token has his session, and a new token`() throws {
+        let stage = try Stage()
+        let claimed = try #require(stage.claim(stage.token).claimed)
+        #expect(claimed.holder == "first")
+        #expect(claimed.token != stage.token)
+        #expect(claimed.token.utf8.count == 64 && claimed.token == claimed.token.lowercased())
+        #expect(stage.book.register.detachedCount == 0, "he is back")
+        stage.book.register.moved(stage.place, to: "second")
+        #expect(stage.claim(claimed.token).claimed?.holder == "second")
+    }
+
+    @Test func `another token is nobody's`() throws {
+        let stage = try Stage()
+        let other = strange()
+        for forged in [
+            other, "", String(stage.token.dropLast()), stage.token + "0", stage.token.uppercased(), " " + stage.token,
+            String(repeating: "0", count: 64), String(repeating: "f", count: 64), String(repeating: "é", count: 32),
+            String(repeating: "a", count: 1_000_000),
+        ] { #expect(stage.claim(forged).isInvalid, "\(forged.prefix(70))") }
+        for position in 0..<64 {
+            var characters = Array(stage.token)
+            characters[position] = characters[position] == "0" ? "1" : "0"
+            #expect(stage.claim(String(characters)).isInvalid)
+        }
+        #expect(stage.book.register.detachedCount == 1, "nothing has changed")
+        #expect(stage.claim(stage.token).claimed != nil)
+    }
+
+    @Test func `another identity has no use for the token`() throws {
+        let key = try #require(KeyID(bytes: [UInt8](repeating: 1, count: 32)))
+        let others: [SessionOwner] = [
+            .certificate(sha256: [UInt8](repeating: 2, count: 32)), .key(key), .anonymous, .operatorTicket(TicketID()),
+        ]
+        for other in others {
+            let stage = try Stage()
+            #expect(stage.claim(stage.token, owner: other).isInvalid)
+            #expect(stage.claim(stage.token).claimed != nil)
+            let theirs = try Stage(owner: other)
+            #expect(theirs.claim(theirs.token).isInvalid)
+            #expect(theirs.claim(theirs.token, owner: other).claimed != nil)
+        }
+    }
+
+    @Test func `an unknown session is unknown, and so is one that has ended`() throws {
+        let stage = try Stage()
+        let longest = String(repeating: "x", count: SessionPlaceLimits.maximumIDBytes)
+        for id in ["", "s2", "S1", longest, longest + "x"] { #expect(stage.claim(stage.token, id: id).isUnknown) }
+        stage.book.register.release(stage.place)
+        #expect(stage.claim(stage.token).isUnknown)
+    }
+
+    @Test func `a session that isn't open can't be claimed`() throws {
+        let book = RegisterBook<String>()
+        #expect(book.reserve(for: .anonymous, from: address("192.0.2.1")).place != nil)
+        for token in ["", strange(), String(repeating: "f", count: 64)] {
+            #expect(book.claim(id: "", token: token, owner: .anonymous, at: start).isUnknown)
+        }
+    }
+
+    // MARK: Rotation
+
+    @Test func `the token before is good for thirty seconds, and not for one moment longer`() throws {
+        let stage = try Stage()
+        #expect(stage.claim(stage.token).claimed != nil)
+        let late = stage.copy
+        #expect(stage.claim(stage.token, after: 29_999).claimed != nil)
+        #expect(late.claim(late.token, after: 30_000).isInvalid)
+    }
+
+    @Test func `using the token before doesn't lengthen its time, and makes the lost one worthless`() throws {
+        let stage = try Stage()
+        let lost = try #require(stage.claim(stage.token).claimed).token
+        let second = try #require(stage.claim(stage.token, after: 20_000).claimed).token
+        #expect(second != lost)
+        #expect(stage.claim(lost, after: 20_001).isInvalid)
+        let late = stage.copy
+        #expect(late.claim(late.token, after: 30_000).isInvalid)
+        #expect(stage.claim(second, after: 40_000).claimed != nil)
+    }
+
+    @Test func `once the new token was used the one before the last is gone`() throws {
+        let stage = try Stage()
+        let second = try #require(stage.claim(stage.token).claimed).token
+        let third = try #require(stage.claim(second, after: 1).claimed).token
+        #expect(stage.claim(stage.token, after: 2).isInvalid)
+        #expect(stage.claim(second, after: 3).claimed != nil)
+        #expect(stage.claim(third, after: 4).isInvalid, "its client asked with the one before")
+    }
+
+    @Test func `of many claims with one token each gets another new one`() throws {
+        let stage = try Stage()
+        let tokens = (0..<20).compactMap { stage.claim(stage.token, after: $0).claimed?.token }
+        #expect(Set(tokens).count == 20)
+    }
+
+    // MARK: Keeping secrets
+
+    @Test func `nothing that prints shows a token`() throws {
+        let stage = try Stage()
+        var dice = Dice(7)
+        let token = SessionToken(using: &dice)
+        #expect(token.text == stage.token)
+        var dumped = ""
+        dump(token, to: &dumped)
+        dump(stage.book.register, to: &dumped)
+        dump(stage.claim(stage.token), to: &dumped)
+        for text in ["\(token)", String(reflecting: token), "\(stage.book.register)", dumped] {
+            #expect(!text.contains(token.text))
+        }
+    }
+
+    @Test func `tokens are compared by the one function that takes the same time for all`() throws {
+        let source = try Repository.text("Sources/Admission/Sessions/SessionClaim.swift")
+        #expect(source.contains("current.matches(digest)") && source.contains("previous.matches(digest)"))
+        #expect(source.contains(".mark).matches(owner.mark)"))
+        #expect(!source.contains("digest ==") && !source.contains("== owner") && !source.contains("token =="))
+        let secrets = try Repository.text("Sources/Admission/Lists/SharedSecrets.swift")
+        #expect(secrets.contains("hash.matches(digest)") && !secrets.contains("digest =="))
+    }
+
+    @Test func `both tokens and the owner are looked at for every session there is and isn't`() {
+        let digest = SessionToken.digest(of: strange())
+        #expect(SessionTokens.ofNobody.match(digest, at: start.monotonic) == nil)
+        #expect(SessionTokens.ofNobody.match(SessionToken.digest(of: ""), at: MonotonicTime(nanoseconds: 0)) == nil)
+    }
+}

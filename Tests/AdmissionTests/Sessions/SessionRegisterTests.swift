@@ -1,0 +1,253 @@
+import KeyStore
+import Testing
+
+@testable import Admission
+
+struct SessionRegisterTests {
+    typealias Register = SessionRegister<Int>
+    private let alice = SessionOwner.certificate(sha256: [UInt8](repeating: 1, count: 32))
+    private let bob = SessionOwner.certificate(sha256: [UInt8](repeating: 2, count: 32))
+    private let home = address("192.0.2.1")
+    private let away = address("198.51.100.7")
+
+    private func book(perDevice: Int = 2, perAddress: Int = 100) -> RegisterBook<Int> {
+        RegisterBook(perDevice: perDevice, perAddress: perAddress)
+    }
+
+    /// A session that can be found, in the hands of `holder`.
+    private func open(
+        _ book: RegisterBook<Int>, _ owner: SessionOwner, from address: ClientAddress, holder: Int
+    ) throws -> Register.Place {
+        var dice = Dice(UInt64(holder))
+        let place = try #require(book.reserve(for: owner, from: address).place)
+        #expect(book.open(place, id: "s\(holder)", token: SessionToken(using: &dice), holder: holder))
+        return place
+    }
+
+    // MARK: Limits
+
+    @Test func `an owner has as many sessions as the limit says, wherever they are, and not one more`() {
+        let book = book(perDevice: 2)
+        #expect(book.reserve(for: alice, from: home).place != nil)
+        #expect(book.reserve(for: alice, from: away).place != nil)
+        #expect(book.reserve(for: alice, from: home).refusal == .device)
+        #expect(book.reserve(for: bob, from: home).place != nil)
+        #expect(book.register.count == 3)
+    }
+
+    @Test func `an address has as many sessions as the limit says, whoever's they are, and not one more`() {
+        let book = book(perDevice: 5, perAddress: 3)
+        #expect(book.reserve(for: alice, from: home).place != nil)
+        #expect(book.reserve(for: bob, from: home).place != nil)
+        #expect(book.reserve(for: .anonymous, from: home).place != nil)
+        for owner in [alice, bob, .anonymous] { #expect(book.reserve(for: owner, from: home).refusal == .address) }
+        #expect(book.reserve(for: .anonymous, from: away).place != nil)
+    }
+
+    @Test func `all of one subscriber's IPv6 addresses count as one`() {
+        let book = book(perAddress: 1)
+        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1::1")).place != nil)
+        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1:ffff::2")).refusal == .address)
+        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:2::1")).place != nil)
+    }
+
+    @Test func `anonymous clients are no owner that a limit could count`() {
+        let book = book(perDevice: 1)
+        for _ in 0..<50 { #expect(book.reserve(for: .anonymous, from: home).place != nil) }
+    }
+
+    @Test func `a place that is given back can be taken again, and is given back once`() throws {
+        let book = book(perDevice: 1, perAddress: 1)
+        let first = try #require(book.reserve(for: alice, from: home).place)
+        book.register.release(first)
+        let second = try #require(book.reserve(for: alice, from: home).place)
+        book.register.release(first)
+        #expect(book.register.count == 1)
+        #expect(book.reserve(for: alice, from: home).refusal == .device)
+        book.register.release(second)
+        #expect(book.register.footprint == 0)
+    }
+
+    @Test func `lowered limits end nothing and allow nothing new, and raised ones hold at once`() {
+        let book = book(perDevice: 2)
+        for _ in 0..<2 { #expect(book.reserve(for: alice, from: home).place != nil) }
+        book.register.limits = SessionPlaceLimits(perDevice: 1, perAddress: 100)
+        #expect(book.reserve(for: alice, from: home).refusal == .device)
+        #expect(book.register.count == 2)
+        book.register.limits.perDevice = 3
+        #expect(book.reserve(for: alice, from: home).place != nil)
+        book.register.limits.perAddress = 3
+        #expect(book.reserve(for: bob, from: home).refusal == .address)
+    }
+
+    // MARK: Making room
+
+    @Test func `at an owner's limit the session goes that has been detached for longest`() throws {
+        let book = book(perDevice: 3)
+        let places = try (1...3).map { try open(book, alice, from: home, holder: $0) }
+        let stranger = try open(book, bob, from: home, holder: 9)
+        book.register.detached(stranger, at: start.monotonic)
+        book.register.detached(places[2], at: (start + 1).monotonic)
+        book.register.detached(places[0], at: (start + 2).monotonic)
+        #expect(book.reserve(for: alice, from: away).evicted == 3)
+        #expect(book.reserve(for: alice, from: away).evicted == 1)
+        #expect(book.reserve(for: alice, from: away).refusal == .device)
+        #expect(book.register.count == 4)
+    }
+
+    @Test func `one that has its client again, or was never found, doesn't make room`() throws {
+        let book = book(perDevice: 2)
+        let back = try open(book, alice, from: home, holder: 1)
+        book.register.detached(back, at: start.monotonic)
+        book.register.attached(back)
+        let dialling = try #require(book.reserve(for: alice, from: home).place)
+        book.register.detached(dialling, at: start.monotonic)
+        #expect(book.reserve(for: alice, from: home).refusal == .device)
+        #expect(book.register.detachedCount == 0)
+    }
+
+    @Test func `a session that made room is gone, and ending it gives nobody else's place back`() throws {
+        let book = book(perDevice: 1)
+        let old = try open(book, alice, from: home, holder: 1)
+        book.register.detached(old, at: start.monotonic)
+        let reservation = book.reserve(for: alice, from: home)
+        #expect(reservation.evicted == 1)
+        book.register.release(old)
+        book.register.detached(old, at: start.monotonic)
+        book.register.moved(old, to: 7)
+        #expect(book.register.count == 1 && book.register.detachedCount == 0)
+        #expect(book.register.holders { _, _ in true } == [])
+        #expect(book.reserve(for: alice, from: home).refusal == .device)
+    }
+
+    @Test func `room is made at a full address only where it helps`() throws {
+        let book = book(perDevice: 1, perAddress: 1)
+        let here = try open(book, alice, from: home, holder: 1)
+        book.register.detached(here, at: start.monotonic)
+        #expect(book.reserve(for: bob, from: away).place != nil)
+        #expect(book.reserve(for: alice, from: away).refusal == .address)
+        #expect(book.register.count == 2 && book.register.detachedCount == 1, "the detached session stays")
+        #expect(book.reserve(for: alice, from: home).evicted == 1)
+    }
+
+    // MARK: Finding
+
+    @Test func `whether somebody may come back is known by owner, and for anonymous ones by address`() throws {
+        let book = book()
+        let session = try open(book, alice, from: home, holder: 1)
+        let nobodys = try open(book, .anonymous, from: home, holder: 2)
+        #expect(!book.register.hasDetached(alice, from: home) && !book.register.hasDetached(.anonymous, from: home))
+        book.register.detached(session, at: start.monotonic)
+        #expect(book.register.hasDetached(alice, from: away) && !book.register.hasDetached(bob, from: home))
+        #expect(!book.register.hasDetached(.anonymous, from: home))
+        book.register.detached(nobodys, at: start.monotonic)
+        #expect(book.register.hasDetached(.anonymous, from: home) && !book.register.hasDetached(.anonymous, from: away))
+        #expect(book.register.detachedCount == 2)
+        book.register.release(nobodys)
+        book.register.attached(session)
+        #expect(!book.register.hasDetached(alice, from: home) && !book.register.hasDetached(.anonymous, from: home))
+    }
+
+    @Test func `holders are found by owner and address, with and without their clients`() throws {
+        let book = book()
+        let one = try open(book, alice, from: home, holder: 1)
+        _ = try open(book, alice, from: away, holder: 2)
+        _ = try open(book, bob, from: home, holder: 3)
+        book.register.detached(one, at: start.monotonic)
+        #expect(book.reserve(for: bob, from: home).place != nil, "has no holder yet")
+        #expect(book.register.holders { owner, _ in owner == alice }.sorted() == [1, 2])
+        #expect(book.register.holders { _, address in address == home }.sorted() == [1, 3])
+        book.register.moved(one, to: 10)
+        #expect(book.register.holders { owner, _ in owner == alice }.sorted() == [2, 10])
+    }
+
+    @Test func `an id is one session's, has a longest length, and a place has one session`() throws {
+        var dice = Dice(1)
+        let book = book(perDevice: 5)
+        let token = SessionToken(using: &dice)
+        let places = (0..<3).compactMap { _ in book.reserve(for: alice, from: home).place }
+        let longest = String(repeating: "a", count: SessionPlaceLimits.maximumIDBytes)
+        #expect(!book.open(places[0], id: longest + "a", token: token, holder: 1))
+        #expect(book.open(places[0], id: longest, token: token, holder: 1))
+        #expect(!book.open(places[1], id: longest, token: token, holder: 2))
+        #expect(!book.open(places[0], id: "other", token: token, holder: 3))
+        book.register.release(places[2])
+        #expect(!book.open(places[2], id: "gone", token: token, holder: 4))
+        #expect(book.register.holders { _, _ in true } == [1])
+    }
+
+    // MARK: Everything at once
+
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `however it is used no limit is passed and nothing is left behind`(seed: UInt64) {
+        var dice = Dice(seed)
+        let book = book(perDevice: 3, perAddress: 5)
+        let owners = [alice, bob, .anonymous]
+        let addresses = [home, away, address("2001:db8::1")]
+        var open: [Register.Place: (owner: SessionOwner, address: ClientAddress, id: Int)] = [:]
+        for step in 0..<3_000 {
+            let place = open.keys.randomElement(using: &dice)
+            switch (Int.random(in: 0..<6, using: &dice), place) {
+            case (0, let place?):
+                book.register.release(place)
+                open[place] = nil
+            case (1, let place?): book.register.detached(place, at: (start + step).monotonic)
+            case (2, let place?): book.register.attached(place)
+            case (3, let place?):
+                let claim = book.claim(
+                    id: "\(open[place]?.id ?? 0)", token: "no", owner: open[place]?.owner ?? alice,
+                    at: start + step)
+                #expect(claim.isInvalid)
+            default:
+                let owner = owners[Int.random(in: 0..<3, using: &dice)]
+                let from = addresses[Int.random(in: 0..<3, using: &dice)]
+                let reservation = book.reserve(for: owner, from: from)
+                if let evicted = reservation.evicted { open = open.filter { $0.value.id != evicted } }
+                guard let place = reservation.place else { continue }
+                #expect(book.open(place, id: "\(step)", token: SessionToken(using: &dice), holder: step))
+                open[place] = (owner, from, step)
+            }
+            #expect(book.register.count == open.count)
+            for owner in [alice, bob] { #expect(open.values.count { $0.owner == owner } <= 3) }
+            for from in addresses { #expect(open.values.count { $0.address == from } <= 5) }
+        }
+        for place in open.keys { book.register.release(place) }
+        #expect(book.register.footprint == 0 && book.register.detachedCount == 0)
+    }
+}
+
+extension SessionReservation {
+    var place: SessionRegister<Holder>.Place? {
+        switch self {
+        case .reserved(let place), .reservedInPlaceOf(let place, _): place
+        case .refused: nil
+        }
+    }
+
+    var evicted: Holder? {
+        guard case .reservedInPlaceOf(_, let holder) = self else { return nil }
+        return holder
+    }
+
+    var refusal: SessionPlaceLimit? {
+        guard case .refused(let limit) = self else { return nil }
+        return limit
+    }
+}
+
+extension SessionClaim {
+    var isInvalid: Bool {
+        guard case .invalid = self else { return false }
+        return true
+    }
+
+    var isUnknown: Bool {
+        guard case .unknown = self else { return false }
+        return true
+    }
+
+    var claimed: (holder: Holder, token: String)? {
+        guard case .claimed(_, let holder, let token) = self else { return nil }
+        return (holder, token.text)
+    }
+}

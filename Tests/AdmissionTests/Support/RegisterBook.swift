@@ -1,0 +1,26 @@
+@testable import Admission
+
+/// A register whose calls can stand inside an expectation, which doesn't let a value be changed.
+final class RegisterBook<Holder> {
+    typealias Place = SessionRegister<Holder>.Place
+    var register: SessionRegister<Holder>
+
+    init(_ register: SessionRegister<Holder> = SessionRegister()) { self.register = register }
+
+    init(perDevice: Int, perAddress: Int) {
+        register = SessionRegister(limits: SessionPlaceLimits(perDevice: perDevice, perAddress: perAddress))
+    }
+
+    func reserve(for owner: SessionOwner, from address: ClientAddress) -> SessionReservation<Holder> {
+        register.reserve(for: owner, from: address)
+    }
+
+    func open(_ place: Place, id: String, token: SessionToken, holder: Holder) -> Bool {
+        register.open(place, id: id, token: token, holder: holder)
+    }
+
+    func claim(id: String, token: String, owner: SessionOwner, at moment: Moment) -> SessionClaim<Holder> {
+        var generator = SystemRandomNumberGenerator()
+        return register.claim(id: id, token: token, owner: owner, at: moment.monotonic, using: &generator)
+    }
+}

@@ -1,0 +1,262 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// Settings and files that change under a running gateway, while a session goes on.
+    @Suite struct ReloadTests {
+        enum Way: CaseIterable { case signal, command }
+
+        @Test(arguments: Way.allCases)
+        func aCertificateIsReplacedUnderASession(way: Way) async throws {
+            let bench = try await Bench()
+            let socket = try await bench.gateway.open(tls: TLSChoice(trustedCA: bench.certificates.serverCA))
+            try bench.show(bench.certificates.otherServer)
+            try await bench.reload(way)
+            try await Edge.expectEcho(socket)
+            for version in [TLSChoice.Version.tls12, .tls13] {
+                let trusted = TLSChoice(trustedCA: bench.certificates.otherServerCA, only: version)
+                try await Edge.expectEcho(bench.gateway.open(tls: trusted))
+                let old = TLSChoice(trustedCA: bench.certificates.serverCA, only: version)
+                await #expect(throws: (any Error).self) { _ = try await bench.gateway.open(tls: old) }
+            }
+        }
+
+        @Test(arguments: Way.allCases)
+        func aClientAuthorityIsReplacedUnderItsSessions(way: Way) async throws {
+            let bench = try await Bench {
+                $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH")
+            }
+            let (old, new) = (bench.certificates.client, bench.certificates.foreignClient)
+            let socket = try await bench.gateway.open(tls: TLSChoice(identity: old))
+            // A connection from before is no way around: what it showed is looked at again.
+            let waiting = try await bench.gateway.connect(TLSChoice(identity: old))
+            try await waiting.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await waiting.answer().status == 200)
+
+            try bench.put(bench.certificates.foreignCA, at: "ca.pem")
+            try await bench.reload(way)
+            try await Edge.expectEcho(socket)
+            try await Edge.expectEcho(bench.gateway.open(tls: TLSChoice(identity: new)))
+            let refused = try await bench.gateway.refusal(Handshake(), tls: TLSChoice(identity: old))
+            expectRefusal(refused, 401, "invalid_client_certificate")
+            guard case .refused(let answer, _) = try await TestWebSocket.attempt(Handshake(), on: waiting) else {
+                throw EdgeTestError("the old connection was admitted")
+            }
+            expectRefusal(answer, 401, "invalid_client_certificate")
+        }
+
+        @Test(arguments: Way.allCases)
+        func aCertificateThatEntersTheListLosesItsSessionAndNobodyElseDoes(way: Way) async throws {
+            let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
+            let revoked = TLSChoice(identity: bench.certificates.client)
+            let other = TLSChoice(identity: bench.certificates.secondClient)
+            let socket = try await bench.gateway.open(tls: revoked)
+            let neighbour = try await bench.gateway.open(tls: other)
+            try await bench.reload(way)
+            try await Edge.expectEcho(socket)
+
+            try bench.put(bench.certificates.revokingCRL, at: "list.crl")
+            try await bench.reload(way)
+            try await expectBlocked(socket)
+            try await Edge.expectEcho(neighbour)
+            try await Edge.expectEcho(bench.gateway.open(tls: other))
+            let refused = try await bench.gateway.refusal(Handshake(), tls: revoked)
+            expectRefusal(refused, 401, "invalid_client_certificate")
+        }
+
+        @Test(arguments: Way.allCases)
+        func whoIsBlockedLosesItsSessionAndNobodyElseDoes(way: Way) async throws {
+            let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
+            let blocked = TLSChoice(identity: bench.certificates.client)
+            let other = TLSChoice(identity: bench.certificates.secondClient)
+            let socket = try await bench.gateway.open(tls: blocked)
+            let neighbour = try await bench.gateway.open(tls: other)
+            let fingerprint = try await bench.fingerprint(of: bench.certificates.client)
+            try bench.directory.write("address 192.0.2.0/24\ncertificate \(fingerprint)\n", to: "blocked")
+            try await bench.reload(way)
+            try await bench.gateway.logLine("setting changed", "BLOCK_LIST_PATH")
+            try await expectBlocked(socket)
+            try await Edge.expectEcho(neighbour)
+            #expect(try await bench.gateway.refusal(Handshake(), tls: blocked).status == 403)
+            try await Edge.expectEcho(bench.gateway.open(tls: other))
+
+            try bench.directory.write("address 127.0.0.0/8\n", to: "blocked")
+            try await bench.reload(way)
+            try await expectBlocked(neighbour)
+            #expect(try await bench.gateway.refusal(Handshake(), tls: other).status == 403)
+        }
+
+        @Test(arguments: Way.allCases)
+        func aRouteAndALimitChange(way: Way) async throws {
+            let bench = try await Bench()
+            let second = try await TargetServer.start(.echo)
+            let socket = try await bench.gateway.open()
+            let path = Handshake().path("/mud/second")
+            try await expectClosed(bench.open(path), 1008)
+            try bench.set([
+                "MUD_ROUTES": "second=127.0.0.1:\(second.port)", "MAX_BODY_BYTES": "20000", "WS_PORT": "1",
+            ])
+            try await bench.reload(way)
+            try await bench.gateway.logLine("setting changed", "MUD_ROUTES")
+            try await bench.gateway.logLine("setting changed", "MAX_BODY_BYTES", "65536 -> 20000")
+            try await bench.gateway.logLine("with a restart only", "WS_PORT")
+            try await Edge.expectEcho(socket)
+            try await Edge.expectEcho(bench.gateway.open(path))
+            #expect(second.connectionCount == 1)
+            let large = String(repeating: "x", count: 20_001)
+            #expect(try await bench.gateway.post("/ticket", large).status == 413)
+        }
+
+        @Test(arguments: Way.allCases)
+        func withOneBrokenFileEverythingStaysAsItWas(way: Way) async throws {
+            let bench = try await Bench()
+            let socket = try await bench.gateway.open()
+            try bench.show(bench.certificates.otherServer)
+            try bench.directory.write("no key at all", to: "server.key")
+            try bench.set(["MUD_ROUTES": "second=127.0.0.1:\(bench.edge.target.port)", "MAX_BODY_BYTES": "12"])
+            let output = try await bench.reload(way, succeeds: false)
+            for name in ["TLS_KEY_PATH", "MAX_BODY_BYTES"] {
+                try await bench.gateway.logLine("reload refused", name)
+                if let output { #expect(output.errorText.contains(name), "\(output)") }
+            }
+            try await Edge.expectEcho(socket)
+            let usual = TLSChoice(trustedCA: bench.certificates.serverCA)
+            try await Edge.expectEcho(bench.gateway.open(tls: usual))
+            try await expectClosed(bench.open(Handshake().path("/mud/second")), 1008)
+        }
+
+        @Test func aRevokedKeyLosesItsSessionAtOnceAndNobodyElseDoes() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple) }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let other = try await apple.enrolledDevice(at: edge.gateway)
+            let socket = try await edge.gateway.open(device.handshake(at: edge.gateway))
+            let neighbour = try await edge.gateway.open(other.handshake(at: edge.gateway))
+            try await Edge.expectEcho(socket)
+            #expect(try await edge.gateway.keys("revoke", device.keyID).ending == .exited(0))
+            try await expectBlocked(socket)
+            try await Edge.expectEcho(neighbour)
+
+            // Again: what was restored can be revoked once more.
+            #expect(try await edge.gateway.keys("restore", device.keyID).ending == .exited(0))
+            let next = try await edge.gateway.open(device.handshake(at: edge.gateway))
+            try await Edge.expectEcho(next)
+            #expect(try await edge.gateway.keys("revoke", device.keyID).ending == .exited(0))
+            try await expectBlocked(next)
+            try await Edge.expectEcho(neighbour)
+        }
+
+        @Test func revokingTellsWhenTheGatewayDoesntNotice() async throws {
+            let apple = try SimulatedApple()
+            let directory = try TemporaryDirectory()
+            let socket = directory.file("control.sock")
+            let edge = try await Edge.start { $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", socket) }
+            let other = try await Edge.start { $0.appAttest(apple) }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let stranger = try await apple.enrolledDevice(at: other.gateway)
+            let settings = edge.gateway.settings
+            for (store, key, isNoticed) in [
+                (edge.gateway.storePath, device.keyID, true), (other.gateway.storePath, stranger.keyID, false),
+            ] {
+                let output = try await GatewayProcess.run(
+                    ["keys", "revoke", key], settings.setting("ATTESTED_KEYS_PATH", store))
+                #expect(output.ending == .exited(0), "\(output)")
+                #expect(output.errorText.contains("hasn't noticed") != isNoticed, "\(output)")
+            }
+        }
+
+        private func expectBlocked(_ socket: TestWebSocket) async throws {
+            let close = try await socket.closedByServer(within: .seconds(10))
+            #expect(close.code == 1008 && close.reason == "device_blocked", "\(close)")
+        }
+
+        private func expectClosed(_ socket: TestWebSocket, _ code: Int) async throws {
+            #expect(try await socket.closedByServer().code == code)
+        }
+    }
+}
+
+extension EdgeTests.ReloadTests {
+    /// A gateway whose files a test can change.
+    struct Bench {
+        let certificates: DevCertificates
+        let directory: TemporaryDirectory
+        let edge: Edge
+        var gateway: GatewayProcess { edge.gateway }
+
+        init(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws {
+            let certificates = try await DevCertificates.shared()
+            let directory = try TemporaryDirectory()
+            self.certificates = certificates
+            self.directory = directory
+            try Self.put(certificates.server.certificate, directory.file("server.crt"))
+            try Self.put(certificates.server.key, directory.file("server.key"))
+            try Self.put(certificates.clientCA, directory.file("ca.pem"))
+            try Self.put(certificates.emptyCRL, directory.file("list.crl"))
+            try directory.write("", to: "blocked")
+            edge = try await Edge.start { settings in
+                change(
+                    settings.tls(certificates).setting("TLS_CERT_PATH", directory.file("server.crt"))
+                        .setting("TLS_KEY_PATH", directory.file("server.key"))
+                        .setting("MTLS_CLIENT_CA_PATH", directory.file("ca.pem"))
+                        .setting("MTLS_CLIENT_CRL_PATH", directory.file("list.crl"))
+                        .setting("BLOCK_LIST_PATH", directory.file("blocked"))
+                        .setting("CONTROL_SOCKET_PATH", directory.file("control.sock")))
+            }
+        }
+
+        func show(_ identity: DevCertificates.Identity) throws {
+            try put(identity.certificate, at: "server.crt")
+            try put(identity.key, at: "server.key")
+        }
+
+        func put(_ path: String, at name: String) throws {
+            try Self.put(path, directory.file(name))
+        }
+
+        private static func put(_ source: String, _ path: String) throws {
+            try Data(contentsOf: URL(fileURLWithPath: source)).write(to: URL(fileURLWithPath: path))
+        }
+
+        /// Writes the gateway's environment file anew.
+        func set(_ changes: [String: String]) throws {
+            let lines = gateway.settings.values.merging(changes) { $1 }.map { "\($0.key)=\($0.value)\n" }
+            try gateway.directory.write(lines.joined(), to: "portcullis.env")
+        }
+
+        /// Returns when the gateway has said what became of it.
+        @discardableResult
+        func reload(_ way: EdgeTests.ReloadTests.Way, succeeds: Bool = true) async throws -> ChildOutput? {
+            let before = count(in: gateway.output, succeeds)
+            var output: ChildOutput?
+            switch way {
+            case .signal: gateway.child.signal(SIGHUP)
+            case .command:
+                output = try await GatewayProcess.run(["reload", "--socket", directory.file("control.sock")])
+                #expect(output?.ending == .exited(succeeds ? 0 : 1), "\(String(describing: output))")
+            }
+            try await gateway.child.output.wait(for: "the end of a reload", within: .seconds(20)) { output in
+                count(in: output, succeeds) > before ? true : nil
+            }
+            return output
+        }
+
+        private func count(in output: ChildOutput, _ succeeds: Bool) -> Int {
+            let words = succeeds ? " reloaded" : "the old settings stay"
+            return output.errorLines.filter { $0.contains(words) }.count
+        }
+
+        /// SHA-256 in hexadecimal.
+        func fingerprint(of identity: DevCertificates.Identity) async throws -> String {
+            let output = try await ChildProcess.check(
+                "openssl", ["x509", "-in", identity.certificate, "-noout", "-fingerprint", "-sha256"])
+            let text = output.outputText.split(separator: "=").last ?? ""
+            return text.filter(\.isHexDigit).lowercased()
+        }
+
+        func open(_ handshake: Handshake) async throws -> TestWebSocket {
+            try await gateway.open(handshake.offering("binary"))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import GRDB
+import KeyStore
+import Testing
+
+@testable import KeyStoreSQLite
+
+@Suite("Who is revoked")
+struct SQLiteRevocationsTests {
+    private let directory: TemporaryDirectory
+    private let registry: SQLiteKeyRegistry
+    private let revocations: SQLiteRevocations
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .impatient)
+        revocations = try SQLiteRevocations(of: registry)
+        for number in 1...3 { _ = try registry.enrol(.sample(UInt8(number))) }
+    }
+
+    @Test("is told at once, and then only when something was written")
+    func tellsChanges() throws {
+        #expect(try revocations.ifChanged() == [])
+        #expect(try revocations.ifChanged() == nil)
+        _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
+        #expect(try revocations.ifChanged() == [.sample(2)])
+        #expect(try revocations.ifChanged() == nil)
+        _ = try registry.revoke(.sample(3), reason: "lost", at: 0)
+        _ = try registry.restore(.sample(2))
+        #expect(try revocations.ifChanged() == [.sample(3)])
+    }
+
+    @Test("is told of what another process wrote")
+    func seesOthers() throws {
+        _ = try revocations.ifChanged()
+        let other = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), creating: false)
+        _ = try other.revoke(.sample(1), reason: "lost", at: -5)
+        #expect(try revocations.ifChanged() == [.sample(1)])
+    }
+
+    @Test("is told while somebody else holds the write lock")
+    func readsBesideAWriter() throws {
+        _ = try registry.revoke(.sample(1), reason: "lost", at: 1)
+        try DatabaseQueue(path: directory.file("keys.sqlite")).inDatabase { database in
+            try database.beginTransaction(.immediate)
+            #expect(try revocations.ifChanged() == [.sample(1)])
+            try database.rollback()
+        }
+    }
+
+    @Test("is looked up in an index, which a store of before gets")
+    func hasItsIndex() throws {
+        let queue = try DatabaseQueue(path: directory.file("keys.sqlite"))
+        try queue.write { try $0.execute(sql: "DROP INDEX device_key_revoked") }
+        _ = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), creating: false)
+        let plan = try queue.read { database in
+            try Row.fetchAll(
+                database,
+                sql:
+                    "EXPLAIN QUERY PLAN SELECT key_id FROM device_key INDEXED BY device_key_revoked WHERE revoked_at IS NOT NULL"
+            ).map { $0["detail"] as String? ?? "" }
+        }
+        #expect(plan.contains { $0.contains("device_key_revoked") }, "\(plan)")
+    }
+}

@@ -1,0 +1,101 @@
+import COpenSSL
+import Testing
+
+@testable import Reactors
+
+/// What the outside's TLS is made of: complete and usable, or refused before any reactor has it.
+@Suite struct TLSMaterialTests {
+    private let files = TestCertificates.serverFiles
+
+    private func settings(
+        certificate: String? = nil, key: String? = nil, ca: String? = nil, list: String? = nil
+    ) -> TLSSettings {
+        TLSSettings(
+            certificatePath: certificate ?? files.certificate.path, privateKeyPath: key ?? files.key.path,
+            clientCAPath: ca, clientCRLPath: list)
+    }
+
+    private func problem(_ settings: TLSSettings) -> String? {
+        do throws(TLSMaterialError) {
+            _ = try TLSMaterial(settings)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func `good files make one`() {
+        #expect(problem(settings(ca: TestCertificates.authorityFile.path)) == nil)
+    }
+
+    @Test func `a bad file is named`() throws {
+        let other = NamelessFile(TestCertificates.selfSigned.keyPEM)
+        let nonsense = NamelessFile("nonsense")
+        let ca = TestCertificates.authorityFile.path
+        let cases = [
+            (settings(certificate: nonsense.path), nonsense.path), (settings(key: nonsense.path), nonsense.path),
+            (settings(key: other.path), other.path), (settings(ca: nonsense.path), nonsense.path),
+            (settings(ca: ca, list: nonsense.path), nonsense.path), (settings(ca: "/nowhere"), "/nowhere"),
+        ]
+        for (settings, path) in cases {
+            let text = try #require(problem(settings))
+            #expect(text.hasPrefix(path + ": "), "\(text)")
+        }
+    }
+
+    /// A list names certificates by issuer and number: another authority's of the same number isn't meant.
+    @Test func `a list revokes what it names`() throws {
+        let revoked = TestIdentity("revoked", by: TestCertificates.authority)
+        let innocent = TestIdentity("innocent", by: TestCertificates.authority)
+        let list = NamelessFile(TestCertificates.authority.revocationList(of: [revoked]))
+        let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path, list: list.path))
+        #expect(material.revokes(issuer: revoked.issuerDER, serial: revoked.serialDER))
+        #expect(!material.revokes(issuer: innocent.issuerDER, serial: innocent.serialDER))
+        #expect(!material.revokes(issuer: TestCertificates.selfSigned.issuerDER, serial: revoked.serialDER))
+        for broken: [UInt8] in [[], [0x30], [0x30, 0x80], [0x02, 0x01]] {
+            #expect(!material.revokes(issuer: broken, serial: revoked.serialDER))
+            #expect(!material.revokes(issuer: revoked.issuerDER, serial: broken))
+        }
+        let without = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
+        #expect(!without.revokes(issuer: revoked.issuerDER, serial: revoked.serialDER))
+    }
+}
+
+extension TestIdentity {
+    fileprivate var issuerDER: [UInt8] { Self.der { i2d_X509_NAME(X509_get_issuer_name(certificate), $0) } }
+    fileprivate var serialDER: [UInt8] { Self.der { i2d_ASN1_INTEGER(X509_get_serialNumber(certificate), $0) } }
+
+    private static func der(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
+        let count = Int(encode(nil))
+        var bytes = [UInt8](repeating: 0, count: count)
+        bytes.withUnsafeMutableBufferPointer { buffer in
+            var start = buffer.baseAddress
+            _ = encode(&start)
+        }
+        return bytes
+    }
+
+    /// A revocation list of this authority, PEM.
+    fileprivate func revocationList(of identities: [TestIdentity]) -> String {
+        let list = X509_CRL_new()
+        defer { X509_CRL_free(list) }
+        let now = X509_gmtime_adj(nil, 0)
+        let later = X509_gmtime_adj(nil, 86_400)
+        defer {
+            ASN1_TIME_free(now)
+            ASN1_TIME_free(later)
+        }
+        X509_CRL_set_version(list, 1)
+        X509_CRL_set_issuer_name(list, X509_get_subject_name(certificate))
+        X509_CRL_set1_lastUpdate(list, now)
+        X509_CRL_set1_nextUpdate(list, later)
+        for identity in identities {
+            let entry = X509_REVOKED_new()
+            X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(identity.certificate))
+            X509_REVOKED_set_revocationDate(entry, now)
+            X509_CRL_add0_revoked(list, entry)
+        }
+        X509_CRL_sign(list, key, EVP_sha256())
+        return Self.text { PEM_write_bio_X509_CRL($0, list) }
+    }
+}
