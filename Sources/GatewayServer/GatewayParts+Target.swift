@@ -36,6 +36,9 @@ extension GatewayParts {
         settings.wait = UInt64(configuration.dialects.waitMilliseconds) * 1_000_000
         settings.connectWait = UInt64(configuration.dialects.connectWaitSeconds) * 1_000_000_000
         settings.maximumMessageBytes = configuration.session.maximumMessageBytes
+        settings.outputBufferBytes = configuration.resume.graceMinutes == 0 ? 0 : configuration.resume.outputBufferBytes
+        settings.tellsTargetOfClient = configuration.resume.tellsTarget
+        settings.reconnectMilliseconds = configuration.process.drainReconnectMilliseconds
         let keepAlive = UInt64(configuration.target.keepAliveSeconds)
         settings.keepAlive = keepAlive == 0 ? nil : keepAlive * 1_000_000_000
         settings.telnet.clientVersion = Gateway.version

@@ -33,11 +33,21 @@ struct GatewayParts {
 
         relay = RelaySettings(
             targets: configuration.target.policy, dialer: try Self.dialer(configuration.target),
-            dialects: Self.dialects(configuration), session: SessionLimits(configuration.session), gate: Gate(gate),
+            dialects: Self.dialects(configuration), session: SessionLimits(configuration.session, configuration.resume),
+            traffic: Self.traffic(configuration.traffic, state.messages), directory: state.directory, gate: Gate(gate),
             drain: state.drain, attestation: appAttest?.services, tickets: state.tickets,
             servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.proxies.trusted,
             warnings: bearings.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: state.audit, metrics: state.metrics, logger: logger)
+    }
+
+    private static func traffic(_ traffic: GatewayConfiguration.Traffic, _ messages: RateTable) -> TrafficSettings {
+        var settings = TrafficSettings()
+        settings.messagesPerSecond = traffic.messagesPerSecond ?? 0
+        settings.clientBytesPerSecond = traffic.clientBytesPerSecond ?? 0
+        settings.targetBytesPerSecond = traffic.targetBytesPerSecond ?? 0
+        settings.perAddress = traffic.messagesPerSecondPerAddress == nil ? nil : messages
+        return settings
     }
 
     private static func edge(_ configuration: GatewayConfiguration, _ bearings: GatewayBearings) -> EdgeSettings {
@@ -64,12 +74,15 @@ struct GatewayParts {
 }
 
 extension SessionLimits {
-    fileprivate init(_ session: GatewayConfiguration.Session) {
+    fileprivate init(_ session: GatewayConfiguration.Session, _ resume: GatewayConfiguration.Resume) {
         self.init()
         clientBufferBytes = session.clientBufferBytes
         targetBufferBytes = session.targetBufferBytes
         pingInterval = UInt64(session.pingIntervalSeconds) * 1_000_000_000
         peerSilence = UInt64(session.peerSilenceSeconds) * 1_000_000_000
         closeFlush = UInt64(session.closeFlushMilliseconds) * 1_000_000
+        slowClient = UInt64(resume.slowClientSeconds) * 1_000_000_000
+        resumeGrace = UInt64(resume.graceMinutes) * 60_000_000_000
+        sessionTimeout = UInt64(resume.sessionTimeoutHours) * 3_600_000_000_000
     }
 }

@@ -4,6 +4,7 @@ import KeyStoreSQLite
 import Logging
 import Observability
 import Reactors
+import Relay
 
 /// What a gateway makes once and keeps through every reload: its store and logs, and all that it counts and remembers of clients.
 struct GatewayState: Sendable {
@@ -18,6 +19,9 @@ struct GatewayState: Sendable {
     let endpoints: EndpointLimits
     let challenges: Challenges
     let tickets: TicketOffice
+    let directory: SessionDirectory
+    /// `MESSAGES_PER_SECOND_PER_IP`
+    let messages: RateTable
 
     init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
         audit = try Self.openAudit(configuration.logs, logger: logger)
@@ -36,6 +40,10 @@ struct GatewayState: Sendable {
             timeToLive: .seconds(limits.challengeLifetimeSeconds), maximumSpent: limits.maximumSpentChallenges)
         tickets = TicketOffice(
             timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
+        directory = SessionDirectory(SessionPlaceLimits(configuration.session))
+        messages = RateTable(
+            limit: configuration.traffic.messagesPerSecondPerAddress, window: .seconds(1),
+            maximumEntries: limits.maximumLimiterEntries)
         store = try configuration.appAttest.map { _ throws(GatewayError) in
             try Self.openStore(
                 configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count)
@@ -48,6 +56,8 @@ struct GatewayState: Sendable {
         census.setLimits(
             maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
         slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
+        directory.setLimits(SessionPlaceLimits(configuration.session))
+        messages.setLimit(configuration.traffic.messagesPerSecondPerAddress)
         upgrades.setLimits(
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
             verificationsPerSecond: limits.verificationsPerSecond)
@@ -103,4 +113,10 @@ struct GatewayBearings: Sendable {
     /// Whether the configuration asked for what can't be done.
     private(set) var isTLSFixed = false
     private(set) var isAppAttestFixed = false
+}
+
+extension SessionPlaceLimits {
+    fileprivate init(_ session: GatewayConfiguration.Session) {
+        self.init(perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress)
+    }
 }

@@ -46,6 +46,8 @@ package enum LogKeys {
     package static let milliseconds = "milliseconds"
     /// A setting's name.
     package static let setting = "setting"
+    /// What a resumed session was called before.
+    package static let resumed = "resumed"
     package static let version = "version"
     package static let port = "port"
     package static let count = "count"

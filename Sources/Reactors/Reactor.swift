@@ -40,6 +40,8 @@ package final class Reactor: @unchecked Sendable {
     let buffers = BufferPool()
     /// Where every socket's reads land first: consumed before the callback returns, so one serves all connections.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Reactor.readBufferBytes, alignment: 16)
+    /// Counts the turns of the loop: the same number is the same turn.
+    package private(set) var turn: UInt64 = 0
     private var touched: [any Flushable] = []
     private var flushing: [any Flushable] = []
     private(set) lazy var timers = TimerQueue(reactor: self)
@@ -111,7 +113,7 @@ package final class Reactor: @unchecked Sendable {
         prepare.pointee.data = me
         checkUV(uv_async_init(loop, wake) { reactor(of: $0!).runJobs() }, "uv_async_init")
         checkUV(uv_check_init(loop, check), "uv_check_init")
-        checkUV(uv_check_start(check) { reactor(of: $0!).flushTouched() }, "uv_check_start")
+        checkUV(uv_check_start(check) { reactor(of: $0!).endTurn() }, "uv_check_start")
         checkUV(uv_prepare_init(loop, prepare), "uv_prepare_init")
         checkUV(uv_prepare_start(prepare) { reactor(of: $0!).flushTouched() }, "uv_prepare_start")
     }
@@ -157,6 +159,11 @@ package final class Reactor: @unchecked Sendable {
         guard !connection.isTouched else { return }
         connection.isTouched = true
         touched.append(connection)
+    }
+
+    private func endTurn() {
+        flushTouched()
+        turn &+= 1
     }
 
     /// Two arrays that swap, so that a turn in the steady state allocates nothing.

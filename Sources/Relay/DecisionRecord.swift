@@ -12,7 +12,9 @@ struct DecisionRecord: Sendable {
 
     func upgradeAdmitted(_ admitted: Admitted, _ context: RequestContext) {
         let way = GateWay(admitted.principal)
-        write(.upgrade, .admitted, way, who: admitted.principal.identity, refusal: nil, context)
+        write(
+            .upgrade, .admitted, way, who: admitted.principal.identity, detail: admitted.principal.secretDetail, context
+        )
         metrics.decided(.admitted, by: way, reason: NoReason.none)
     }
 
@@ -22,7 +24,8 @@ struct DecisionRecord: Sendable {
     }
 
     func ticketIssued(to principal: Principal, _ context: RequestContext) {
-        write(.ticket, .admitted, GateWay(principal), who: principal.identity, refusal: nil, context)
+        write(
+            .ticket, .admitted, GateWay(principal), who: principal.identity, detail: principal.secretDetail, context)
     }
 
     func ticketRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
@@ -32,7 +35,7 @@ struct DecisionRecord: Sendable {
     func registered(_ outcome: RegistrationOutcome, _ context: RequestContext) {
         switch outcome {
         case .registered(let key):
-            write(.registration, .admitted, .appAttest, who: key.id.base64, refusal: nil, context)
+            write(.registration, .admitted, .appAttest, who: key.id.base64, context)
             metrics.registered(.admitted, reason: NoReason.none)
         case .refused(let refusal):
             write(.registration, refusal.auditOutcome, .appAttest, who: nil, refusal: refusal, context)
@@ -51,13 +54,14 @@ struct DecisionRecord: Sendable {
     }
 
     private func write(
-        _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ way: GateWay, who: String?, refusal: Refusal?,
-        _ context: RequestContext
+        _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ way: GateWay, who: String?,
+        refusal: Refusal? = nil, detail: String? = nil, _ context: RequestContext
     ) {
+        let detail = refusal?.detail ?? detail
         audit.record(
             AuditEntry(
                 time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
-                way: way, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail, requestID: context.id,
+                way: way, who: who, reason: refusal?.code.rawValue, detail: detail, requestID: context.id,
                 address: context.address.text))
         var metadata: Logger.Metadata = [
             LogKeys.requestID: "\(context.id)", LogKeys.address: "\(context.address.text)",
@@ -65,7 +69,7 @@ struct DecisionRecord: Sendable {
         ]
         metadata[LogKeys.principal] = who.map { "\($0)" }
         metadata[LogKeys.reason] = refusal.map { "\($0.code.rawValue)" }
-        metadata[LogKeys.detail] = refusal.map { "\($0.detail)" }
+        metadata[LogKeys.detail] = detail.map { "\($0)" }
         logger.info("\(event.rawValue)", metadata: metadata)
     }
 }
@@ -75,6 +79,11 @@ extension RefusalCode: MetricLabel {}
 extension Refusal {
     /// 5xx is trouble of ours, not a judgement on the client.
     fileprivate var auditOutcome: AuditEntry.Outcome { status >= 500 ? .failed : .refused }
+}
+
+extension Principal {
+    /// Which of the shared secrets was shown: its name.
+    fileprivate var secretDetail: String? { secretName.map { "secret \($0)" } }
 }
 
 extension GateWay {

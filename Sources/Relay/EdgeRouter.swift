@@ -43,12 +43,21 @@ final class EdgeRouter: EdgeHandler {
         case (.get, .health), (.head, .health): exchange.respond(health())
         case (_, .challenge) where attestation == nil, (_, .register) where attestation == nil:
             refuse(exchange, Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"), context)
-        case (.get, .challenge): attestation?.challenge(exchange, context)
-        case (.post, .register): attestation?.register(exchange, context)
+        case (.get, .challenge), (.post, .register): attest(exchange, context)
         case (.get, .root) where settings.servesWebClient, (.head, .root) where settings.servesWebClient:
             exchange.respond(WebClientPage.answer)
         case (.post, .ticket) where tickets != nil: tickets?.issue(exchange, context)
         default: refuse(exchange, Refusal(.notFound, detail: "no such endpoint"), context)
+        }
+    }
+
+    private func attest(_ exchange: HTTPExchange, _ context: RequestContext) {
+        if let refusal = settings.gate.refuseBlocked(context.address) {
+            refuse(exchange, refusal, context)
+        } else if exchange.head.method == .get {
+            attestation?.challenge(exchange, context)
+        } else {
+            attestation?.register(exchange, context)
         }
     }
 

@@ -54,12 +54,17 @@ package final class RelayServer: Sendable {
     /// From here on `/health` says `draining` and upgrades are refused; what stands goes on.
     package func beginDraining() {
         drain.beginDraining()
+        onEveryTable { $0.announceDraining() }
     }
 
     /// Closes every session with 1001 once its queues are flushed.
     package func closeSessions() {
+        onEveryTable { $0.close(.shuttingDown) }
+    }
+
+    private func onEveryTable(_ body: @escaping @Sendable (SessionTable) -> Void) {
         for table in tables.withLock({ $0 }) {
-            table.reactor.submit { table.value.shutDown() }
+            table.reactor.submit { body(table.value) }
         }
     }
 
@@ -69,9 +74,7 @@ package final class RelayServer: Sendable {
     package func closeSessions(
         where isMeant: @escaping @Sendable (Principal, ClientAddress) -> Bool, reason: CloseReason
     ) {
-        for table in tables.withLock({ $0 }) {
-            table.reactor.submit { table.value.close(where: isMeant, reason: reason) }
-        }
+        onEveryTable { $0.close(reason, where: isMeant) }
     }
 
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }

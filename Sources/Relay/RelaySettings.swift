@@ -10,6 +10,8 @@ package struct RelaySettings: Sendable {
     package var dialer: TargetDialer
     package var dialects: DialectSettings
     package var session: SessionLimits
+    package var traffic: TrafficSettings
+    package var directory: SessionDirectory
     package var gate: Gate
     package var drain: DrainSwitch
     /// Nil where App Attest isn't configured: `/attest/*` answers 404.
@@ -28,8 +30,8 @@ package struct RelaySettings: Sendable {
     package var logger: Logger
 
     package init(
-        targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits, gate: Gate,
-        drain: DrainSwitch,
+        targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits,
+        traffic: TrafficSettings, directory: SessionDirectory, gate: Gate, drain: DrainSwitch,
         attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
         trustedProxies: TrustedProxies, warnings: [String], version: String, audit: AuditLog,
         metrics: GatewayMetrics, logger: Logger
@@ -38,6 +40,8 @@ package struct RelaySettings: Sendable {
         self.dialer = dialer
         self.dialects = dialects
         self.session = session
+        self.traffic = traffic
+        self.directory = directory
         self.gate = gate
         self.drain = drain
         self.attestation = attestation

@@ -73,7 +73,7 @@ extension AdmissionRequest {
             origin: head["origin"], host: head["host"], isTLS: isTLS,
             assertion: AssertionFields(
                 keyID: head["x-app-assert-keyid"], data: head["x-app-assert-data"], nonce: head["x-app-assert-nonce"]),
-            certificate: certificate.map(ClientCertificate.init))
+            certificate: certificate.map(ClientCertificate.init), authorization: head["authorization"])
     }
 
     /// The subprotocols offered. A list with an empty member is none that libwebsockets could read: it counts as an offer of one

@@ -27,7 +27,8 @@ enum ImportTable {
             target: "AddressText", isPure: true, ours: [], others: [],
             reason: "One way to read and write IP addresses, for all who have to: the standard library is enough."),
         ImportRow(
-            target: "RelayCore", isPure: true, ours: ["Telnet", "AddressText"], others: ["DequeModule", "FoundationEssentials"],
+            target: "RelayCore", isPure: true, ours: ["Telnet", "AddressText"],
+            others: ["DequeModule", "FoundationEssentials"],
             reason: "Knows the language of the inside; messages kept for a resume stand in a deque."),
         ImportRow(
             target: "ProxyProtocol", isPure: true, ours: ["AddressText"], others: [],
@@ -65,7 +66,7 @@ enum ImportTable {
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "Reactors",
                 "Observability",
             ],
-            others: ["Logging", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
+            others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
         ImportRow(
             target: "GatewayServer", isPure: false,

@@ -6,21 +6,34 @@ import Telnet
 
 /// The dialect's side of a session: which one it is, and what passes through it.
 extension SessionDriver {
+    /// Targets that one client may ask for before one is reached: more than a person tries, and too few for a scan or a flood.
+    static let maximumDials = 16
+
     // MARK: Which dialect
 
     /// A subprotocol or a fixed default has chosen already; otherwise the first message will. MUDs speak first, so the target is dialled
-    /// in any case, unless its client is going to name one.
+    /// in any case, unless its client is going to name one, or has a session that it may want to resume.
     func beginSpeech() {
         deadlines.connectBy = reactor.now + settings.dialects.connectWait
-        if case .choosing(let chooser) = speech, let kind = chooser.kind { become(kind) }
+        if case .choosing(let chooser) = speech, let kind = chooser.kind { return begin(kind) }
+        if request.resume == nil, !settings.directory.isAwaited(client) { dial(request.target) }
+    }
+
+    private func begin(_ kind: DialectKind) {
+        become(kind)
         if case .translated(let translation) = speech, translation.awaitsConnect { return }
-        dial(request.target)
+        switch request.resume {
+        case nil: dial(request.target)
+        case let request? where kind.resumesByQuery: resume(request)
+        default: perform(machine.close(.invalidResume, now: reactor.now))
+        }
     }
 
     private func become(_ kind: DialectKind) {
         let translation = Translation(
             kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
-            outputBufferBytes: 0, compressor: sessions.compressor, makeDecompressor: { ZlibDecompressor() })
+            outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,
+            makeDecompressor: { ZlibDecompressor() })
         speech = translation.map(Speech.translated) ?? .raw
     }
 
@@ -29,7 +42,7 @@ extension SessionDriver {
         guard case .choosing(var chooser) = speech else { return }
         let (message, held) = (chooser.takeHeldMessage(), chooser.takeHeldOutput())
         pending.prepend(held)
-        become(kind)
+        if leg == nil, endOfTarget == nil { begin(kind) } else { become(kind) }
         if case .raw = speech { deliverPendingRaw() }
         if case .translated(let translation) = speech, !translation.awaitsConnect { meetTarget() }
         if let message { deliver(message) }
@@ -77,7 +90,7 @@ extension SessionDriver {
             speech = .choosing(chooser)
             if let kind { choose(kind) }
         case .translated:
-            let canAnswer = (webSocket?.queuedBytes ?? 0) <= settings.session.clientBufferBytes
+            let canAnswer = clientHasRoom
             translate { $0.receive(piece, isText: isText, isLast: isLast, canAnswer: canAnswer, into: &$1) }
         }
     }
@@ -91,13 +104,21 @@ extension SessionDriver {
         case .raw: return queued
         case .choosing(let chooser): return chooser.canHold ? 0 : settings.session.clientBufferBytes + 1
         case .translated(let translation):
-            // What is still compressed inside stands for an unknown lot.
-            return translation.holdsBytes ? max(queued, settings.session.clientBufferBytes + 1) : queued
+            // What is still compressed inside stands for an unknown lot, and so does what waits for its turn.
+            return translation.holdsBytes || share.isWaiting
+                ? max(queued, settings.session.clientBufferBytes + 1) : queued
         }
+    }
+
+    /// What a session without a client is told is kept, and nothing waits.
+    var clientHasRoom: Bool {
+        guard let webSocket else { return isDetached }
+        return webSocket.queuedBytes <= settings.session.clientBufferBytes
     }
 
     /// Takes what is pending, event by event, until the client's queue is full.
     func tellClient() {
+        guard !share.isWaiting else { return }
         switch speech {
         case .raw: break
         case .choosing(var chooser):
@@ -107,19 +128,31 @@ extension SessionDriver {
         }
     }
 
+    /// As much as its share of this turn allows: what is left has its turn behind the other sessions'.
     private func translatePending() {
-        while let webSocket, webSocket.queuedBytes <= settings.session.clientBufferBytes {
-            guard case .translated(let translation) = speech, translation.isConnected, machine.acceptsFromTarget,
-                pending.count > 0 || translation.holdsBytes
-            else { break }
+        share.begin(turn: reactor.turn)
+        while clientHasRoom {
+            guard hasMoreToTell else { break }
+            guard share.isLeft else {
+                share.isWaiting = true
+                return sessions.await(self, on: reactor)
+            }
             var hasEvent = false
             let canReply = (leg?.queuedBytes ?? 0) <= settings.session.targetBufferBytes
+            let before = pending.count
             translate { translation, output in
                 hasEvent = pending.take { translation.next(&$0, now: reactor.now, canReply: canReply, into: &output) }
+                share.spend(before - pending.count + output.frames.bytes.count + output.toTarget.count)
             }
             if !hasEvent { break }
         }
         tellEndOfTarget()
+    }
+
+    /// Asked here, and not where the translation changes: a copy that is held there would make each change copy what it keeps.
+    private var hasMoreToTell: Bool {
+        guard case .translated(let translation) = speech else { return false }
+        return translation.isConnected && machine.acceptsFromTarget && (pending.count > 0 || translation.holdsBytes)
     }
 
     /// What telnet wants said to the target may have waited for room.
@@ -134,9 +167,9 @@ extension SessionDriver {
         switch speech {
         case .choosing: return
         case .raw: break
-        case .translated(let translation):
-            guard !translation.holdsBytes else { return }
-            if translation.isConnected { translate { $0.targetClosed(endOfTarget.reason, into: &$1) } }
+        case .translated:
+            guard !holdsBytes else { return }
+            translate { $0.targetClosed(endOfTarget.reason, into: &$1) }
             guard !mayConnectAgain else { return leaveEndedTarget() }
         }
         self.endOfTarget = nil
@@ -146,11 +179,16 @@ extension SessionDriver {
         }
     }
 
+    private var holdsBytes: Bool {
+        if case .translated(let translation) = speech { translation.holdsBytes } else { false }
+    }
+
     /// A client that hasn't asked for a target yet doesn't care for the end of one that was dialled for it.
     private func leaveEndedTarget() {
         endOfTarget = nil
         leg?.abandon()
         leg = nil
+        leavePlace()
     }
 
     private var mayConnectAgain: Bool {
@@ -171,9 +209,10 @@ extension SessionDriver {
 
     private func carryOut() {
         output.frames.bytes.withUnsafeBytes { bytes in
+            guard let webSocket else { return }
             for frame in output.frames.frames {
                 noteRelayed(frame.range.count)
-                webSocket?.sendMessage(UnsafeRawBufferPointer(rebasing: bytes[frame.range]), isText: frame.isText)
+                webSocket.sendMessage(UnsafeRawBufferPointer(rebasing: bytes[frame.range]), isText: frame.isText)
             }
         }
         output.toTarget.withUnsafeBytes { sendToTarget($0) }
@@ -186,8 +225,10 @@ extension SessionDriver {
         switch order {
         case .dial(let target, _, _):
             deadlines.connectBy = nil  // From here on the dial has its own.
+            dialCount += 1
+            guard dialCount <= Self.maximumDials else { return perform(machine.close(.tooManyDials, now: reactor.now)) }
             dial(target == .standard ? request.target : target)
-        case .resume: translate { $0.resumeFailed(.expired, into: &$1) }
+        case .resume(let request): resume(request)
         case .close(let reason): perform(machine.close(reason, now: reactor.now))
         }
     }

@@ -18,11 +18,45 @@ extension SessionDriver {
 
     private func dial(_ target: AuthorizedTarget) {
         leg?.abandon()
+        leg = nil
         pending.removeAll()
         endOfTarget = nil
+        guard takePlace() else { return refusePlace() }
         let leg = TargetLeg(target, handler: self)
         self.leg = leg
         settings.dialer.dial(leg, for: client, on: reactor)
+        // One that is paused for its client's sake is so whichever target it is.
+        if !targetPauses.isEmpty { leg.setReading(paused: true) }
+    }
+
+    // MARK: Its place
+
+    private func takePlace() -> Bool {
+        guard place == nil else { return true }
+        switch settings.directory.reserve(for: client) {
+        case .reserved(let place), .reservedInPlaceOf(let place, _): self.place = place
+        case .refused(let limit):
+            settings.logger.info(
+                "session refused",
+                metadata: [LogKeys.session: "\(client.session)", LogKeys.reason: "\(limit)"])
+        }
+        return place != nil
+    }
+
+    /// Who hasn't said anything yet may be about to resume a session, which takes no place: there it shows when the dialect is known.
+    private func refusePlace() {
+        switch speech {
+        case .choosing: break
+        case .raw: perform(machine.close(.tooManySessions, now: reactor.now))
+        case .translated:
+            translate { $0.dialFailed(.limited, into: &$1) }
+            deadlines.connectBy = reactor.now + settings.dialects.connectWait
+        }
+    }
+
+    func leavePlace() {
+        if let place { settings.directory.release(place) }
+        place = nil
     }
 
     private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
@@ -47,11 +81,21 @@ extension SessionDriver {
         deadlines.connectBy = nil
         deadlines.sentToTarget(at: reactor.now, keepAlive: settings.dialects.keepAlive)
         let telnet = telnetSettings(for: leg.target)
-        translate { $0.connected(SessionIdentity.random(), telnet: telnet, into: &$1) }
+        var generator = SystemRandomNumberGenerator()
+        let token = SessionToken(using: &generator)
+        let identity = SessionIdentity(id: SessionIdentity.randomID(), token: token.text)
+        translate { $0.connected(identity, telnet: telnet, into: &$1) }
+        openForResuming(as: identity.id, token)
         sendTicket()
         tellClient()
         // What waited may have been telnet alone: then nothing is written to the client that would bring this about.
         perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
+    }
+
+    private func openForResuming(as id: String, _ token: SessionToken) {
+        guard case .translated(let translation) = speech, translation.isResumable, let place else { return }
+        machine.setResumable()
+        settings.directory.open(place, as: id, token, heldBy: Pinned(self, to: reactor))
     }
 
     /// - Returns: whether that was all: the client may ask for another target.
@@ -59,6 +103,7 @@ extension SessionDriver {
         switch speech {
         case .raw, .choosing: return false
         case .translated:
+            leavePlace()
             translate { $0.dialFailed(DialFailure(error), into: &$1) }
             deadlines.connectBy = reactor.now + settings.dialects.connectWait
             perform(machine.targetDrained(queued: 0, now: reactor.now))
@@ -82,7 +127,8 @@ extension SessionDriver {
             speech = .choosing(chooser)
             choose(kind)
         }
-        guard machine.acceptsFromClient else { return }
+        guard machine.isUnderway else { return }
+        takePauses(now)
         if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
         if deadlines.takeTicket(now) { sendTicket() }
         if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
@@ -96,12 +142,17 @@ extension SessionDriver {
 
     /// A client that came by a ticket is handed its next one, so that a reload or a reconnect works.
     func sendTicket() {
-        guard client.principal.isByTicket, let tickets = settings.tickets, case .translated = speech else { return }
-        let time = MonotonicTime(nanoseconds: reactor.now)
-        guard case .issued(let issued) = tickets.issue(to: client.principal, at: time) else { return }
-        translate { $0.send(ticket: issued.ticket.text, into: &$1) }
-        // Well before that one expires.
-        deadlines.nextTicket = reactor.now + UInt64(issued.expiresIn) * 500_000_000
+        guard client.principal.isByTicket, let tickets = settings.tickets, webSocket != nil,
+            case .translated(let translation) = speech, translation.hasNotices
+        else { return }
+        switch tickets.issue(to: client.principal, at: MonotonicTime(nanoseconds: reactor.now)) {
+        case .issued(let issued):
+            translate { $0.send(ticket: issued.ticket.text, into: &$1) }
+            // Well before that one expires.
+            deadlines.nextTicket = reactor.now + UInt64(issued.expiresIn) * 500_000_000
+        case .full(let seconds): deadlines.nextTicket = reactor.now + UInt64(seconds) * 1_000_000_000
+        case .chainEnded: break
+        }
     }
 }
 
@@ -110,6 +161,9 @@ struct SessionDeadlines {
     /// A client that names its target must have done so by then.
     var connectBy: UInt64?
     var nextTicket: UInt64?
+    /// Until then a side isn't read that has sent too much.
+    var readClient: UInt64?
+    var readTarget: UInt64?
     private var keepAlive: UInt64?
 
     /// - Parameter interval: nil: the target isn't kept awake.
@@ -120,9 +174,12 @@ struct SessionDeadlines {
     mutating func takeKeepAlive(_ now: UInt64) -> Bool { Self.take(&keepAlive, now) }
     mutating func takeTicket(_ now: UInt64) -> Bool { Self.take(&nextTicket, now) }
     mutating func takeConnect(_ now: UInt64) -> Bool { Self.take(&connectBy, now) }
+    mutating func takeReadClient(_ now: UInt64) -> Bool { Self.take(&readClient, now) }
+    mutating func takeReadTarget(_ now: UInt64) -> Bool { Self.take(&readTarget, now) }
 
     func next(choosing: UInt64?) -> UInt64? {
-        let next = min(connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, choosing ?? .max))
+        let reading = min(readClient ?? .max, readTarget ?? .max)
+        let next = min(connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, choosing ?? .max), reading)
         return next == .max ? nil : next
     }
 

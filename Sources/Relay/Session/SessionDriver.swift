@@ -7,15 +7,18 @@ import RelayCore
 /// One session's hands: carries bytes between a WebSocket and its target, and performs what the state machine and the translation order.
 ///
 /// It decides nothing itself. Reactor thread only. The session table holds it while the session lives; the WebSocket holds it as its
-/// handler until it is closed.
+/// handler until it is closed. A session that can be resumed stays with it when the WebSocket is gone, until another driver takes it
+/// over: see `SessionDriver+Resume`.
 final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     let client: ClientIdentity
     let settings: RelaySettings
     let reactor: Reactor
     let request: SessionRequest
     unowned let sessions: SessionTable
-    /// Its place among the sessions goes back when it goes.
+    /// Its place among the gateway's sessions goes back when it goes.
     private var admitted: Admitted?
+    /// Its place among those of its identity and its address; from the first dial on.
+    var place: SessionDirectory.Register.Place?
 
     var machine: SessionStateMachine
     var webSocket: WebSocketConnection?
@@ -27,6 +30,26 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var endOfTarget: EndOfTarget?
     var output = TranslationOutput()
     var deadlines = SessionDeadlines()
+    /// The session is here and its client is gone.
+    var isDetached = false
+    /// Another driver has the session; what is left is to close the WebSocket.
+    var hasSurrendered = false
+    /// Set while the session that the client resumes is on its way here.
+    var heldMessages: HeldMessages?
+    var meter: TrafficMeter
+    var pacing: PacingBucket
+    /// The message of which pieces are coming has exceeded a limit.
+    var isDropping = false
+    /// Targets that this client has asked for.
+    var dialCount = 0
+    var share = TurnShare()
+
+    var clientPauses: ReadingPauses = [] {
+        didSet { webSocket?.setReading(paused: !clientPauses.isEmpty) }
+    }
+    var targetPauses: ReadingPauses = [] {
+        didSet { leg?.setReading(paused: !targetPauses.isEmpty) }
+    }
 
     private lazy var timer = ReactorTimer(on: reactor, target: self)
     private let openedAt: UInt64
@@ -49,6 +72,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         self.reactor = reactor
         openedAt = reactor.now
         machine = SessionStateMachine(limits: settings.session, now: reactor.now)
+        meter = TrafficMeter(
+            messagesPerSecond: settings.traffic.messagesPerSecond,
+            bytesPerSecond: settings.traffic.clientBytesPerSecond)
+        pacing = PacingBucket(bytesPerSecond: settings.traffic.targetBytesPerSecond)
         speech = .choosing(
             DialectChooser(
                 subprotocol: admitted.subprotocol, standard: settings.dialects.standard,
@@ -63,13 +90,18 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         sessions.insert(self)
         settings.metrics.sessionOpened()
         beginSpeech()
-        perform(settings.drain.isDraining ? machine.shutDown(now: reactor.now) : [])
+        perform(settings.drain.isDraining ? machine.close(.shuttingDown, now: reactor.now) : [])
     }
 
     func webSocketReceived(_ piece: MessagePiece) {
         guard machine.acceptsFromClient else { return }
         bytesFromClient += piece.bytes.count
         settings.metrics.relayed(piece.bytes.count, .fromClient)
+        guard heldMessages == nil else {
+            heldMessages?.append(piece)
+            return
+        }
+        guard admits(piece) else { return machine.clientHeard(now: reactor.now) }
         if case .raw = speech {
             sendToTarget(piece.bytes)
         } else {
@@ -84,7 +116,12 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func webSocketPeerClosed(code: UInt16?) {
         noteEnd(by: .client)
-        perform(machine.clientClosed(now: reactor.now))
+        perform(endsSession(code) ? machine.clientClosed(now: reactor.now) : machine.clientLost(now: reactor.now))
+    }
+
+    private func endsSession(_ code: UInt16?) -> Bool {
+        guard case .translated(let translation) = speech else { return true }
+        return translation.endsSession(closeCode: code)
     }
 
     func webSocketWrote() {
@@ -95,7 +132,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     func webSocketClosed() {
         noteEnd(by: .client)
         webSocket = nil
-        perform(machine.clientClosed(now: reactor.now))
+        perform(machine.clientLost(now: reactor.now))
     }
 
     // MARK: The target
@@ -108,8 +145,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func targetSent(_ bytes: UnsafeRawBufferPointer) {
-        guard machine.acceptsFromTarget, let webSocket else { return }
+        guard machine.acceptsFromTarget else { return }
+        pace(bytes.count)
         if case .raw = speech {
+            guard let webSocket else { return }
             noteRelayed(bytes.count)
             webSocket.send(bytes)
         } else {
@@ -144,10 +183,23 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     // MARK: The gateway
 
-    /// A client whose dialect isn't known yet gets what its target has said as it is.
-    func shutDown() {
-        if chooserDeadline != nil { choose(.raw) }
-        perform(machine.shutDown(now: reactor.now))
+    /// Ends the session in order. A client whose dialect isn't known yet gets what its target has said as it is.
+    func close(_ reason: CloseReason) {
+        if chooserDeadline != nil, leg != nil { choose(.raw) }
+        perform(machine.close(reason, now: reactor.now))
+    }
+
+    /// Its turn has come to go on telling the client.
+    func continueTelling() {
+        share = TurnShare()
+        tellClient()
+        perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
+    }
+
+    /// A client whose dialect has a word for it is told when to come back.
+    func announceDraining() {
+        let after = settings.dialects.reconnectMilliseconds
+        translate { $0.sendDraining(reconnectAfterMilliseconds: Int.random(in: after...2 * after), into: &$1) }
     }
 
     func timerFired(now: UInt64) {
@@ -169,16 +221,20 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
             performBatch(batch)
         }
         isPerforming = false
+        if machine.isDetached, !isDetached {
+            isDetached = true
+            detached()
+        }
         armTimer()
     }
 
     private func performBatch(_ actions: SessionActions) {
-        if actions.contains(.pauseClient) { webSocket?.setReading(paused: true) }
-        if actions.contains(.resumeClient) { webSocket?.setReading(paused: false) }
-        if actions.contains(.pauseTarget) { leg?.setReading(paused: true) }
-        if actions.contains(.resumeTarget) { leg?.setReading(paused: false) }
+        if actions.contains(.pauseClient) { clientPauses.insert(.queue) }
+        if actions.contains(.resumeClient) { clientPauses.remove(.queue) }
+        if actions.contains(.pauseTarget) { targetPauses.insert(.queue) }
+        if actions.contains(.resumeTarget) { targetPauses.remove(.queue) }
         if actions.contains(.sendPing) { webSocket?.ping() }
-        if actions.contains(.finishTarget) { leg?.finish() }
+        if actions.contains(.finishTarget) { finishTarget() }
         if actions.contains(.dropTarget) { leg?.drop() }
         if actions.contains(.closeClient) {
             webSocket?.close(code: machine.closeReason.code, reason: machine.closeReason.text)
@@ -187,8 +243,13 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         if actions.contains(.end) { end() }
     }
 
-    private func armTimer() {
-        let own = machine.acceptsFromClient ? deadlines.next(choosing: chooserDeadline) : nil
+    /// Where there is none, its end is all that the session would wait for.
+    private func finishTarget() {
+        if let leg { leg.finish() } else { perform(machine.targetClosed(nil, now: reactor.now)) }
+    }
+
+    func armTimer() {
+        let own = machine.isUnderway ? deadlines.next(choosing: chooserDeadline) : nil
         switch (machine.nextDeadline, own) {
         case (let first?, let second?): timer.arm(at: min(first, second))
         case (let only?, nil), (nil, let only?): timer.arm(at: only)
@@ -205,12 +266,16 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         if machine.acceptsFromClient { endedBy = side }
     }
 
-    private func end() {
-        guard admitted != nil else { return }
+    func end() {
+        // The session that is on its way needs somebody to arrive at.
+        guard admitted != nil, heldMessages == nil else { return }
         admitted = nil
         sessions.remove(self)
         leg?.abandon()
+        leg = nil
+        leavePlace()
         settings.metrics.sessionEnded(by: endedBy)
+        guard !hasSurrendered else { return }
         settings.logger.info(
             "session ended",
             metadata: [
@@ -242,10 +307,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         let target = target.map { "\($0.host.text):\($0.port)" } ?? "-"
         return more.compactMapValues { $0 }.merging(
             [LogKeys.session: "\(client.session)", LogKeys.target: "\(target)"]) { $1 }
-    }
-
-    func close(_ reason: CloseReason) {
-        perform(machine.close(reason, now: reactor.now))
     }
 }
 

@@ -9,10 +9,13 @@ struct SessionRequest: Sendable {
     let target: TargetRequest
     /// Of the query: size, name, terminal.
     let client: ClientDescription
+    /// A session to go on with, in place of a new one.
+    let resume: ResumeRequest?
 
-    /// `/` and `/mud/<name>`, with the parameters `target`, `cols`, `rows`, `client` and `ttype`.
+    /// `/` and `/mud/<name>`, with the parameters `target`, `cols`, `rows`, `client` and `ttype`, and to resume a session `session`,
+    /// `token` and `lastSeq`.
     ///
-    /// - Returns: nil for any other path, and where the route is named in two ways.
+    /// - Returns: nil for any other path, where the route is named in two ways, and where a session to be resumed is named in part.
     init?(_ head: RequestHead) {
         let query = head.query
         switch (RequestPath(head.path), query["target"]) {
@@ -22,6 +25,13 @@ struct SessionRequest: Sendable {
         }
         client = ClientDescription { name in
             if case .value(let text) = query[name] { text } else { nil }
+        }
+        switch (query["session"], query["token"], query["lastSeq"]) {
+        case (.absent, .absent, .absent): resume = nil
+        case (.value(let id), .value(let token), .value(let seen)):
+            guard let lastSeq = UInt64(seen) else { return nil }
+            resume = ResumeRequest(sessionID: id, token: token, lastSeq: lastSeq)
+        default: return nil
         }
     }
 }
@@ -39,8 +49,8 @@ extension Principal {
 }
 
 extension SessionIdentity {
-    /// A new session's: a UUID of version 4 (RFC 9562) and 256 random bits.
-    static func random() -> SessionIdentity {
+    /// A UUID of version 4 (RFC 9562).
+    static func randomID() -> String {
         var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
@@ -48,8 +58,7 @@ extension SessionIdentity {
         let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { range in
             String(digits.dropFirst(range.lowerBound).prefix(range.count))
         }
-        let token = Hexadecimal.encode((0..<32).map { _ in UInt8.random(in: 0...255) })
-        return SessionIdentity(id: groups.joined(separator: "-"), token: token)
+        return groups.joined(separator: "-")
     }
 }
 

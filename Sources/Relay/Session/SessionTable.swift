@@ -1,9 +1,17 @@
 import Admission
+import DequeModule
+import Reactors
 import RelayCore
 
-/// The sessions of one reactor, so that a shutdown can tell them. Reactor thread only.
-final class SessionTable {
+/// The sessions of one reactor: so that all can be told, and that each has its turn. Reactor thread only.
+final class SessionTable: TimerTarget {
+    /// How long sessions may go on telling their clients in one turn of the loop, together. Each has its `TurnShare` at a time.
+    private static let turnNanoseconds: UInt64 = 2_000_000
+
     private var drivers: [ObjectIdentifier: SessionDriver] = [:]
+    /// Those whose share was not enough, in order.
+    private var waiting = Deque<SessionDriver>()
+    private var timer: ReactorTimer?
 
     let compressor = ZlibCompressor()
 
@@ -17,14 +25,35 @@ final class SessionTable {
         drivers[ObjectIdentifier(driver)] = nil
     }
 
-    func close(where isMeant: (Principal, ClientAddress) -> Bool, reason: CloseReason) {
+    // MARK: Everybody
+
+    /// Ends every session in order that `isMeant`.
+    func close(_ reason: CloseReason, where isMeant: (Principal, ClientAddress) -> Bool = { _, _ in true }) {
         let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
         for driver in meant { driver.close(reason) }
     }
 
-    func shutDown() {
-        for driver in Array(drivers.values) {
-            driver.shutDown()
+    func announceDraining() {
+        for driver in Array(drivers.values) { driver.announceDraining() }
+    }
+
+    // MARK: Turns
+
+    /// Lets a session go on in one of the next turns, behind those that wait already.
+    func `await`(_ driver: SessionDriver, on reactor: Reactor) {
+        waiting.append(driver)
+        let timer = timer ?? ReactorTimer(on: reactor, target: self)
+        self.timer = timer
+        timer.arm(at: reactor.now)
+    }
+
+    func timerFired(now: UInt64) {
+        guard let reactor = waiting.first?.reactor else { return }
+        // Not more than wait now: who comes back waits for the next turn.
+        for _ in 0..<waiting.count {
+            guard reactor.now - now < Self.turnNanoseconds, let next = waiting.popFirst() else { break }
+            next.continueTelling()
         }
+        if !waiting.isEmpty { timer?.arm(at: reactor.now) }
     }
 }

@@ -53,6 +53,38 @@ final class TargetLeg: TCPHandler {
         connection = nil
     }
 
+    // MARK: To another driver
+
+    /// Takes the connection out, and the handler hears no more of it.
+    ///
+    /// - Returns: nil where it isn't connected or can't be moved; then it stays as it is.
+    func leave(for other: Reactor) -> MovingLeg? {
+        guard isConnected, let connection else { return nil }
+        guard other !== connection.reactor else {
+            handler = nil
+            return .staying(self)
+        }
+        guard let moving = connection.leave() else { return nil }
+        handler = nil
+        self.connection = nil
+        return .moving(target, moving)
+    }
+
+    /// - Parameter leg: of a driver on the same reactor, or from another one.
+    static func arrive(_ leg: MovingLeg, on reactor: Reactor, handler: any TargetLegHandler) -> TargetLeg {
+        switch leg {
+        case .staying(let leg):
+            leg.handler = handler
+            return leg
+        case .moving(let target, let moving):
+            let leg = TargetLeg(target, handler: handler)
+            leg.isConnected = true
+            let arrived = TargetConnection.arrive(moving, on: reactor, handler: leg)
+            if leg.handler != nil { leg.connection = arrived }
+            return leg
+        }
+    }
+
     // MARK: From the connection
 
     func tcpConnected() {
@@ -70,4 +102,11 @@ final class TargetLeg: TCPHandler {
         self.handler = nil
         handler?.targetClosed(error: error)
     }
+}
+
+/// A session's target between two drivers.
+enum MovingLeg {
+    /// Both are on one reactor.
+    case staying(TargetLeg)
+    case moving(AuthorizedTarget, MovingTarget)
 }

@@ -19,6 +19,10 @@ package struct CloseReason: Hashable, Sendable {
     /// The session is older than `SESSION_TIMEOUT_HOURS`. A rule of this gateway's (1008), and no normal end (1000): the client may begin
     /// anew at once.
     package static let sessionTimeout = CloseReason(code: 1008, text: "session_timeout")
+    /// It made room for another one of its identity's.
+    package static let sessionEvicted = CloseReason(code: 1008, text: "session_evicted")
+    /// The client has asked for too many targets on one connection.
+    package static let tooManyDials = CloseReason(code: 1008, text: "too many connects")
     /// The identity or the address has as many sessions as it may have.
     package static let tooManySessions = CloseReason(code: 1013, text: "too many sessions")
 

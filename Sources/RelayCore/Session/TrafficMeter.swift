@@ -32,6 +32,20 @@ package struct TrafficMeter: Sendable {
         return .pass
     }
 
+    /// In place of ``admit(bytes:now:)`` where the client can't be told: everything counts and passes, and the client is read again when
+    /// it is paid for. Also for what follows of a message that was admitted.
+    ///
+    /// - Parameter isMessage: a message begins here.
+    /// - Returns: when the client may be read again; nil: at once.
+    package mutating func count(bytes count: Int, isMessage: Bool, now: UInt64) -> UInt64? {
+        enterWindow(now)
+        bytes.spend(count, now: now)
+        if isMessage { messages += 1 }
+        let isOver = messagesPerSecond > 0 && messages > messagesPerSecond
+        let paid = bytes.time(untilOwed: RateBucket.depth, now: now)
+        return isOver ? max(windowEnd, paid ?? 0) : paid
+    }
+
     /// Another limit, such as that of its address, refuses a message of this client: the notices of both are one.
     package mutating func refuse(now: UInt64) -> Verdict {
         enterWindow(now)
