@@ -180,6 +180,8 @@ struct ResumeTypedTests {
             C {"type":"input","text":"west\n","cid":2}
             S {"type":"inputAck","cid":2}
             D west\r\n
+            C {"type":"input","text":"west\n","cid":2}
+            S {"type":"inputAck","cid":2}
             C {"type":"input","text":"look\n","cid":9007199254740991}
             S {"type":"inputAck","cid":9007199254740991}
             D look\r\n

@@ -86,6 +86,8 @@ struct TranslationFuzzTests {
 
     private static let messages: [[UInt8]] = [
         #"{"type":"input","text":"look\r\n"}"#, #"{"type":"gmcp","package":"Core.Hello","data":{"client":"a"}}"#,
+        #"{"type":"resume","sessionId":"s","token":"t","lastSeq":3}"#, #"{"type":"input","text":"a","cid":1}"#,
+        #"{"type":"syncAck","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","lastSeq":3}"#,
         #"{"type":"naws","width":80,"height":24}"#, #"{"proto":"gmcp","id":"A.B","data":"{}"}"#,
         #"{"proto":"msdp","id":"REPORT","data":["A",{"b":[1]}]}"#,
         #"{"proto":"terminal","id":"size","data":{"cols":1,"rows":2}}"#,
