@@ -86,17 +86,20 @@ struct BlockListTests {
                 (UInt32(10) << 24 | UInt32.random(in: 0..<4096, using: &dice) << 8)
                 | UInt32.random(in: 0..<256, using: &dice)
             let network = bits == 32 ? number : number & ~(UInt32.max >> UInt32(bits))
-            let octets = [24, 16, 8, 0].map { String(network >> UInt32($0) & 0xff) }
-            return AddressRange(octets.joined(separator: ".") + "/\(bits)")
+            return AddressRange(Self.dotted(network) + "/\(bits)")
         }
         #expect(ranges.count == 200)
         let set = AddressSet(Array(ranges.prefix(Int.random(in: 0...200, using: &dice))))
         let kept = AddressSet(ranges)
         for _ in 0..<2_000 {
             let number = UInt32(10) << 24 | UInt32.random(in: 0..<(1 << 20), using: &dice)
-            let address = address(AddressText.dotted(number))
+            let address = address(Self.dotted(number))
             #expect(kept.contains(address) == ranges.contains { $0.contains(address) })
             if set.contains(address) { #expect(kept.contains(address)) }
         }
+    }
+
+    private static func dotted(_ number: UInt32) -> String {
+        [24, 16, 8, 0].map { String(number >> UInt32($0) & 0xff) }.joined(separator: ".")
     }
 }
