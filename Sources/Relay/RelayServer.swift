@@ -63,15 +63,23 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Closes the sessions, attached or not, whose client is meant.
+    /// Closes the sessions, attached or not, whose client is meant; returns when every reactor has begun to.
     ///
     /// - Parameter isMeant: asked on the reactors, once for each session; the address is the client's own, behind proxies.
+    /// - Returns: how many.
+    @discardableResult
     package func closeSessions(
         where isMeant: @escaping @Sendable (Principal, ClientAddress) -> Bool, reason: CloseReason
-    ) {
+    ) async -> Int {
+        var total = 0
         for table in tables.withLock({ $0 }) {
-            table.reactor.submit { table.value.close(where: isMeant, reason: reason) }
+            total += await withCheckedContinuation { continuation in
+                table.reactor.submit {
+                    continuation.resume(returning: table.value.close(where: isMeant, reason: reason))
+                }
+            }
         }
+        return total
     }
 
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }

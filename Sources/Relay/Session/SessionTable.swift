@@ -17,9 +17,11 @@ final class SessionTable {
         drivers[ObjectIdentifier(driver)] = nil
     }
 
-    func close(where isMeant: (Principal, ClientAddress) -> Bool, reason: CloseReason) {
+    /// - Returns: how many.
+    func close(where isMeant: (Principal, ClientAddress) -> Bool, reason: CloseReason) -> Int {
         let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
         for driver in meant { driver.close(reason) }
+        return meant.count
     }
 
     func shutDown() {
