@@ -59,7 +59,7 @@ package final class RelayServer: Sendable {
 
     /// Closes every session with 1001 once its queues are flushed.
     package func closeSessions() {
-        onEveryTable { $0.close(.shuttingDown) }
+        onEveryTable { _ = $0.close(.shuttingDown) }
     }
 
     private func onEveryTable(_ body: @escaping @Sendable (SessionTable) -> Void) {
@@ -68,13 +68,23 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Closes the sessions, attached or not, whose client is meant.
+    /// Closes the sessions, attached or not, whose client is meant; returns when every reactor has begun to.
     ///
     /// - Parameter isMeant: asked on the reactors, once for each session; the address is the client's own, behind proxies.
+    /// - Returns: how many.
+    @discardableResult
     package func closeSessions(
         where isMeant: @escaping @Sendable (Principal, ClientAddress) -> Bool, reason: CloseReason
-    ) {
-        onEveryTable { $0.close(reason, where: isMeant) }
+    ) async -> Int {
+        var total = 0
+        for table in tables.withLock({ $0 }) {
+            total += await withCheckedContinuation { continuation in
+                table.reactor.submit {
+                    continuation.resume(returning: table.value.close(reason, where: isMeant))
+                }
+            }
+        }
+        return total
     }
 
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }

@@ -25,6 +25,7 @@ extension EdgeTests {
             let edge = try await Edge.start { $0.appAttest(apple).setting("SHUTDOWN_GRACE_MS", 3000) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let held = try await edge.gateway.open(device.handshake(at: edge.gateway))
+            try await Edge.expectEcho(held)
             let handshake = try await device.handshake(at: edge.gateway)
             edge.gateway.terminate()
             _ = try await drainingHealth(of: edge.gateway)

@@ -19,11 +19,27 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 2)
             // With a place free again it gets one.
             try await raw.close()
-            _ = try await edge.target.connection(1).receiveToEnd()
-            while true {
-                try await third.send(text: #"{"type":"connect","host":"mud.example","port":4000}"#)
-                if try await third.nextMessage()["type"] == "session" { break }
+            let ended = try await edge.target.connection(1)
+            _ = try await ended.receiveToEnd()
+            await ended.close()
+            try await edge.gateway.logLine("session ended")
+            _ = try await TypedSession.connect(third)
+        }
+
+        /// More than a person tries, and too few for a scan.
+        @Test func aClientMayAskForSoManyTargets() async throws {
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("TARGET_MODE", "allowlist").setting("DEFAULT_DIALECT", "typed")
+                    .setting("ALLOWED_TARGETS", "mud.example:4000")
             }
+            let socket = try await edge.gateway.open()
+            for _ in 0..<16 {
+                try await socket.send(text: #"{"type":"connect","host":"other.example","port":4000}"#)
+                #expect(try await socket.nextTyped("error")["message"] == "host is not allowed")
+            }
+            try await socket.send(text: #"{"type":"connect","host":"other.example","port":4000}"#)
+            let close = try await socket.closedByServer()
+            #expect(close.code == 1008 && close.reason == "too many connects")
         }
 
         @Test func aDevicesOldestSessionWithoutClientMakesRoom() async throws {

@@ -36,7 +36,7 @@ package struct SessionRegister<Holder> {
     /// Of owners who have a name.
     private var owned: [SessionOwner: Set<Place>] = [:]
     private var perAddress: [AddressPrefix: Int] = [:]
-    private var detachedPer: [Key: Int] = [:]
+    private var openPer: [Key: Int] = [:]
     private var nextNumber: UInt64 = 0
 
     /// What owners are told apart by where they needn't be proven.
@@ -74,9 +74,11 @@ package struct SessionRegister<Holder> {
 
     /// Gives a place back, once: for one that isn't taken any more nothing happens.
     package mutating func release(_ place: Place) {
-        attached(place)
         guard let entry = entries.removeValue(forKey: place) else { return }
-        if let id = entry.session?.id { places[id] = nil }
+        if let id = entry.session?.id {
+            places[id] = nil
+            Self.count(-1, for: Key(entry.owner, entry.address), in: &openPer)
+        }
         if !entry.owner.isAnonymous {
             owned[entry.owner]?.remove(place)
             if owned[entry.owner]?.isEmpty == true { owned[entry.owner] = nil }
@@ -119,11 +121,12 @@ package struct SessionRegister<Holder> {
     ///   use or too long.
     @discardableResult
     package mutating func open(_ place: Place, id: String, token: SessionToken, holder: Holder) -> Bool {
-        guard entries[place] != nil, entries[place]?.session == nil, places[id] == nil,
+        guard let entry = entries[place], entry.session == nil, places[id] == nil,
             id.utf8.count <= SessionPlaceLimits.maximumIDBytes
         else { return false }
         entries[place]?.session = OpenSession(id: id, tokens: SessionTokens(token), holder: holder)
         places[id] = place
+        Self.count(1, for: Key(entry.owner, entry.address), in: &openPer)
         return true
     }
 
@@ -131,14 +134,11 @@ package struct SessionRegister<Holder> {
     package mutating func detached(_ place: Place, at time: MonotonicTime) {
         guard let entry = entries[place], entry.session != nil, entry.detachedAt == nil else { return }
         entries[place]?.detachedAt = time
-        Self.count(1, for: Key(entry.owner, entry.address), in: &detachedPer)
     }
 
     /// The session has a client again.
     package mutating func attached(_ place: Place) {
-        guard let entry = entries[place], entry.detachedAt != nil else { return }
         entries[place]?.detachedAt = nil
-        Self.count(-1, for: Key(entry.owner, entry.address), in: &detachedPer)
     }
 
     /// Another has the session in hand from here on.
@@ -152,9 +152,10 @@ package struct SessionRegister<Holder> {
 
     mutating func setTokens(_ tokens: SessionTokens, of place: Place) { entries[place]?.session?.tokens = tokens }
 
-    /// Whether somebody may be here to come back: a session of `owner` waits for its client. Of anonymous ones, any from the address.
-    package func hasDetached(_ owner: SessionOwner, from address: ClientAddress) -> Bool {
-        detachedPer[Key(owner, address)] != nil
+    /// Whether somebody may be here to come back for a session: `owner` has one, or of anonymous ones somebody at the address. That its
+    /// client is gone a gateway often hears only after it has come back.
+    package func hasSession(_ owner: SessionOwner, from address: ClientAddress) -> Bool {
+        openPer[Key(owner, address)] != nil
     }
 
     /// Of all sessions that can be found. Walks over them all.
@@ -166,11 +167,11 @@ package struct SessionRegister<Holder> {
 
     /// Places that are taken.
     package var count: Int { entries.count }
-    package var detachedCount: Int { detachedPer.values.reduce(0, +) }
+    package var detachedCount: Int { entries.values.count { $0.detachedAt != nil } }
 
     /// How many things are remembered, in all tables together; for tests.
     var footprint: Int {
-        entries.count + places.count + owned.count + perAddress.count + detachedPer.count
+        entries.count + places.count + owned.count + perAddress.count + openPer.count
     }
 }
 

@@ -43,8 +43,8 @@ extension Gateway {
 
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: material)
-        shutOut(configuration.gate.blockList)
-        shutOut(by: material)
+        await shutOut(configuration.gate.blockList)
+        await shutOut(by: material)
 
         let new = SettingsInEffect(loaded)
         let difference = ReloadDifference(
@@ -60,22 +60,25 @@ extension Gateway {
     }
 
     /// Closes the sessions of those who couldn't come in any more. After the reactors have the new settings, so that nobody slips in between.
-    private func shutOut(_ blockList: BlockList) {
+    private func shutOut(_ blockList: BlockList) async {
         guard !blockList.isEmpty else { return }
-        server.closeSessions(
+        let count = await server.closeSessions(
             where: { principal, address in
                 blockList.contains(address) || blockList.contains(SessionOwner(principal))
             }, reason: .deviceBlocked)
+        logger.noteClosed(count, "sessions of blocked clients closed")
     }
 
-    private func shutOut(by material: TLSMaterial?) {
+    /// A session hands its client tickets: so they go after it.
+    private func shutOut(by material: TLSMaterial?) async {
         guard let material else { return }
         let isRevoked = { @Sendable (number: CertificateNumber) in
             material.revokes(issuer: number.issuer, serial: number.serial)
         }
-        state.tickets.cancel(where: isRevoked)
-        server.closeSessions(
+        let count = await server.closeSessions(
             where: { principal, _ in principal.certificateNumber.map(isRevoked) ?? false }, reason: .deviceBlocked)
+        state.tickets.cancel(where: isRevoked)
+        logger.noteClosed(count, "sessions of revoked certificates closed")
     }
 
     private func log(_ outcome: ReloadOutcome) {
@@ -110,13 +113,20 @@ extension RevocationWatcher {
     convenience init(_ store: SQLiteKeyRegistry, of server: RelayServer, logger: Logger) throws(GatewayError) {
         do throws(KeyRegistryError) {
             self.init(try SQLiteRevocations(of: store), logger: logger) { keys in
-                server.closeSessions(
+                let count = await server.closeSessions(
                     where: { principal, _ in
                         if case .appAttest(let key, _) = principal.way { keys.contains(key) } else { false }
                     }, reason: .deviceBlocked)
+                logger.noteClosed(count, "sessions of revoked keys closed")
             }
         } catch {
             throw .store(path: store.path, "\(error)")
         }
+    }
+}
+
+extension Logger {
+    fileprivate func noteClosed(_ count: Int, _ message: Message) {
+        if count > 0 { notice(message, metadata: [LogKeys.count: "\(count)"]) }
     }
 }

@@ -10,13 +10,21 @@ final class RevocationWatcher: Sendable {
 
     private let revocations: SQLiteRevocations
     private let logger: Logger
-    private let revoked: @Sendable (Set<KeyID>) -> Void
-    /// {known} At the last look.
-    private let known = Mutex<Set<KeyID>>([])
+    private let revoked: @Sendable (Set<KeyID>) async -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        /// At the last look.
+        var known: Set<KeyID> = []
+        /// The last look failed, and a line of the log says so.
+        var isFailing = false
+    }
 
     /// - Parameter revoked: gets all keys that are revoked, whenever something was written: a key may have been restored and revoked
     ///   again since the last look.
-    init(_ revocations: SQLiteRevocations, logger: Logger, revoked: @escaping @Sendable (Set<KeyID>) -> Void) {
+    init(
+        _ revocations: SQLiteRevocations, logger: Logger, revoked: @escaping @Sendable (Set<KeyID>) async -> Void
+    ) {
         self.revocations = revocations
         self.logger = logger
         self.revoked = revoked
@@ -25,24 +33,32 @@ final class RevocationWatcher: Sendable {
     /// Until it is cancelled.
     func run() async {
         while !Task.isCancelled {
-            look()
+            if let keys = look(), !keys.isEmpty { await revoked(keys) }
             try? await Task.sleep(for: Self.interval)
         }
     }
 
     /// A store that can't be read now is read next time, and nothing is lost.
-    func look() {
+    private func look() -> Set<KeyID>? {
         do throws(KeyRegistryError) {
-            guard let keys = try revocations.ifChanged() else { return }
-            known.withLock { $0 = keys }
-            if !keys.isEmpty { revoked(keys) }
+            let keys = try revocations.ifChanged()
+            state.withLock { state in
+                state.known = keys ?? state.known
+                state.isFailing = false
+            }
+            return keys
         } catch {
-            logger.warning("revocations can't be looked up", metadata: [LogKeys.error: "\(error)"])
+            let isNews = state.withLock { state in
+                defer { state.isFailing = true }
+                return !state.isFailing
+            }
+            if isNews { logger.error("revocations can't be looked up", metadata: [LogKeys.error: "\(error)"]) }
+            return nil
         }
     }
 
     /// Whether the last look found the key revoked.
     func hasNoticed(_ key: KeyID) -> Bool {
-        known.withLock { $0.contains(key) }
+        state.withLock { $0.known.contains(key) }
     }
 }

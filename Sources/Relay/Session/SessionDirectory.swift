@@ -66,7 +66,7 @@ package final class SessionDirectory: Sendable {
 
     /// Whether this client may be about to come back for a session.
     func isAwaited(_ client: ClientIdentity) -> Bool {
-        register.withLock { $0.hasDetached(client.owner, from: client.address) }
+        register.withLock { $0.hasSession(client.owner, from: client.address) }
     }
 }
 

@@ -82,7 +82,8 @@ extension SessionDriver {
         heldMessages = nil
         clientPauses.remove(.resuming)
         if let session { take(session, as: identity, after: lastSeq) } else { resumeFailed(.expired) }
-        if webSocket == nil, !machine.isDetached { end() }
+        if let closesOnArrival { close(closesOnArrival) }
+        if webSocket == nil, !machine.isUnderway { end() }
         held?.messages.forEach { receive($0.bytes[...], isText: $0.isText, isLast: $0.isLast) }
     }
 

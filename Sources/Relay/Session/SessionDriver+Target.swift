@@ -77,7 +77,7 @@ extension SessionDriver {
     }
 
     func translationConnected() {
-        guard case .translated(let translation) = speech, !translation.isConnected, let leg else { return }
+        guard awaitsTarget, let leg else { return }
         deadlines.connectBy = nil
         deadlines.sentToTarget(at: reactor.now, keepAlive: settings.dialects.keepAlive)
         let telnet = telnetSettings(for: leg.target)
@@ -90,6 +90,11 @@ extension SessionDriver {
         tellClient()
         // What waited may have been telnet alone: then nothing is written to the client that would bring this about.
         perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
+    }
+
+    /// The client has asked for the target that there is, or does so by being here.
+    private var awaitsTarget: Bool {
+        if case .translated(let translation) = speech { translation.isDialing } else { false }
     }
 
     private func openForResuming(as id: String, _ token: SessionToken) {

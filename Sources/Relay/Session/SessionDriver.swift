@@ -36,6 +36,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var hasSurrendered = false
     /// Set while the session that the client resumes is on its way here.
     var heldMessages: HeldMessages?
+    /// What was ordered meanwhile holds for that session too.
+    var closesOnArrival: CloseReason?
     var meter: TrafficMeter
     var pacing: PacingBucket
     /// The message of which pieces are coming has exceeded a limit.
@@ -185,6 +187,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     /// Ends the session in order. A client whose dialect isn't known yet gets what its target has said as it is.
     func close(_ reason: CloseReason) {
+        if heldMessages != nil { closesOnArrival = reason }
         if chooserDeadline != nil, leg != nil { choose(.raw) }
         perform(machine.close(reason, now: reactor.now))
     }

@@ -28,9 +28,13 @@ final class SessionTable: TimerTarget {
     // MARK: Everybody
 
     /// Ends every session in order that `isMeant`.
-    func close(_ reason: CloseReason, where isMeant: (Principal, ClientAddress) -> Bool = { _, _ in true }) {
+    ///
+    /// - Returns: how many.
+    @discardableResult
+    func close(_ reason: CloseReason, where isMeant: (Principal, ClientAddress) -> Bool = { _, _ in true }) -> Int {
         let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
         for driver in meant { driver.close(reason) }
+        return meant.count
     }
 
     func announceDraining() {

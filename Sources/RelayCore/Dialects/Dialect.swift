@@ -95,6 +95,14 @@ extension ArraySlice<UInt8> {
         isValidUTF8 ? self : Array(String(decoding: self, as: UTF8.self).utf8)[...]
     }
 
+    /// The first bytes of valid UTF-8, at most `limit` (4 at least), without cutting a character.
+    func prefix(wholeCharactersIn limit: Int) -> ArraySlice<UInt8> {
+        guard count > limit else { return self }
+        var end = startIndex + limit
+        while self[end] & 0xC0 == 0x80 { end -= 1 }
+        return self[..<end]
+    }
+
     /// Begins as a JSON object does.
     var looksLikeObject: Bool { firstNonBlank == UInt8(ascii: "{") }
 

@@ -12,6 +12,20 @@ protocol ResumableDialect: Dialect {
 extension ResumableDialect {
     func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer) {
         guard let content = content(of: event) else { return }
+        guard content.kind == .text, content.payload.count > history.maximumTextBytes else {
+            return append(content, keeping: &history, to: &frames)
+        }
+        var rest = content.payload
+        while !rest.isEmpty {
+            let piece = rest.prefix(wholeCharactersIn: history.maximumTextBytes)
+            rest = rest[piece.endIndex...]
+            append(MessageContent(.text, piece), keeping: &history, to: &frames)
+        }
+    }
+
+    private func append(
+        _ content: MessageContent, keeping history: inout SessionHistory, to frames: inout FrameBuffer
+    ) {
         let seq = history.record(content)
         append(
             KeptMessage(kind: content.kind, seq: seq, payload: content.payload), isReplayed: false, to: &frames)

@@ -12,6 +12,13 @@ struct SessionHistory: Sendable {
     /// The last number that was given.
     var seq: UInt64 { buffer.seq }
 
+    /// Longer text is said in several messages: what is let go later is let go a message at a time, and should be no more than it must.
+    var maximumTextBytes: Int {
+        isKept ? max(Self.leastTextBytes, min(Self.mostTextBytes, buffer.maximumBytes / 8)) : .max
+    }
+    private static let leastTextBytes = 128
+    private static let mostTextBytes = 8_192
+
     /// - Returns: the message's number.
     mutating func record(_ content: MessageContent) -> UInt64 {
         let seq = buffer.append(content.kind, content.payload)

@@ -82,6 +82,9 @@ package struct Translation {
     /// Whether ``next(_:now:canReply:into:)`` takes anything: before ``connected(_:telnet:into:)`` the target's bytes stay where they are.
     package var isConnected: Bool { phase == .connected }
 
+    /// A target is awaited: ``connected(_:telnet:into:)`` or ``dialFailed(_:into:)`` is due.
+    package var isDialing: Bool { phase == .dialing }
+
     /// The last message has been said: a ``TranslationOrder/close(_:)`` was given.
     package var hasEnded: Bool { phase == .ended }
 
