@@ -180,18 +180,20 @@ extension EdgeTests {
         }
 
         @Test func aClientThatReadsTooSlowlyIsDetachedAndMayComeBack() async throws {
-            let play = try await start {
-                $0.setting("SLOW_CLIENT_SECONDS", 1).setting("CLIENT_BUFFER_BYTES", 65_536)
-                    .setting("OUTPUT_BUFFER_BYTES", 16_777_216)
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("SLOW_CLIENT_SECONDS", 1).setting("OUTPUT_BUFFER_BYTES", 16_777_216)
             }
-            let session = try await TypedSession.connect(play.socket)
-            try await play.socket.connection.setReading(false)
-            let bytes = [UInt8](repeating: 0x61, count: 8 << 20)
-            try await play.target.send(bytes)
-            let (socket, _) = try await session.resumed(at: play.edge, after: 0)
+            let slow = try await edge.gateway.open(receiveBuffer: 65_536)
+            let session = try await TypedSession.connect(slow)
+            try await slow.connection.setReading(false)
+            // More than the sockets between hold.
+            let bytes = [UInt8](repeating: 0x61, count: 6 << 20)
+            try await edge.target.connection().post(bytes)
+            try await edge.gateway.logLine("session detached")
+            let (socket, _) = try await session.resumed(at: edge, after: 0)
             var count = 0
             while count < bytes.count { count += try await socket.nextTyped("data").payload?.utf8.count ?? 0 }
-            #expect(count == bytes.count && play.edge.target.connectionCount == 1)
+            #expect(count == bytes.count && edge.target.connectionCount == 1)
         }
 
         @Test func afterItsGraceASessionEndsAndTheTargetHearsIt() async throws {

@@ -30,7 +30,7 @@ extension EdgeTests {
         @Test func aClientMayAskForSoManyTargets() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("TARGET_MODE", "allowlist").setting("DEFAULT_DIALECT", "typed")
-                    .setting("ALLOWED_TARGETS", "mud.example:4000")
+                    .setting("TARGET_ALLOWLIST", "mud.example:4000")
             }
             let socket = try await edge.gateway.open()
             for _ in 0..<16 {

@@ -10,8 +10,7 @@ package struct SessionLimits: Sendable {
     package var peerSilence: UInt64 = 90_000_000_000
     /// How long bytes queued at a close may take to leave (`CLOSE_FLUSH_MS`).
     package var closeFlush: UInt64 = 5_000_000_000
-    /// A client whose queue has been above `clientBufferBytes` without a break for so long is detached, if it can come back
-    /// (`SLOW_CLIENT_SECONDS`).
+    /// A client that has held its target up for so long is detached, if it can come back (`SLOW_CLIENT_SECONDS`).
     package var slowClient: UInt64 = 30_000_000_000
     /// How long a detached session waits for its client (`RESUME_GRACE_MINUTES`).
     package var resumeGrace: UInt64 = 2_700_000_000_000

@@ -64,7 +64,7 @@ package struct SessionStateMachine {
         toClient = FlowWindow(highWater: limits.clientBufferBytes)
         toTarget = FlowWindow(highWater: limits.targetBufferBytes)
         clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
-        slowness = SlownessClock(mark: limits.clientBufferBytes, limit: limits.slowClient)
+        slowness = SlownessClock(limit: limits.slowClient)
         timeout = now + limits.sessionTimeout
     }
 
@@ -145,7 +145,7 @@ package struct SessionStateMachine {
 
     /// `queued` bytes still wait for the client.
     package mutating func clientDrained(queued: Int, now: UInt64) -> SessionActions {
-        noteClientQueue(queued, now)
+        noteClientQueue(queued)
         return flow(now)
     }
 
@@ -158,7 +158,7 @@ package struct SessionStateMachine {
 
     /// Something arrived from the target, and `queued` bytes wait for the client now.
     package mutating func targetSent(queued: Int, now: UInt64) -> SessionActions {
-        noteClientQueue(queued, now)
+        noteClientQueue(queued)
         return flow(now)
     }
 
@@ -251,7 +251,6 @@ package struct SessionStateMachine {
     /// The connection that was is forgotten, with what was queued to it; the next one begins as a new one does.
     private mutating func clientReplaced(_ now: UInt64) -> SessionActions {
         clientQueue = 0
-        slowness.reset()
         var actions = flow(now)
         readsClient = true
         // The target may still have too much of what the client before said.
@@ -262,10 +261,9 @@ package struct SessionStateMachine {
         return actions
     }
 
-    private mutating func noteClientQueue(_ queued: Int, _ now: UInt64) {
+    private mutating func noteClientQueue(_ queued: Int) {
         guard !isDetached else { return }
         clientQueue = queued
-        slowness.update(queued: queued, now: now)
     }
 
     private mutating func flow(_ now: UInt64) -> SessionActions {
@@ -276,6 +274,7 @@ package struct SessionStateMachine {
         case .resume: actions.formUnion(readTarget(true))
         case .none: break
         }
+        slowness.update(isBehind: toClient.isPaused, now: now)
         switch toTarget.update(queued: targetQueue) {
         case .pause:
             clock.stop(at: now)

@@ -1,21 +1,15 @@
-/// How long the queue toward a client has been above its mark without a break.
+/// How long a client has not kept up: from when its queue was full until it was read far enough for its target to be read on.
 struct SlownessClock {
-    private let mark: Int
     private let limit: UInt64
     private var since: UInt64?
 
     /// - Parameter limit: in nanoseconds.
-    init(mark: Int, limit: UInt64) {
-        self.mark = mark
+    init(limit: UInt64) {
         self.limit = limit
     }
 
-    mutating func update(queued: Int, now: UInt64) {
-        since = queued > mark ? since ?? now : nil
-    }
-
-    mutating func reset() {
-        since = nil
+    mutating func update(isBehind: Bool, now: UInt64) {
+        since = isBehind ? since ?? now : nil
     }
 
     /// When the client counts as too slow; nil while it keeps up.
