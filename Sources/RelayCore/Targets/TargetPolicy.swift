@@ -113,7 +113,7 @@ package struct TargetPolicy: Sendable, Equatable {
         if case .address(let address) = target.host, ReservedNetworks.contain(address.bytes) {
             return .refused(.reservedAddress)
         }
-        return .authorized(AuthorizedTarget(target, mustBePublic: true))
+        return .authorized(AuthorizedTarget(target, isClientsChoice: true))
     }
 
     private var standard: TargetDecision {
