@@ -15,6 +15,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     struct Seen: Sendable {
         let query: RequestQuery
         let peer: PeerAddress
+        let isUnnamed: Bool
     }
 
     let reactor: Reactor
@@ -65,12 +66,12 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     // MARK: EdgeHandler
 
     func handle(_ exchange: HTTPExchange) {
-        seen = Seen(query: exchange.head.query, peer: exchange.peer)
+        seen = Seen(query: exchange.head.query, peer: exchange.peer, isUnnamed: exchange.isUnnamed)
         exchange.respond(HTTPAnswer(status: 404))
     }
 
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
-        seen = Seen(query: upgrade.head.query, peer: upgrade.peer)
+        seen = Seen(query: upgrade.head.query, peer: upgrade.peer, isUnnamed: upgrade.isUnnamed)
         sink.yield(.upgrade(path: upgrade.head.path, subprotocol: upgrade.subprotocol))
         return .accept(self)
     }
