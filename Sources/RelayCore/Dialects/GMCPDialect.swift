@@ -33,6 +33,9 @@ struct GMCPDialect: Dialect {
             append("Portcullis.Echo", .object(.init([.init("suppressed", .bool(isSuppressed))])), to: &frames)
         case .gmcp(let name, _) where isOwn(name): break
         case .gmcp(let name, let data): append(name, gmcp: data, to: &frames)
+        // Names stand in the message as they are.
+        case .atcp(let name, _) where !OutOfBand.isName(name): break
+        case .msdp(let name, _) where !OutOfBand.isName(name): break
         case .atcp(let name, let text): append("ATCP." + name, .string(text), to: &frames)
         case .msdp(let name, let value): append(OutOfBand.msdpPrefix + name, JSONValue(value), to: &frames)
         case .mssp(let variables): append("MSSP", OutOfBand.json(variables), to: &frames)
