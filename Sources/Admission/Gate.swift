@@ -29,7 +29,9 @@ package struct Gate: Sendable {
         let credentials = Self.credentialPolicies(settings)
         credentialPolicies = state + credentials
         upgradePolicies =
-            [HandshakePolicy(subprotocols: settings.subprotocols)] + state + [CapacityPolicy(slots: settings.slots)]
+            [HandshakePolicy(subprotocols: settings.subprotocols)] + state + [
+                CapacityPolicy(slots: settings.slots, mayComeBack: settings.mayComeBack)
+            ]
             + credentials
     }
 
@@ -117,7 +119,8 @@ package struct Gate: Sendable {
 
     /// Another request may have taken the last place since ``CapacityPolicy`` looked.
     private func seat(_ principal: Principal, for request: AdmissionRequest) -> AdmissionDecision {
-        guard let slot = settings.slots.claim() else {
+        let isReturning = settings.slots.isFull && settings.mayComeBack(SessionOwner(principal), request.address)
+        guard let slot = settings.slots.claim(forReturning: isReturning) else {
             return .refused(
                 Refusal(.atCapacity, detail: "lost the last session to another", retryAfter: CapacityPolicy.retryAfter))
         }

@@ -11,6 +11,8 @@ package struct GateSettings: Sendable {
     /// `AUTH_MODE=shared-secret`: one of these is demanded besides everything else. `nil`: none is.
     package var sharedSecrets: SharedSecrets?
     package var slots: SessionSlots
+    /// Whether somebody has a session that he may be coming back for.
+    package var mayComeBack: @Sendable (SessionOwner, ClientAddress) -> Bool = { _, _ in false }
     package var limits: UpgradeLimits
     /// `nil`: App Attest isn't configured.
     package var appAttest: AppAttestSettings?

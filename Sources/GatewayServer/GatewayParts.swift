@@ -26,6 +26,7 @@ struct GatewayParts {
         gate.blockList = configuration.gate.blockList
         gate.sharedSecrets = configuration.gate.sharedSecrets
         gate.limits = state.upgrades
+        gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         gate.appAttest = appAttest?.settings
         gate.tickets = state.tickets
         gate.checksCertificates = bearings.clientCertificates != nil

@@ -16,6 +16,8 @@ package final class ReactorTimer {
     fileprivate var deadline: UInt64?
     /// The earliest entry for this timer in the queue; nil when there is none.
     fileprivate var queued: UInt64?
+    /// The next one behind it: so that a timer that fires between two looks at a far deadline doesn't leave an entry for each.
+    fileprivate var queuedLater: UInt64?
 
     package init(on reactor: Reactor, target: any TimerTarget) {
         queue = reactor.timers
@@ -25,6 +27,7 @@ package final class ReactorTimer {
     package func arm(at deadline: UInt64) {
         self.deadline = deadline
         if queued == nil || deadline < queued! {
+            queuedLater = queued ?? queuedLater
             queued = deadline
             queue.insert(self, at: deadline)
         }
@@ -38,11 +41,15 @@ package final class ReactorTimer {
     ///   new place in the order, even if it is overdue there too.
     fileprivate func take(entry time: UInt64) -> Bool {
         guard queued == time else { return false }
-        queued = nil
+        queued = queuedLater
+        queuedLater = nil
         guard let due = deadline else { return false }
         if due > time {
-            queued = due
-            queue.insert(self, at: due)
+            if queued == nil || due < queued! {
+                queuedLater = queued
+                queued = due
+                queue.insert(self, at: due)
+            }
             return false
         }
         deadline = nil

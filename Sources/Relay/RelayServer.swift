@@ -54,7 +54,7 @@ package final class RelayServer: Sendable {
     /// From here on `/health` says `draining` and upgrades are refused; what stands goes on.
     package func beginDraining() {
         drain.beginDraining()
-        onEveryTable { $0.announceDraining() }
+        onEveryTable { $0.beginDraining() }
     }
 
     /// Closes every session with 1001 once its queues are flushed.

@@ -1,9 +1,12 @@
 /// What became of an attempt to come back to a session.
 package enum SessionClaim<Holder> {
-    /// The session is the client's, and counts as attached. The new token is the only one to tell him.
+    /// The session is the client's, and on its way from its holder: ``SessionRegister/arrived(_:at:detachedAt:)`` or
+    /// ``SessionRegister/claimFailed(_:)`` has to follow. The new token is the only one to tell him.
     case claimed(SessionRegister<Holder>.Place, Holder, newToken: SessionToken)
     /// The session is there. The token is wrong, or the client isn't who it belongs to: nobody is told which.
     case invalid
+    /// It is the client's, and just on its way to another connection of his. Worth another try in a moment.
+    case underway
     /// No such session, or none any more.
     case unknown
 }
@@ -39,6 +42,8 @@ struct SessionTokens: Sendable {
     enum Match {
         case current, previous
     }
+
+    mutating func forgetPrevious() { previous = Self.none }
 
     /// Compares with both, whatever comes of the first.
     func match(_ digest: [UInt8], at time: MonotonicTime) -> Match? {
@@ -81,11 +86,11 @@ extension SessionRegister {
         let isOwner = Secret((entry?.owner ?? .anonymous).mark).matches(owner.mark)
         guard let place, let session = entry?.session else { return .unknown }
         guard let match, isOwner else { return .invalid }
+        guard session.tokensBefore == nil else { return .underway }
         let newToken = SessionToken(using: &generator)
         var tokens = session.tokens
         tokens.rotate(to: newToken, usedBefore: match, at: time, overlap: Self.tokenOverlap)
-        setTokens(tokens, of: place)
-        attached(place)
+        beginMove(of: place, tokens: tokens)
         return .claimed(place, session.holder, newToken: newToken)
     }
 }

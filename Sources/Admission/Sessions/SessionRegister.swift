@@ -27,6 +27,8 @@ package struct SessionRegister<Holder> {
         var tokens: SessionTokens
         /// Who has the session in hand: a driver, on its reactor.
         var holder: Holder
+        /// Set while it is on its way to the one who has claimed it: the tokens as they were.
+        var tokensBefore: SessionTokens?
     }
 
     /// Settable, for a reload. Lowering one ends nothing: those who are above it get nothing new.
@@ -35,7 +37,7 @@ package struct SessionRegister<Holder> {
     private var places: [String: Place] = [:]
     /// Of owners who have a name.
     private var owned: [SessionOwner: Set<Place>] = [:]
-    private var perAddress: [AddressPrefix: Int] = [:]
+    private var perAddress: [AddressPrefix: Set<Place>] = [:]
     private var openPer: [Key: Int] = [:]
     private var nextNumber: UInt64 = 0
 
@@ -54,22 +56,26 @@ package struct SessionRegister<Holder> {
     // MARK: Places
 
     /// Takes a place. At the limit of its owner the session of that owner ends which has been without its client for longest: its
-    /// holder is handed out, and has no place from here on. Where none is detached, or the address has no place, nothing changes.
+    /// holder is handed out, and has no place from here on. At the limit of an address the same goes for sessions there that are the
+    /// owner's or nobody's. Where none is detached nothing changes.
     package mutating func reserve(for owner: SessionOwner, from address: ClientAddress) -> SessionReservation<Holder> {
-        let oldest: (place: Place, holder: Holder)?
-        if !owner.isAnonymous, owned[owner, default: []].count >= limits.perDevice {
-            guard let found = oldestDetached(of: owner) else { return .refused(.device) }
+        let places = owned[owner, default: []]
+        let here = perAddress[address.prefix, default: []]
+        var oldest: (place: Place, holder: Holder)?
+        if !owner.isAnonymous, places.count >= limits.perDevice {
+            guard let found = oldestDetached(of: places) else { return .refused(.device) }
             oldest = found
-        } else {
-            oldest = nil
         }
-        let freed = oldest.flatMap { entries[$0.place] }?.address.prefix == address.prefix ? 1 : 0
-        guard perAddress[address.prefix, default: 0] - freed < limits.perAddress else { return .refused(.address) }
-        if let oldest {
-            release(oldest.place)
-            return .reservedInPlaceOf(take(for: owner, from: address), evicted: oldest.holder)
+        let leaves = oldest.map { here.contains($0.place) } ?? false
+        if here.count - (leaves ? 1 : 0) >= limits.perAddress {
+            let mayGo = here.filter { entries[$0]?.owner == owner || entries[$0]?.owner == .anonymous }
+            // One of its own that is elsewhere makes no room here.
+            guard oldest == nil, let found = oldestDetached(of: mayGo) else { return .refused(.address) }
+            oldest = found
         }
-        return .reserved(take(for: owner, from: address))
+        guard let oldest else { return .reserved(take(for: owner, from: address)) }
+        release(oldest.place)
+        return .reservedInPlaceOf(take(for: owner, from: address), evicted: oldest.holder)
     }
 
     /// Gives a place back, once: for one that isn't taken any more nothing happens.
@@ -83,7 +89,8 @@ package struct SessionRegister<Holder> {
             owned[entry.owner]?.remove(place)
             if owned[entry.owner]?.isEmpty == true { owned[entry.owner] = nil }
         }
-        Self.count(-1, for: entry.address.prefix, in: &perAddress)
+        perAddress[entry.address.prefix]?.remove(place)
+        if perAddress[entry.address.prefix]?.isEmpty == true { perAddress[entry.address.prefix] = nil }
     }
 
     private mutating func take(for owner: SessionOwner, from address: ClientAddress) -> Place {
@@ -91,20 +98,23 @@ package struct SessionRegister<Holder> {
         nextNumber &+= 1
         entries[place] = Entry(owner: owner, address: address)
         if !owner.isAnonymous { owned[owner, default: []].insert(place) }
-        Self.count(1, for: address.prefix, in: &perAddress)
+        perAddress[address.prefix, default: []].insert(place)
         return place
     }
 
-    /// Walks over one owner's places, of which there are at most ``SessionPlaceLimits/perDevice``.
-    private func oldestDetached(of owner: SessionOwner) -> (place: Place, holder: Holder)? {
-        let detached = owned[owner, default: []].compactMap { place in
-            entries[place].flatMap { entry in entry.detachedAt.map { (place: place, time: $0, session: entry.session) }
+    /// Walks over the places of one owner or one address, of which there are at most as many as the limits say. One that is on its way to
+    /// its client isn't meant.
+    private func oldestDetached(of places: Set<Place>) -> (place: Place, holder: Holder)? {
+        let detached = places.compactMap { place in
+            entries[place].flatMap { entry in
+                entry.detachedAt.flatMap { time in
+                    entry.session.flatMap {
+                        $0.tokensBefore == nil ? (place: place, time: time, holder: $0.holder) : nil
+                    }
+                }
             }
         }
-        guard let oldest = detached.min(by: { ($0.time, $0.place.number) < ($1.time, $1.place.number) }) else {
-            return nil
-        }
-        return oldest.session.map { (oldest.place, $0.holder) }
+        return detached.min { ($0.time, $0.place.number) < ($1.time, $1.place.number) }.map { ($0.place, $0.holder) }
     }
 
     private static func count<K: Hashable>(_ change: Int, for key: K, in counts: inout [K: Int]) {
@@ -136,21 +146,39 @@ package struct SessionRegister<Holder> {
         entries[place]?.detachedAt = time
     }
 
-    /// The session has a client again.
-    package mutating func attached(_ place: Place) {
-        entries[place]?.detachedAt = nil
+    /// Its client has proved that it knows the newest token: the one before is void.
+    package mutating func confirmed(_ place: Place) {
+        entries[place]?.session?.tokens.forgetPrevious()
     }
 
-    /// Another has the session in hand from here on.
-    package mutating func moved(_ place: Place, to holder: Holder) {
+    /// The session that was claimed has arrived at `holder`, who has it in hand from here on.
+    ///
+    /// - Parameter detachedAt: nil: it has its client.
+    /// - Returns: false where its place is gone meanwhile: then the session has to end.
+    package mutating func arrived(_ place: Place, at holder: Holder, detachedAt: MonotonicTime?) -> Bool {
+        guard entries[place]?.session != nil else { return false }
         entries[place]?.session?.holder = holder
+        entries[place]?.session?.tokensBefore = nil
+        entries[place]?.detachedAt = detachedAt
+        return true
+    }
+
+    /// The session that was claimed stays where it is, and its tokens are what they were.
+    package mutating func claimFailed(_ place: Place) {
+        guard let before = entries[place]?.session?.tokensBefore else { return }
+        entries[place]?.session?.tokens = before
+        entries[place]?.session?.tokensBefore = nil
     }
 
     // MARK: Looking
 
     func place(of id: String) -> Place? { places[id] }
 
-    mutating func setTokens(_ tokens: SessionTokens, of place: Place) { entries[place]?.session?.tokens = tokens }
+    mutating func beginMove(of place: Place, tokens: SessionTokens) {
+        let before = entries[place]?.session?.tokens
+        entries[place]?.session?.tokensBefore = before
+        entries[place]?.session?.tokens = tokens
+    }
 
     /// Whether somebody may be here to come back for a session: `owner` has one, or of anonymous ones somebody at the address. That its
     /// client is gone a gateway often hears only after it has come back.

@@ -59,14 +59,34 @@ package final class SessionDirectory: Sendable {
         }
     }
 
-    /// The session has a new driver.
-    func moved(_ place: Register.Place, to holder: Pinned<SessionDriver>) {
-        register.withLock { $0.moved(place, to: holder) }
+    /// The session that was claimed has a new driver.
+    ///
+    /// - Parameter detachedAt: nil: and a client.
+    /// - Returns: false where it has lost its place on the way.
+    func arrived(_ place: Register.Place, at holder: Pinned<SessionDriver>, detachedAt: UInt64?) -> Bool {
+        register.withLock {
+            $0.arrived(place, at: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
+        }
+    }
+
+    /// It couldn't be had.
+    func claimFailed(_ place: Register.Place) {
+        register.withLock { $0.claimFailed(place) }
+    }
+
+    /// Its client has the token that it was given last.
+    func confirmed(_ place: Register.Place) {
+        register.withLock { $0.confirmed(place) }
     }
 
     /// Whether this client may be about to come back for a session.
     func isAwaited(_ client: ClientIdentity) -> Bool {
-        register.withLock { $0.hasSession(client.owner, from: client.address) }
+        mayComeBack(client.owner, client.address)
+    }
+
+    /// The same of somebody who isn't in yet.
+    package func mayComeBack(_ owner: SessionOwner, _ address: ClientAddress) -> Bool {
+        register.withLock { $0.hasSession(owner, from: address) }
     }
 }
 

@@ -16,6 +16,8 @@ extension SessionDriver {
         guard let place else { return }
         settings.directory.detached(place, at: reactor.now)
         settings.logger.info("session detached", metadata: [LogKeys.session: "\(client.session)"])
+        // Nobody can come back to a gateway that lets nobody in.
+        if settings.drain.isDraining { return close(.shuttingDown) }
         // What waited for room toward the client has room now.
         tellClient()
     }
@@ -29,36 +31,76 @@ extension SessionDriver {
 
     /// This client asks for a session that another driver holds.
     func resume(_ request: ResumeRequest) {
+        resume(request, triesLeft: Self.maximumTries)
+    }
+
+    /// While a session is on its way to one connection another one has to wait: a move takes as long as two turns of a loop.
+    private static var maximumTries: Int { 100 }
+    private static var retryNanoseconds: UInt64 { 10_000_000 }
+
+    private func resume(_ request: ResumeRequest, triesLeft: Int) {
         switch settings.directory.claim(request, by: client, at: reactor.now) {
-        case .unknown: resumeFailed(.expired)
-        case .invalid: resumeFailed(.invalid)
-        case .claimed(_, let holder, let token):
-            takeOver(
-                from: holder, as: SessionIdentity(id: request.sessionID, token: token.text), after: request.lastSeq)
+        case .unknown: arrived(.none(.expired))
+        case .invalid: arrived(.none(.invalid))
+        case .underway:
+            guard triesLeft > 0 else { return arrived(.none(.unavailable)) }
+            hold()
+            retry = (request, triesLeft - 1)
+            deadlines.resume = reactor.now + Self.retryNanoseconds
+            armTimer()
+        case .claimed(let place, let holder, let token):
+            let identity = SessionIdentity(id: request.sessionID, token: token.text)
+            takeOver(place, from: holder, ClaimedSession(identity: identity, lastSeq: request.lastSeq))
         }
     }
 
-    private func takeOver(from holder: Pinned<SessionDriver>, as identity: SessionIdentity, after lastSeq: UInt64) {
-        guard holder.reactor !== reactor else {
-            return arrived(holder.value.surrender(to: reactor), as: identity, after: lastSeq)
-        }
-        heldMessages = HeldMessages()
+    func resumeAgain() {
+        guard let retry else { return }
+        self.retry = nil
+        resume(retry.request, triesLeft: retry.left)
+    }
+
+    /// What the client sends behind its request is for the session.
+    private func hold() {
+        heldMessages = heldMessages ?? HeldMessages()
         clientPauses.insert(.resuming)
+    }
+
+    private func takeOver(
+        _ place: SessionDirectory.Register.Place, from holder: Pinned<SessionDriver>, _ claimed: ClaimedSession
+    ) {
+        let (directory, kind) = (settings.directory, kind)
+        hold()
+        guard holder.reactor !== reactor else {
+            return arrived(holder.value.surrender(place, to: reactor, kind, directory), claimed)
+        }
         let me = Pinned(self, to: reactor)
         holder.reactor.submit {
-            let session = holder.value.surrender(to: me.reactor)
-            me.reactor.submit { me.value.arrived(session, as: identity, after: lastSeq) }
+            let surrendered = holder.value.surrender(place, to: me.reactor, kind, directory)
+            me.reactor.submit { me.value.arrived(surrendered, claimed) }
         }
     }
 
     /// Gives the session away. A client that still has it is told that another has taken it.
     ///
-    /// - Returns: nil where it has ended, or its target can't be moved just now.
-    private func surrender(to other: Reactor) -> SurvivingSession? {
-        guard case .translated(let translation) = speech, translation.isResumable, machine.isResumable, let place
-        else { return nil }
+    /// - Parameter kind: what the client that asks for it speaks.
+    private func surrender(
+        _ place: SessionDirectory.Register.Place, to other: Reactor, _ kind: DialectKind?, _ directory: SessionDirectory
+    ) -> SurrenderedSession {
+        let outcome = surrender(place, to: other, kind)
+        if case .none = outcome { directory.claimFailed(place) }
+        return outcome
+    }
+
+    private func surrender(
+        _ place: SessionDirectory.Register.Place, to other: Reactor, _ kind: DialectKind?
+    ) -> SurrenderedSession {
+        guard case .translated(let translation) = speech, translation.isResumable, machine.isResumable,
+            self.place == place
+        else { return .none(.expired) }
+        guard kind == self.kind else { return .none(.invalid) }
         let moving = leg?.leave(for: other)
-        guard leg == nil || moving != nil else { return nil }
+        guard leg == nil || moving != nil else { return .none(.unavailable) }
         let session = SurvivingSession(
             place: place, machine: machine, translation: translation, pending: pending, endOfTarget: endOfTarget,
             deadlines: deadlines, targetPauses: targetPauses, leg: moving, logName: client.session)
@@ -73,21 +115,25 @@ extension SessionDriver {
         perform(
             webSocket == nil
                 ? machine.clientClosed(now: reactor.now) : machine.close(.sessionReplaced, now: reactor.now))
-        return session
+        return .session(session)
     }
 
-    /// - Parameter session: nil: it ended before it could be had.
-    private func arrived(_ session: SurvivingSession?, as identity: SessionIdentity, after lastSeq: UInt64) {
+    /// What was asked for is here, or can't be had.
+    private func arrived(_ surrendered: SurrenderedSession, _ claimed: ClaimedSession? = nil) {
         let held = heldMessages
         heldMessages = nil
         clientPauses.remove(.resuming)
-        if let session { take(session, as: identity, after: lastSeq) } else { resumeFailed(.expired) }
+        switch (surrendered, claimed) {
+        case (.session(let session), let claimed?): take(session, claimed)
+        case (.none(let failure), _): resumeFailed(failure)
+        case (.session, nil): break
+        }
         if let closesOnArrival { close(closesOnArrival) }
-        if webSocket == nil, !machine.isUnderway { end() }
+        if endIsDue, !machine.isUnderway { end() }
         held?.messages.forEach { receive($0.bytes[...], isText: $0.isText, isLast: $0.isLast) }
     }
 
-    private func take(_ session: SurvivingSession, as identity: SessionIdentity, after lastSeq: UInt64) {
+    private func take(_ session: SurvivingSession, _ claimed: ClaimedSession) {
         let hasClient = webSocket != nil && machine.acceptsFromClient
         leavePlace()
         leg?.abandon()
@@ -100,14 +146,17 @@ extension SessionDriver {
         deadlines = session.deadlines
         deadlines.readClient = clientPauses.contains(.rate) ? reactor.now : nil
         clientPauses.remove(.queue)
-        settings.directory.moved(session.place, to: Pinned(self, to: reactor))
+        let hasPlace = settings.directory.arrived(
+            session.place, at: Pinned(self, to: reactor), detachedAt: hasClient ? nil : reactor.now)
         logResumed(session)
         leg = session.leg.map { TargetLeg.arrive($0, on: reactor, handler: self) }
         targetPauses = session.targetPauses
-        guard hasClient else { return lostMeanwhile(session.place) }
+        guard hasPlace else { return close(.sessionEvicted) }
+        guard hasClient else { return lostMeanwhile() }
         isDetached = false
         let actions = machine.clientAttached(now: reactor.now)
-        translate { $0.attached(identity, after: lastSeq, into: &$1) }
+        translate { $0.attached(claimed.identity, after: claimed.lastSeq, into: &$1) }
+        confirmation = .told
         tellTarget(isAttached: true)
         sendTicket()
         tellClient()
@@ -115,10 +164,29 @@ extension SessionDriver {
     }
 
     /// The client that asked for the session went while it was on its way.
-    private func lostMeanwhile(_ place: SessionDirectory.Register.Place) {
-        guard machine.isDetached else { return perform(machine.clientLost(now: reactor.now)) }
-        settings.directory.detached(place, at: reactor.now)
-        armTimer()
+    private func lostMeanwhile() {
+        let isOver = endsSession(closeCodeMeanwhile)
+        if isOver {
+            close(.clientDisconnected)
+        } else if machine.isDetached {
+            detached()
+        } else {
+            perform(machine.clientLost(now: reactor.now))
+        }
+    }
+
+    /// The answer to a ping shows that what was sent before it has arrived, the newest token among it.
+    func askForConfirmation() {
+        guard confirmation == .told, let webSocket, webSocket.queuedBytes == 0 else { return }
+        confirmation = .asked
+        webSocket.ping()
+    }
+
+    /// The token before the newest is of use to nobody but a thief.
+    func confirmToken() {
+        guard confirmation == .asked, let place else { return }
+        confirmation = .none
+        settings.directory.confirmed(place)
     }
 
     private func resumeFailed(_ failure: ResumeFailure) {
@@ -133,6 +201,27 @@ extension SessionDriver {
             "session resumed",
             metadata: [LogKeys.session: "\(client.session)", LogKeys.resumed: "\(session.logName)"])
     }
+}
+
+/// How far a client has come with the token that it was given last.
+enum TokenConfirmation {
+    case none
+    /// It is on its way, or waits for room.
+    case told
+    /// A ping is behind it.
+    case asked
+}
+
+/// What became of asking for a session.
+private enum SurrenderedSession: Sendable {
+    case session(SurvivingSession)
+    case none(ResumeFailure)
+}
+
+/// What the client of a session that it resumes is told, and what it said.
+private struct ClaimedSession: Sendable {
+    let identity: SessionIdentity
+    let lastSeq: UInt64
 }
 
 /// What a client has sent behind its `resume` while the session is on its way from another reactor. The WebSocket isn't read

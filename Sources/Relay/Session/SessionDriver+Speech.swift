@@ -30,6 +30,7 @@ extension SessionDriver {
     }
 
     private func become(_ kind: DialectKind) {
+        self.kind = kind
         let translation = Translation(
             kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
             outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,

@@ -134,6 +134,7 @@ extension SessionDriver {
         }
         guard machine.isUnderway else { return }
         takePauses(now)
+        if deadlines.takeResume(now) { resumeAgain() }
         if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
         if deadlines.takeTicket(now) { sendTicket() }
         if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
@@ -169,6 +170,8 @@ struct SessionDeadlines {
     /// Until then a side isn't read that has sent too much.
     var readClient: UInt64?
     var readTarget: UInt64?
+    /// When a session that was on its way to another connection is asked for again.
+    var resume: UInt64?
     private var keepAlive: UInt64?
 
     /// - Parameter interval: nil: the target isn't kept awake.
@@ -180,10 +183,11 @@ struct SessionDeadlines {
     mutating func takeTicket(_ now: UInt64) -> Bool { Self.take(&nextTicket, now) }
     mutating func takeConnect(_ now: UInt64) -> Bool { Self.take(&connectBy, now) }
     mutating func takeReadClient(_ now: UInt64) -> Bool { Self.take(&readClient, now) }
+    mutating func takeResume(_ now: UInt64) -> Bool { Self.take(&resume, now) }
     mutating func takeReadTarget(_ now: UInt64) -> Bool { Self.take(&readTarget, now) }
 
     func next(choosing: UInt64?) -> UInt64? {
-        let reading = min(readClient ?? .max, readTarget ?? .max)
+        let reading = min(readClient ?? .max, readTarget ?? .max, resume ?? .max)
         let next = min(connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, choosing ?? .max), reading)
         return next == .max ? nil : next
     }

@@ -17,8 +17,9 @@ extension SessionDriver {
             return true
         }
         if piece.isFirst {
-            let isOverForAddress = isAddressOver(now)
-            let verdict = isOverForAddress ? meter.refuse(now: now) : meter.admit(bytes: piece.bytes.count, now: now)
+            // What its own limit drops isn't counted against the neighbours.
+            var verdict = meter.admit(bytes: piece.bytes.count, now: now)
+            if case .pass = verdict, isAddressOver(now) { verdict = meter.refuse(now: now) }
             guard case .over(let notice) = verdict else { return true }
             isDropping = true
             if notice, clientHasRoom { translate { $0.sendRateLimited(into: &$1) } }
@@ -33,7 +34,7 @@ extension SessionDriver {
 
     private func count(_ piece: MessagePiece, _ now: UInt64) {
         var until = meter.count(bytes: piece.bytes.count, isMessage: piece.isFirst, now: now)
-        if piece.isFirst, isAddressOver(now) { until = max(until ?? 0, now + Self.addressPause) }
+        if until == nil, piece.isFirst, isAddressOver(now) { until = now + Self.addressPause }
         guard let until else { return }
         clientPauses.insert(.rate)
         deadlines.readClient = until

@@ -38,6 +38,14 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var heldMessages: HeldMessages?
     /// What was ordered meanwhile holds for that session too.
     var closesOnArrival: CloseReason?
+    /// And so does what became of the WebSocket.
+    var closeCodeMeanwhile: UInt16?
+    var endIsDue = false
+    /// What is to be asked for once more, and how often it still may be.
+    var retry: (request: ResumeRequest, left: Int)?
+    /// The client has been told a new token, and has yet to show that it knows it.
+    var confirmation = TokenConfirmation.none
+    var kind: DialectKind?
     var meter: TrafficMeter
     var pacing: PacingBucket
     /// The message of which pieces are coming has exceeded a limit.
@@ -113,20 +121,23 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketHeardPong() {
+        confirmToken()
         machine.clientHeard(now: reactor.now)
     }
 
     func webSocketPeerClosed(code: UInt16?) {
         noteEnd(by: .client)
+        if heldMessages != nil { closeCodeMeanwhile = code }
         perform(endsSession(code) ? machine.clientClosed(now: reactor.now) : machine.clientLost(now: reactor.now))
     }
 
-    private func endsSession(_ code: UInt16?) -> Bool {
+    func endsSession(_ code: UInt16?) -> Bool {
         guard case .translated(let translation) = speech else { return true }
         return translation.endsSession(closeCode: code)
     }
 
     func webSocketWrote() {
+        askForConfirmation()
         tellClient()
         perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
     }
@@ -248,6 +259,9 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     /// Where there is none, its end is all that the session would wait for.
     private func finishTarget() {
+        // From here on it is read to its end, whatever it sends.
+        deadlines.readTarget = nil
+        targetPauses.remove(.rate)
         if let leg { leg.finish() } else { perform(machine.targetClosed(nil, now: reactor.now)) }
     }
 
@@ -271,7 +285,11 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func end() {
         // The session that is on its way needs somebody to arrive at.
-        guard admitted != nil, heldMessages == nil else { return }
+        guard heldMessages == nil else {
+            endIsDue = true
+            return
+        }
+        guard admitted != nil else { return }
         admitted = nil
         sessions.remove(self)
         leg?.abandon()

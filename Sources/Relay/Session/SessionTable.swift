@@ -37,8 +37,11 @@ final class SessionTable: TimerTarget {
         return meant.count
     }
 
-    func announceDraining() {
-        for driver in Array(drivers.values) { driver.announceDraining() }
+    /// Who is there is told; sessions that nobody can come back to end.
+    func beginDraining() {
+        for driver in Array(drivers.values) {
+            if driver.isDetached { driver.close(.shuttingDown) } else { driver.announceDraining() }
+        }
     }
 
     // MARK: Turns

@@ -27,7 +27,7 @@ package struct CloseReason: Hashable, Sendable {
     package static let tooManySessions = CloseReason(code: 1013, text: "too many sessions")
 
     // Ordered by a translation.
-    static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")
+    package static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")
     package static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
     package static let noTargetNamed = CloseReason(code: 1008, text: "no target was named in time")
     static let alreadyConnected = CloseReason(code: 1008, text: "connection already has a session")

@@ -33,6 +33,18 @@ struct SessionClaimTests {
             _ token: String, id: String = "s1", owner: SessionOwner = SessionClaimTests.owner,
             after milliseconds: Int = 0
         ) -> SessionClaim<String> {
+            let claim = begin(token, id: id, owner: owner, after: milliseconds)
+            if let holder = claim.claimed?.holder {
+                #expect(book.arrived(place, at: holder))
+            }
+            return claim
+        }
+
+        /// The same, and the session stays on its way.
+        func begin(
+            _ token: String, id: String = "s1", owner: SessionOwner = SessionClaimTests.owner,
+            after milliseconds: Int = 0
+        ) -> SessionClaim<String> {
             book.claim(id: id, token: token, owner: owner, at: start + milliseconds)
         }
     }
@@ -50,8 +62,9 @@ struct SessionClaimTests {
         #expect(claimed.token != stage.token)
         #expect(claimed.token.utf8.count == 64 && claimed.token == claimed.token.lowercased())
         #expect(stage.book.register.detachedCount == 0, "he is back")
-        stage.book.register.moved(stage.place, to: "second")
-        #expect(stage.claim(claimed.token).claimed?.holder == "second")
+        let again = try #require(stage.begin(claimed.token).claimed)
+        #expect(stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.claim(again.token).claimed?.holder == "second")
     }
 
     @Test func `another token is nobody's`() throws {
@@ -136,6 +149,56 @@ struct SessionClaimTests {
         let stage = try Stage()
         let tokens = (0..<20).compactMap { stage.claim(stage.token, after: $0).claimed?.token }
         #expect(Set(tokens).count == 20)
+    }
+
+    // MARK: On its way
+
+    @Test func `while a session is on its way to one connection no other has it, and no token changes`() throws {
+        let stage = try Stage()
+        let first = try #require(stage.begin(stage.token).claimed)
+        for token in [stage.token, first.token] { #expect(stage.begin(token, after: 5).isUnderway) }
+        #expect(stage.begin(strange(), after: 5).isInvalid)
+        #expect(stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.begin(first.token, after: 6).claimed?.holder == "second")
+    }
+
+    @Test func `a session that couldn't be had is as it was`() throws {
+        let stage = try Stage()
+        let first = try #require(stage.begin(stage.token).claimed)
+        stage.book.register.claimFailed(stage.place)
+        #expect(stage.claim(first.token).isInvalid, "the client was never told it")
+        #expect(stage.claim(stage.token, after: 60_000).claimed?.holder == "first")
+    }
+
+    @Test func `one that is on its way makes no room, and once its client is there it isn't detached`() throws {
+        let stage = try Stage()
+        _ = try #require(stage.begin(stage.token).claimed)
+        // Its former connection dies meanwhile.
+        stage.book.register.detached(stage.place, at: start.monotonic)
+        let others = (0..<4).compactMap { _ in stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).place }
+        #expect(others.count == 4)
+        #expect(stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).refusal == .device)
+        #expect(stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.book.register.detachedCount == 0)
+        #expect(stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).refusal == .device)
+    }
+
+    @Test func `one that has lost its place on the way is told so`() throws {
+        let stage = try Stage()
+        _ = try #require(stage.begin(stage.token).claimed)
+        stage.book.register.release(stage.place)
+        #expect(!stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.book.register.count == 0)
+    }
+
+    @Test func `a client that has shown the newest token has no use for the one before, and neither has a thief`()
+        throws
+    {
+        let stage = try Stage()
+        let second = try #require(stage.claim(stage.token).claimed).token
+        stage.book.register.confirmed(stage.place)
+        #expect(stage.claim(stage.token, after: 1).isInvalid)
+        #expect(stage.claim(second, after: 2).claimed != nil)
     }
 
     // MARK: Keeping secrets

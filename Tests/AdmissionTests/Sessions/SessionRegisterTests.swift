@@ -99,7 +99,7 @@ struct SessionRegisterTests {
         let book = book(perDevice: 2)
         let back = try open(book, alice, from: home, holder: 1)
         book.register.detached(back, at: start.monotonic)
-        book.register.attached(back)
+        #expect(book.arrived(back, at: 1))
         let dialling = try #require(book.reserve(for: alice, from: home).place)
         book.register.detached(dialling, at: start.monotonic)
         #expect(book.reserve(for: alice, from: home).refusal == .device)
@@ -114,10 +114,28 @@ struct SessionRegisterTests {
         #expect(reservation.evicted == 1)
         book.register.release(old)
         book.register.detached(old, at: start.monotonic)
-        book.register.moved(old, to: 7)
+        #expect(!book.arrived(old, at: 7))
         #expect(book.register.count == 1 && book.register.detachedCount == 0)
         #expect(book.register.holders { _, _ in true } == [])
         #expect(book.reserve(for: alice, from: home).refusal == .device)
+    }
+
+    @Test func `at a full address nobody's oldest session without its client makes room, and never a neighbour's`()
+        throws
+    {
+        let book = book(perDevice: 5, perAddress: 3)
+        let neighbour = try open(book, bob, from: home, holder: 1)
+        let first = try open(book, .anonymous, from: home, holder: 2)
+        let second = try open(book, .anonymous, from: home, holder: 3)
+        #expect(book.reserve(for: .anonymous, from: home).refusal == .address, "all have their clients")
+        book.register.detached(neighbour, at: start.monotonic)
+        #expect(book.reserve(for: alice, from: home).refusal == .address)
+        book.register.detached(second, at: (start + 1).monotonic)
+        book.register.detached(first, at: (start + 2).monotonic)
+        #expect(book.reserve(for: .anonymous, from: home).evicted == 3)
+        #expect(book.reserve(for: alice, from: home).evicted == 2)
+        #expect(book.reserve(for: alice, from: home).refusal == .address)
+        #expect(book.reserve(for: bob, from: home).evicted == 1, "his own may go")
     }
 
     @Test func `room is made at a full address only where it helps`() throws {
@@ -157,7 +175,7 @@ struct SessionRegisterTests {
         #expect(book.reserve(for: bob, from: home).place != nil, "has no holder yet")
         #expect(book.register.holders { owner, _ in owner == alice }.sorted() == [1, 2])
         #expect(book.register.holders { _, address in address == home }.sorted() == [1, 3])
-        book.register.moved(one, to: 10)
+        #expect(book.arrived(one, at: 10))
         #expect(book.register.holders { owner, _ in owner == alice }.sorted() == [2, 10])
     }
 
@@ -192,7 +210,8 @@ struct SessionRegisterTests {
                 book.register.release(place)
                 open[place] = nil
             case (1, let place?): book.register.detached(place, at: (start + step).monotonic)
-            case (2, let place?): book.register.attached(place)
+            case (2, let place?):
+                #expect(book.arrived(place, at: open[place]?.id ?? 0))
             case (3, let place?):
                 let claim = book.claim(
                     id: "\(open[place]?.id ?? 0)", token: "no", owner: open[place]?.owner ?? alice,
@@ -239,6 +258,10 @@ extension SessionClaim {
     var isInvalid: Bool {
         guard case .invalid = self else { return false }
         return true
+    }
+
+    var isUnderway: Bool {
+        if case .underway = self { true } else { false }
     }
 
     var isUnknown: Bool {

@@ -19,6 +19,11 @@ final class RegisterBook<Holder> {
         register.open(place, id: id, token: token, holder: holder)
     }
 
+    /// With its client.
+    func arrived(_ place: Place, at holder: Holder) -> Bool {
+        register.arrived(place, at: holder, detachedAt: nil)
+    }
+
     func claim(id: String, token: String, owner: SessionOwner, at moment: Moment) -> SessionClaim<Holder> {
         var generator = SystemRandomNumberGenerator()
         return register.claim(id: id, token: token, owner: owner, at: moment.monotonic, using: &generator)

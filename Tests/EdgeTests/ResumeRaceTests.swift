@@ -1,0 +1,130 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// Several connections that want one session at once, and connections that go while it is on its way to them.
+    @Suite struct ResumeRaceTests {
+        /// A slot that isn't given back would be missed at the end.
+        @Test func whoGoesWhileHisSessionIsOnItsWayLeavesNothingBehind() async throws {
+            let edge = try await start { $0.setting("MAX_SESSIONS_GLOBAL", 60).setting("CLOSE_FLUSH_MS", 200) }
+            for round in 0..<60 {
+                let session = try await TypedSession.connect(try await edge.openEventually())
+                let target = try await edge.target.connection(round)
+                for isClosing in [true, false, true, true] {
+                    let socket = try await edge.openEventually()
+                    let frames = WebSocketFrame.text(session.message(after: 0)).encoded()
+                    socket.connection.post(isClosing ? frames + WebSocketFrame.close(1001).encoded() : frames)
+                }
+                // The service's end is the session's, whoever has it.
+                await target.close()
+            }
+            try await edge.expectRoom(for: 60)
+        }
+
+        @Test func ofTwoThatComeBackAtOnceBothAreServedOneAfterTheOther() async throws {
+            let edge = try await start { $0 }
+            var session = try await TypedSession.connect(edge.gateway.open())
+            for _ in 0..<40 {
+                let sockets = [try await edge.gateway.open(), try await edge.gateway.open()]
+                for socket in sockets { try await socket.send(text: session.message(after: 0)) }
+                var tokens: [String] = []
+                for socket in sockets {
+                    tokens.append(try #require(try await socket.nextTyped("resumed")["token"]))
+                }
+                // One of them has been replaced by the other; the later token is the one that counts.
+                #expect(Set(tokens).count == 2)
+                let newest = try await newest(of: sockets, tokens)
+                session = session.with(token: newest)
+            }
+            #expect(edge.target.connectionCount == 1)
+        }
+
+        /// The one that isn't closed has the session.
+        private func newest(of sockets: [TestWebSocket], _ tokens: [String]) async throws -> String {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for (index, socket) in sockets.enumerated() {
+                    group.addTask {
+                        let close = try await socket.receiveToClose()
+                        #expect(close.close.reason == "session_replaced")
+                        return index
+                    }
+                }
+                let replaced = try await group.next() ?? 0
+                group.cancelAll()
+                return tokens[1 - replaced]
+            }
+        }
+
+        @Test func atCapacityAClientStillComesBack() async throws {
+            let edge = try await start { $0.setting("MAX_SESSIONS_GLOBAL", 1) }
+            let socket = try await edge.gateway.open()
+            let session = try await TypedSession.connect(socket)
+            await socket.connection.reset()
+            let (_, resumed) = try await session.resumed(at: edge, after: 0)
+            #expect(resumed["sessionId"] == session.id)
+        }
+
+        @Test func aClientThatHasTheNewTokenMakesTheOldOneWorthless() async throws {
+            let edge = try await start { $0 }
+            let session = try await TypedSession.connect(edge.gateway.open())
+            let (socket, _) = try await session.resumed(at: edge, after: 0)
+            // Behind the answer comes a ping; its pong says that the answer has arrived.
+            let ping = try await socket.nextFrame()
+            try #require(ping.opcode == WebSocketFrame.Opcode.ping)
+            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.pong, ping.payload))
+            try await socket.send(text: #"{"type":"input","text":"x","cid":1}"#)
+            #expect(try await socket.nextText() == #"{"type":"inputAck","cid":1}"#)
+            let thief = try await session.attempt(at: edge, after: 0)
+            #expect(try await thief.nextTyped("error")["code"] == "invalid_resume")
+        }
+
+        @Test func aFlooderTakesNothingFromItsNeighbours() async throws {
+            let edge = try await start {
+                $0.setting("MESSAGES_PER_SECOND", 20).setting("MESSAGES_PER_SECOND_PER_IP", 60)
+            }
+            let (flooder, neighbour) = (try await edge.gateway.open(), try await edge.gateway.open())
+            for socket in [flooder, neighbour] { _ = try await TypedSession.connect(socket) }
+            let noise = WebSocketFrame.text(#"{"type":"input","text":"noise"}"#).encoded()
+            flooder.connection.post(Array([[UInt8]](repeating: noise, count: 20_000).joined()))
+            #expect(try await flooder.nextTyped("error")["code"] == "rate_limited")
+            for number in 1...15 {
+                try await neighbour.send(text: #"{"type":"input","text":"x","cid":\#(number)}"#)
+                #expect(try await neighbour.nextText() == #"{"type":"inputAck","cid":\#(number)}"#)
+            }
+        }
+
+        @Test func aDrainDoesntWaitForSessionsThatNobodyCanComeBackTo() async throws {
+            let edge = try await start {
+                $0.setting("SHUTDOWN_GRACE_MS", 600_000).setting("SHUTDOWN_DEADLINE_MS", 900_000)
+            }
+            let socket = try await edge.gateway.open()
+            _ = try await TypedSession.connect(socket)
+            await socket.connection.reset()
+            try await edge.gateway.logLine("session detached")
+            let target = try await edge.target.connection()
+            edge.gateway.terminate()
+            _ = try await target.receiveToEnd()
+        }
+
+        private func start(_ change: (GatewaySettings) -> GatewaySettings) async throws -> Edge {
+            try await Edge.start(.scripted) { change($0.setting("REACTOR_THREADS", 4)) }
+        }
+    }
+}
+
+extension Edge {
+    /// Places of sessions that have ended are given back within moments.
+    fileprivate func openEventually(_ handshake: Handshake = Handshake()) async throws -> TestWebSocket {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+        while true {
+            if case .open(let socket) = try await gateway.attempt(handshake) { return socket }
+            try #require(ContinuousClock.now < deadline, "no place is given back")
+        }
+    }
+
+    /// Shows that so many sessions can be open at once.
+    fileprivate func expectRoom(for count: Int) async throws {
+        var open: [TestWebSocket] = []
+        while open.count < count { open.append(try await openEventually(Handshake().offering("telnet"))) }
+    }
+}
