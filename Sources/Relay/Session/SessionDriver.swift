@@ -285,10 +285,11 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func end() {
         // The session that is on its way needs somebody to arrive at.
-        guard heldMessages == nil else {
+        guard heldMessages == nil || retry != nil else {
             endIsDue = true
             return
         }
+        (heldMessages, retry) = (nil, nil)
         guard admitted != nil else { return }
         admitted = nil
         sessions.remove(self)
