@@ -230,8 +230,9 @@ private struct Stage: Sendable {
             let handshake = Handshake().setting(
                 "Sec-WebSocket-Protocol", dialect == .terminal ? "terminal.mudstandards.org" : nil)
             let socket = try await edge.gateway.open(handshake, receiveBuffer: 131_072)
-            let target = try await edge.target.connection(number)
+            // Behind the first session the gateway dials only once it is asked to.
             if dialect == .typed { try await socket.connectTyped() }
+            let target = try await edge.target.connection(number)
             hostile.append(Session(socket: socket, target: target))
         }
         let stage = Stage(edge: edge, neighbour: neighbour, hostile: hostile)

@@ -61,7 +61,8 @@ extension SessionDriver {
         guard leg == nil || moving != nil else { return nil }
         let session = SurvivingSession(
             place: place, machine: machine, translation: translation, pending: pending, endOfTarget: endOfTarget,
-            deadlines: deadlines, targetPauses: targetPauses, leg: moving, logName: client.session)
+            deadlines: deadlines, targetPauses: targetPauses, leg: moving, lastTarget: lastTarget,
+            logName: client.session)
         self.place = nil
         leg = nil
         speech = .raw
@@ -102,6 +103,7 @@ extension SessionDriver {
         clientPauses.remove(.queue)
         settings.directory.moved(session.place, to: Pinned(self, to: reactor))
         logResumed(session)
+        lastTarget = session.lastTarget
         leg = session.leg.map { TargetLeg.arrive($0, on: reactor, handler: self) }
         targetPauses = session.targetPauses
         guard hasClient else { return lostMeanwhile(session.place) }

@@ -133,7 +133,7 @@ struct OtherTranscriptTests {
             C  look
             S Portcullis.Error {"code":"invalid_request","message":"A text message is Package.Name and JSON"}
             ticket abc
-            S Portcullis.Ticket {"ticket":"abc"}
+            S Portcullis.Ticket {"ticket":"abc","expiresIn":30}
             B look\n
             D look\r\n
             closed
@@ -193,7 +193,7 @@ struct OtherTranscriptTests {
             C [1]
             S {"proto":"error","id":"invalid_request","data":"Message must be a JSON object"}
             ticket abc
-            S {"proto":"ticket","id":"","data":"abc"}
+            S {"proto":"ticket","id":"","data":"{\"ticket\":\"abc\",\"expiresIn\":30}"}
             B look\n
             D look\r\n
             C {"proto":"websocket_close","id":"","data":""}
