@@ -1,3 +1,5 @@
+import RelayCore
+
 /// The rest of the configuration, and how its parts must fit together.
 extension ConfigurationLoader {
     /// Nil when something that can't be left out is missing; an error says so.
@@ -12,8 +14,18 @@ extension ConfigurationLoader {
         if attestation != nil, let obstacle = ConfigurationLoadingFile.obstacle(toWriting: keyStorage.path) {
             fail(SettingTable.keysPath, obstacle.problem, obstacle.remedy)
         }
-        checkWaysIn(gate, hasApps: attestation != nil, hasAuthority: clientCertificates != nil)
         let (tickets, proxies) = (tickets(), proxies())
+        if let path = tickets.controlSocketPath,
+            let obstacle = ConfigurationLoadingFile.obstacle(toListeningOn: path)
+        {
+            fail(SettingTable.controlSocketPath, obstacle.problem, obstacle.remedy)
+        }
+        var ways: Set<TargetAccess> = gate.requiresCredentials ? [] : [.anonymous]
+        if attestation != nil { ways.insert(.app) }
+        if clientCertificates != nil { ways.insert(.cert) }
+        if tickets.controlSocketPath != nil { ways.insert(.ticket) }
+        checkWaysIn(ways, gate)
+        if let target { checkRoutes(target.routes, ways) }
         let limits = limits()
         let connections = connections()
         let session = session()
