@@ -230,7 +230,6 @@ private struct Stage: Sendable {
             let handshake = Handshake().setting(
                 "Sec-WebSocket-Protocol", dialect == .terminal ? "terminal.mudstandards.org" : nil)
             let socket = try await edge.gateway.open(handshake, receiveBuffer: 131_072)
-            // Behind the first session the gateway dials only once it is asked to.
             if dialect == .typed { try await socket.connectTyped() }
             let target = try await edge.target.connection(number)
             hostile.append(Session(socket: socket, target: target))

@@ -15,17 +15,14 @@ extension ConfigurationLoader {
             fail(SettingTable.keysPath, obstacle.problem, obstacle.remedy)
         }
         let (tickets, proxies) = (tickets(), proxies())
-        if let path = tickets.controlSocketPath,
-            let obstacle = ConfigurationLoadingFile.obstacle(toListeningOn: path)
-        {
-            fail(SettingTable.controlSocketPath, obstacle.problem, obstacle.remedy)
-        }
-        var ways: Set<TargetAccess> = gate.requiresCredentials ? [] : [.anonymous]
-        if attestation != nil { ways.insert(.app) }
-        if clientCertificates != nil { ways.insert(.cert) }
-        if tickets.controlSocketPath != nil { ways.insert(.ticket) }
-        checkWaysIn(ways, gate)
-        if let target { checkRoutes(target.routes, ways) }
+        if let path = tickets.controlSocketPath { checkControlSocket(path) }
+        let ways: [TargetAccess: Bool] = [
+            .app: attestation != nil, .cert: clientCertificates != nil, .ticket: tickets.controlSocketPath != nil,
+            .anonymous: !gate.requiresCredentials,
+        ]
+        let waysIn = Set(ways.filter(\.value).keys)
+        checkWaysIn(waysIn, gate)
+        if let target { checkRoutes(target.routes, waysIn) }
         let limits = limits()
         let connections = connections()
         let session = session()

@@ -99,6 +99,12 @@ extension ConfigurationLoader {
             publicOrigin: publicOrigin)
     }
 
+    /// For the gateway itself: a tool may look at a socket that it couldn't make.
+    mutating func checkControlSocket(_ path: String) {
+        guard let obstacle = ConfigurationLoadingFile.obstacle(toListeningOn: path) else { return }
+        fail(SettingTable.controlSocketPath, obstacle.problem, obstacle.remedy)
+    }
+
     /// Of `sockaddr_un` on Linux, without its final NUL.
     private static let maximumSocketPathBytes = 107
 
