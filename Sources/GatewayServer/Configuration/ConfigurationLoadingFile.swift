@@ -73,9 +73,11 @@ enum ConfigurationLoadingFile {
 
     /// Why no socket can be made here; nil when one can. A socket that is there already may be our own.
     static func obstacle(toListeningOn path: String) -> SettingProblem? {
-        var information = stat()
-        guard lstat(path, &information) == 0 else { return obstacle(toFileIn: path) }
-        guard information.st_mode & S_IFMT == S_IFSOCK else {
+        // Of a symbolic link these are its own.
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+            return obstacle(toFileIn: path)
+        }
+        guard attributes[.type] as? FileAttributeType == .typeSocket else {
             return SettingProblem(
                 problem: "names something that is there and isn't a socket", remedy: "Name a file that isn't there yet."
             )
