@@ -38,7 +38,8 @@ final class EdgeRouter: EdgeHandler {
 
     func handle(_ exchange: HTTPExchange) {
         let context = RequestContext(
-            peer: exchange.peer, head: exchange.head, trusting: settings.trustedProxies, reactor: reactor)
+            peer: exchange.peer, head: exchange.isUnnamed ? nil : exchange.head, trusting: settings.trustedProxies,
+            reactor: reactor)
         switch (exchange.head.method, RequestPath(exchange.head.path)) {
         case (.get, .health), (.head, .health): exchange.respond(health())
         case (_, .challenge) where attestation == nil, (_, .register) where attestation == nil:

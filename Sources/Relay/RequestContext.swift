@@ -10,7 +10,9 @@ struct RequestContext: Sendable {
     /// A trusted proxy has named the address: its port isn't known.
     let isForwarded: Bool
 
-    /// - Parameter trusted: proxies whose word about the client's address counts.
+    /// - Parameters:
+    ///   - head: nil where no header may name the client.
+    ///   - proxies: those whose word about the client's address counts.
     init(peer: PeerAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor) {
         id = Self.makeID()
         let peer = ClientAddress(peer)

@@ -20,7 +20,8 @@ final class UpgradeHandler {
 
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
         let context = RequestContext(
-            peer: upgrade.peer, head: upgrade.head, trusting: settings.trustedProxies, reactor: reactor)
+            peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
+            reactor: reactor)
         guard let session = SessionRequest(upgrade.head) else {
             let refusal = Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query")
             record.requestRefused(refusal, context)

@@ -22,6 +22,25 @@ extension EdgeTests {
             #expect(try await gateway.get("/health").status == 200)
         }
 
+        /// Whoever knocks at the control socket then waits too, and is answered afterwards.
+        @Test func neitherDoesTheControlSocketSpin() async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.file("control.sock")
+            let target = try await TargetServer.start(.echo)
+            let settings = GatewaySettings(targetPort: target.port).setting("REACTOR_THREADS", 1)
+                .setting("MAX_CONNECTIONS", 1000).setting("MAX_CONNECTIONS_PER_ADDRESS", 1000)
+                .setting("CONTROL_SOCKET_PATH", path)
+            let gateway = try await GatewayProcess.start(settings, maximumFiles: Self.maximumFiles)
+            let clients = try await inParallel(Self.maximumFiles) { _ in try await gateway.connect() }
+            try await gateway.errorLine("new connections wait")
+            let tool = try await RawConnection.open(socketPath: path)
+            try await tool.send("{}\n")
+            try await untilAsleep(gateway)
+            #expect(tool.stream.current.totalReceived == 0, "it has calmed down only when descriptors came free")
+            for client in clients { await client.close() }
+            #expect(try await !tool.receiveToEnd().isEmpty)
+        }
+
         private func untilAsleep(_ gateway: GatewayProcess) async throws {
             let deadline = ContinuousClock.now.advanced(by: .seconds(30))
             while try !ProcessThreads.areAsleep(of: gateway.processID) {

@@ -28,6 +28,7 @@ extension EdgeTests {
         @Test func gmcpTravelsAsTextBesideTheText() async throws {
             let play = try await start("gmcp.mudstandards.org", query: "/?cols=100&rows=30")
             let (socket, target) = (play.socket, play.target)
+            #expect(try await socket.nextText().hasPrefix("Portcullis.Session "))
             try await target.send([T.iac, T.will, T.gmcp, T.iac, T.do, T.windowSize])
             _ = try await target.receive(upTo: T.subnegotiation(T.windowSize, [0, 100, 0, 30]))
             try await target.send(Array("Hall".utf8) + T.gmcp(#"Char.Vitals {"hp":7}"#) + Array("Exit".utf8))
@@ -50,6 +51,7 @@ extension EdgeTests {
         @Test func jsonEnvelopesTravelBothWays() async throws {
             let play = try await start("json.mudstandards.org")
             let (socket, target) = (play.socket, play.target)
+            #expect(try await socket.nextMessage()["proto"] == "session")
             try await target.send([T.iac, T.will, T.gmcp])
             _ = try await target.receive(upTo: [T.iac, T.do, T.gmcp])
             try await target.send(Array("> ".utf8) + [T.iac, T.goAhead] + T.gmcp(#"Char.Vitals {"hp":7}"#))

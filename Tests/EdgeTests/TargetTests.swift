@@ -209,6 +209,33 @@ extension EdgeTests {
             try await socket.close()
         }
 
+        @Test func withoutTLSAPROXYHeaderNamesTheClientToo() async throws {
+            let edge = try await start(proxied)
+            let connection = try await edge.gateway.connect()
+            try await connection.send("PROXY TCP4 203.0.113.9 192.0.2.1 4711 443\r\n" + Self.upgrade)
+            let line = try await edge.gateway.auditLine("\"event\":\"upgrade\"")
+            #expect(line.contains("203.0.113.9") && !line.contains("127.0.0.1"), "\(line)")
+        }
+
+        /// The proxy has said that it can't: what the request says is the client's own word.
+        @Test func whereAPROXYHeaderNamesNobodyNoOtherHeaderDoes() async throws {
+            let edge = try await start(proxied)
+            let connection = try await edge.gateway.connect()
+            try await connection.send("PROXY UNKNOWN\r\n" + Self.upgrade)
+            let line = try await edge.gateway.auditLine("\"event\":\"upgrade\"")
+            #expect(line.contains("127.0.0.1") && !line.contains("198.51.100.7"), "\(line)")
+        }
+
+        private func proxied(_ settings: GatewaySettings) -> GatewaySettings {
+            settings.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("INBOUND_PROXY_PROTOCOL", "true")
+        }
+
+        private static let upgrade = [
+            "GET / HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "X-Forwarded-For: 198.51.100.7", "", "",
+        ].joined(separator: "\r\n")
+
         @Test func aStrangersWordAboutTheAddressDoesnt() async throws {
             let edge = try await start { $0.setting("TRUSTED_PROXY_CIDRS", "192.0.2.0/24") }
             let handshake = Handshake().adding("X-Forwarded-For", "203.0.113.9")

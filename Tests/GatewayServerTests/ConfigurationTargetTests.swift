@@ -75,6 +75,19 @@ private final class ListeningSocketFile {
                 ["TRUSTED_PROXY_CIDRS": "10.0.0.5/8"],
                 ["TRUSTED_PROXY_CIDRS holds something that isn't an address range"]
             ),
+            (["TRUSTED_PROXY_CIDRS": "10.0.0.0/8, 0.0.0.0/0"], ["TRUSTED_PROXY_CIDRS trusts every address there is"]),
+            (["TRUSTED_PROXY_CIDRS": "::/0"], ["TRUSTED_PROXY_CIDRS trusts every address there is"]),
+            (
+                [
+                    "TARGET_MODE": "arbitrary", "TARGET_PORTS": "4000-4999",
+                    "MUD_ROUTES": "staging=staging.example:4001,admit=cert",
+                ],
+                [
+                    "TARGET_MODE can't be used so: the route staging is open to some ways of admission only (admit=), and its"
+                        + " port is in TARGET_PORTS: with TARGET_MODE=arbitrary everybody else would reach it by another name of"
+                        + " its host"
+                ]
+            ),
             (
                 ["INBOUND_PROXY_PROTOCOL": "true"],
                 ["INBOUND_PROXY_PROTOCOL is true, and no proxy is trusted"]
@@ -115,6 +128,38 @@ private final class ListeningSocketFile {
         ] as [[String: String?]])
     func whatGoesTogetherIsAccepted(changes: [String: String?]) {
         #expect(bench.problems(bench.least(changes)) == [])
+    }
+
+    private static let pin = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    private static let arbitrary =
+        "TARGET_MODE: is arbitrary: whoever is admitted reaches any public address from this machine, on TARGET_PORTS."
+    private static let systemPorts =
+        "TARGET_PORTS: opens ports up to 1023 beside telnet's (23, 992): mail, web and other services listen there."
+    private static let pinUnderPrefer =
+        "MUD_TLS_PIN: doesn't hold where TLS is `prefer`: whoever keeps TLS from coming about gets plain text, pin or not."
+        + " Use `required`."
+
+    @Test(
+        arguments: [
+            (["TARGET_MODE": "arbitrary", "TARGET_PORTS": "23,992,1024,4000-4999"], [arbitrary]),
+            (["TARGET_MODE": "arbitrary", "TARGET_PORTS": "22"], [arbitrary, systemPorts]),
+            (["TARGET_MODE": "arbitrary", "TARGET_PORTS": "1023-1030"], [arbitrary, systemPorts]),
+            (["TARGET_MODE": "arbitrary", "TARGET_PORTS": "3001-5000"], [arbitrary]),
+            (
+                ["TARGET_MODE": "arbitrary", "TARGET_PORTS": "3000-5000,4000"],
+                [arbitrary, "TARGET_PORTS: opens 2001 ports: name those on which MUDs listen."]
+            ),
+            (["MUD_TLS_MODE": "prefer", "MUD_TLS_PIN": pin], [pinUnderPrefer]),
+            (
+                ["MUD_TLS_MODE": "required", "MUD_TLS_PIN": pin, "MUD_ROUTES": "a=h.example:1,tls=prefer"],
+                [pinUnderPrefer]
+            ),
+            (["MUD_TLS_MODE": "required", "MUD_TLS_PIN": pin], []),
+            (["MUD_TLS_MODE": "prefer"], []),
+            (["TRUSTED_PROXY_CIDRS": "128.0.0.0/1"], []),
+        ] as [([String: String], [String])])
+    func whatIsDangerousIsWarnedOf(changes: [String: String], warnings: [String]) throws {
+        #expect(try bench.warnings(bench.least(changes)) == warnings)
     }
 
     @Test func routesAreReadWithTheirOptions() throws {

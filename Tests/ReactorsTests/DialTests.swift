@@ -99,6 +99,41 @@ struct DialTests {
 
     // MARK: The filter
 
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `a target that is this machine is left before its first byte, where the options say so`(
+        host: String
+    ) async throws {
+        let server = try PlainServer(host: host)
+        async let arrived = server.serve { $0.readAll() }
+        var options = DialOptions.patient
+        options.refusesThisMachine = true
+        options.prologue = { _, _ in [1, 2, 3] }
+        var (connection, heard) = await WatchedConnection.open { [options] handler in
+            let connection = TCPConnection.dial(
+                host: host, port: server.port, options: options, on: TestReactor.shared, handler: handler)
+            ([4] as [UInt8]).withUnsafeBytes(connection.send)
+            return connection
+        }
+        #expect(await heard.next() == .closed(.notAllowed))
+        await connection.drop()
+        #expect(await arrived == [])
+        server.close()
+    }
+
+    @Test func `another machine is dialled`() async throws {
+        let server = try PlainServer(host: "127.0.0.2")
+        async let arrived = server.serve { $0.readAll() }
+        var options = DialOptions.patient
+        options.refusesThisMachine = true
+        // From 127.0.0.1: to the system it is a host like any other.
+        options.source = "127.0.0.1"
+        var (connection, heard) = await WatchedConnection.dial(server.port, host: "127.0.0.2", options: options)
+        #expect(await heard.next() == .connected)
+        await connection.finish()
+        #expect(await arrived == [])
+        server.close()
+    }
+
     @Test(
         "an address that the filter refuses isn't dialled, however the host is written",
         arguments: [

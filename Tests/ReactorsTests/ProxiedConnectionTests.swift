@@ -51,6 +51,22 @@ struct ProxiedConnectionTests {
         let seen = try #require(await bench.reactor.run { bench.seen })
         #expect(seen.peer.bytes == sample.client ?? [127, 0, 0, 1])
         #expect(seen.peer.port == (sample.client == nil ? socket.port : 56_324))
+        #expect(seen.isUnnamed == (sample.client == nil))
+        socket.close()
+        await bench.stop()
+    }
+
+    /// Without TLS there is no time for its handshake either.
+    @Test func `the header's time doesn't hang on that of TLS`() async throws {
+        var settings = EdgeSettings.proxied
+        settings.limits.tlsHandshakeMilliseconds = 0
+        let bench = EdgeBench()
+        let port = try await bench.serve(settings)
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        while bench.census.total == 0 { await bench.reactor.run {} }
+        await bench.reactor.run {}
+        socket.write(Self.v1 + Self.request)
+        #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
         socket.close()
         await bench.stop()
     }
@@ -105,10 +121,9 @@ struct ProxiedConnectionTests {
     }
 
     @Test(arguments: [[], Array(v2.dropLast()), Array(v1.dropLast())])
-    func `a trusted peer that says too little is closed when the handshake's time is over`(bytes: [UInt8]) async throws
-    {
+    func `a trusted peer that says too little is closed when the header's time is over`(bytes: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
-        settings.limits.tlsHandshakeMilliseconds = 50
+        settings.limits.headerMilliseconds = 50
         let bench = EdgeBench()
         let port = try await bench.serve(settings)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)

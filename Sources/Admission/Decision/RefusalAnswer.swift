@@ -32,7 +32,6 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let appAuthRequired = Self(401, .appAuthRequired, "App authentication required")
     package static let invalidTicket = Self(401, .invalidTicket, "Invalid ticket")
     package static let wayNotAllowed = Self(403, .wayNotAllowed, "This way of admission is not allowed here")
-    package static let targetRefused = Self(403, .targetRefused, "Target not allowed")
     package static let ticketsExhausted = Self(503, .ticketsExhausted, "Too many tickets are in use")
     package static let challengesExhausted = Self(503, .challengesExhausted, "Too many challenges are in use")
     package static let storeUnavailable = Self(503, .storeUnavailable, "The key store is unavailable")
@@ -58,7 +57,7 @@ package struct RefusalAnswer: Hashable, Sendable {
         malformedHandshake, unsupportedVersion, unknownSubprotocol, draining, deviceBlocked, originRefused,
         atCapacity, rateLimited, sharedSecretRequired, invalidSharedSecret, invalidNonce, unknownKey, keyRevoked,
         assertionRejected, invalidClientCertificate, appAuthRequired,
-        invalidTicket, wayNotAllowed, targetRefused, ticketsExhausted,
+        invalidTicket, wayNotAllowed, ticketsExhausted,
         challengesExhausted, storeUnavailable, missingField, malformedRequest, invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,
         lengthRequired, notFound,

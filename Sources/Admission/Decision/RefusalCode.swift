@@ -23,7 +23,6 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case invalidClientCertificate = "invalid_client_certificate"
     case invalidTicket = "invalid_ticket"
     case wayNotAllowed = "way_not_allowed"
-    case targetRefused = "target_refused"
     case ticketsExhausted = "tickets_exhausted"
 
     // Registration.

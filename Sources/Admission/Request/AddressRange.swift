@@ -20,6 +20,9 @@ package struct AddressRange: Hashable, Sendable {
         self.bits = bits
     }
 
+    /// `0.0.0.0/0` or `::/0`.
+    package var isEverything: Bool { bits == 0 }
+
     package func contains(_ address: ClientAddress) -> Bool {
         let bytes = address.bytes
         guard bytes.count == network.count else { return false }

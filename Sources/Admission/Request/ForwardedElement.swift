@@ -3,10 +3,11 @@ struct ForwardedElement {
     /// Nobody, where there is no `for`.
     let node: ForwardedFor.Node
 
-    /// `nil` for anything but pairs, for a repeated `for`, and for a value that names no node.
+    /// - Parameter text: of ``isText(_:)``.
+    /// - Returns: `nil` for anything but pairs, for a quoted string without an end, for a repeated `for`, and for a value that names no node.
     init?(_ text: Substring) {
-        guard let pairs = Self.split(text, at: ";") else { return nil }
         var found: ForwardedFor.Node?
+        guard let pairs = Self.pairs(text) else { return nil }
         for pair in pairs {
             guard let equals = pair.firstIndex(of: "="), let name = ASCIIText.lowercased(String(pair[..<equals])),
                 !name.isEmpty
@@ -20,32 +21,22 @@ struct ForwardedElement {
         node = found ?? ForwardedFor.Node(address: nil)
     }
 
-    /// Splits outside of quoted strings; `nil` where one doesn't end.
-    static func split(_ text: Substring, at separator: Character) -> [Substring]? {
-        var parts: [Substring] = []
-        var start = text.startIndex
-        var isQuoted = false
-        var isEscaped = false
-        for index in text.indices {
-            let character = text[index]
-            if isEscaped {
-                isEscaped = false
-            } else if isQuoted && character == "\\" {
-                isEscaped = true
-            } else if character == "\"" {
-                isQuoted.toggle()
-            } else if !isQuoted && character == separator {
-                parts.append(text[start..<index])
-                start = text.index(after: index)
-            }
-        }
-        return isQuoted ? nil : parts + [text[start...]]
+    private static func pairs(_ text: Substring) -> [Substring]? {
+        var elements = ForwardedElements(text, separator: UInt8(ascii: ";"), hasQuotes: true)
+        var pairs: [Substring] = []
+        while let pair = elements.popLast() { pairs.append(pair) }
+        return elements.hasOpenQuote ? nil : pairs
     }
 
+    /// Graphic ASCII, blanks and tabs. In it each byte is a `Character`.
+    static func isText(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 } }
+
     static func trimmed(_ text: Substring) -> Substring {
-        let head = text.drop { $0 == " " || $0 == "\t" }
-        guard let last = head.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-        return head[...last]
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        let bytes = text.utf8
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return text[first...last]
     }
 
     /// A token, or a quoted string without escapes: none of the characters of an address needs one.

@@ -27,29 +27,28 @@ package struct ForwardedFor: Sendable {
         func isTrusted(_ address: ClientAddress) -> Bool { trusted.contains { $0.contains(address) } }
         guard isTrusted(peer) else { return peer }
         var certain = peer
-        for element in elements {
+        guard var elements else { return peer }
+        for _ in 0..<Self.maximumHops {
             // What stands behind an untrusted hop may be anything: it isn't read at all.
-            guard let address = node(element)?.address else { return certain }
+            guard let element = elements.popLast(), let address = node(element)?.address else { return certain }
             certain = address
             guard isTrusted(address) else { return certain }
         }
         return certain
     }
 
-    /// One for each hop, the nearest first. None where both headers are there: a proxy that writes one may have let the client's own
-    /// other one pass.
-    private var elements: [Substring] {
-        let elements: [Substring]?
+    /// None where both headers are there: a proxy that writes one may have let the client's own other one pass.
+    private var elements: ForwardedElements? {
         switch (xForwardedFor, forwarded) {
-        case (let list?, nil): elements = list.split(separator: ",", omittingEmptySubsequences: false)
-        case (nil, let list?): elements = ForwardedElement.split(list[...], at: ",")
-        default: elements = nil
+        case (let list?, nil): ForwardedElements(list, separator: UInt8(ascii: ","), hasQuotes: false)
+        case (nil, let list?): ForwardedElements(list, separator: UInt8(ascii: ","), hasQuotes: true)
+        default: nil
         }
-        return (elements ?? []).suffix(Self.maximumHops).reversed()
     }
 
+    /// What isn't ASCII text is malformed. A hop's own bytes alone decide of it: those before it are its client's.
     private func node(_ element: Substring) -> Node? {
-        guard element.utf8.count <= Self.maximumElementBytes else { return nil }
+        guard element.utf8.count <= Self.maximumElementBytes, ForwardedElement.isText(element) else { return nil }
         let text = ForwardedElement.trimmed(element)
         return forwarded == nil ? Self.node(text) : ForwardedElement(text)?.node
     }

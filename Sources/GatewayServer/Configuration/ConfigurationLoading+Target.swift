@@ -1,4 +1,5 @@
 import Admission
+import Reactors
 import RelayCore
 
 /// The inside: which services are reached, by whom, and what is spoken with them.
@@ -24,6 +25,7 @@ extension ConfigurationLoader {
                 mode: mode, standard: TargetEndpoint(host: targetHost, port: UInt16(port)), routes: routes,
                 allowed: allowed, ports: ports, requiresCredentials: read(SettingTable.requireAppAuth)))
         guard let policy else { return nil }
+        if mode == .arbitrary { warnOfArbitraryTargets(on: ports) }
         return GatewayConfiguration.Target(
             host: host, port: port, dialTimeoutMilliseconds: timeout, policy: policy, routes: routes, tls: tls,
             proxyProtocol: proxyProtocol, keepAliveSeconds: keepAlive)
@@ -47,6 +49,28 @@ extension ConfigurationLoader {
         }
     }
 
+    private mutating func warnOfArbitraryTargets(on ports: [ClosedRange<UInt16>]) {
+        warn(
+            SettingTable.targetMode,
+            "is arbitrary: whoever is admitted reaches any public address from this machine, on TARGET_PORTS.")
+        let open = Set(ports.joined())
+        if open.contains(where: { $0 <= Self.lastSystemPort && !Self.telnetPorts.contains($0) }) {
+            warn(
+                SettingTable.targetPorts,
+                "opens ports up to \(Self.lastSystemPort) beside telnet's (23, 992): mail, web and other services listen there."
+            )
+        }
+        if open.count > Self.manyPorts {
+            warn(SettingTable.targetPorts, "opens \(open.count) ports: name those on which MUDs listen.")
+        }
+    }
+
+    /// RFC 6335 section 6.
+    private static let lastSystemPort: UInt16 = 1_023
+    private static let telnetPorts: [UInt16] = [23, 992]
+    /// More than these are no list of the places where MUDs listen.
+    private static let manyPorts = 2_000
+
     private mutating func targetTLS(_ routes: [Route]) -> GatewayConfiguration.Target.TLS {
         let mode = read(SettingTable.targetTLSMode)
         let authority = read(SettingTable.targetCAPath)
@@ -66,7 +90,18 @@ extension ConfigurationLoader {
                 "Remove one of the two: a pin trusts a key whoever signed it.",
                 involving: [SettingTable.targetCAPath.row.name, SettingTable.targetPins.row.name])
         }
+        warnOfPins(pins, mode, routes)
         return GatewayConfiguration.Target.TLS(mode: mode, authorityPath: authority, pins: pins)
+    }
+
+    /// Not an error: without its pin a target with a certificate of its own making isn't reached over TLS at all. But a pin seems to say
+    /// more than `prefer` keeps.
+    private mutating func warnOfPins(_ pins: [PublicKeyPin], _ mode: TargetTLSMode, _ routes: [Route]) {
+        guard !pins.isEmpty, mode == .prefer || routes.contains(where: { $0.options.tls == .prefer }) else { return }
+        warn(
+            SettingTable.targetPins,
+            "doesn't hold where TLS is `prefer`: whoever keeps TLS from coming about gets plain text, pin or not. Use `required`."
+        )
     }
 
     mutating func telnet() -> GatewayConfiguration.TelnetOptions {
@@ -123,6 +158,11 @@ extension ConfigurationLoader {
                 SettingTable.trustedProxyHeader.row.name, "is set, and no proxy is trusted",
                 "Name the proxies in TRUSTED_PROXY_CIDRS, or remove it.",
                 involving: [SettingTable.trustedProxyHeader.row.name, SettingTable.trustedProxies.row.name])
+        }
+        if trusted.contains(where: \.isEverything) {
+            fail(
+                SettingTable.trustedProxies, "trusts every address there is",
+                "Then each client chooses the address that limits and logs see: name the proxies.")
         }
         return GatewayConfiguration.Proxies(
             trusted: TrustedProxies(trusted, header: header), sendHeader: sendHeader)

@@ -20,6 +20,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     }
 
     let peer: PeerAddress
+    /// `peer` is a trusted proxy whose PROXY header names nobody.
+    let isUnnamed: Bool
     private let listener: EdgeListener
     private var stage = Stage.handshakingTLS
     private lazy var deadline = ReactorTimer(on: reactor, target: self)
@@ -32,9 +34,10 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     private var limits: EdgeLimits { listener.settings.limits }
     var isTLS: Bool { listener.settings.tls != nil }
 
-    init(listener: EdgeListener, peer: PeerAddress) {
+    init(listener: EdgeListener, peer: PeerAddress, isUnnamed: Bool) {
         self.listener = listener
         self.peer = peer
+        self.isUnnamed = isUnnamed
         super.init(reactor: listener.reactor)
     }
 
@@ -252,7 +255,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         let subprotocol = SubprotocolOffer.choose(
             from: head["sec-websocket-protocol"], known: listener.settings.subprotocols)
         let request = UpgradeRequest(
-            head: head, subprotocol: subprotocol, peer: peer, isTLS: isTLS, certificate: certificate(of: wsi))
+            head: head, subprotocol: subprotocol, peer: peer, isUnnamed: isUnnamed, isTLS: isTLS,
+            certificate: certificate(of: wsi))
         switch listener.handler.handle(request) {
         case .refuse(let answer):
             return refuse(answer)

@@ -23,6 +23,9 @@ package struct UpgradeRequest {
     /// What the 101 will name: the first offered subprotocol that the edge knows (RFC 6455 §4.2.2); nil where none is.
     package let subprotocol: String?
     package let peer: PeerAddress
+    /// `peer` is a trusted proxy that has said, before TLS, that it can't tell whose connection it is: what the request says of it is the
+    /// client's own word.
+    package let isUnnamed: Bool
     package let isTLS: Bool
     package let certificate: PeerCertificate?
 }
@@ -39,6 +42,8 @@ package final class HTTPExchange {
     package let head: RequestHead
     package let body: [UInt8]
     package let peer: PeerAddress
+    /// As in ``UpgradeRequest``.
+    package let isUnnamed: Bool
     package let reactor: Reactor
     /// Nil once the answer is given or the client is gone.
     weak var connection: EdgeConnection?
@@ -47,6 +52,7 @@ package final class HTTPExchange {
         self.head = head
         self.body = body
         peer = connection.peer
+        isUnnamed = connection.isUnnamed
         reactor = connection.reactor
         self.connection = connection
     }

@@ -5,9 +5,9 @@ import Logging
 
 /// Times and sizes that bound what a client can make the edge hold.
 package struct EdgeLimits: Sendable {
-    /// From accept to the end of the TLS handshake.
+    /// From accept, or from the end of a proxy's PROXY header, to the end of the TLS handshake.
     package var tlsHandshakeMilliseconds = 10_000
-    /// From there (or from the end of an idle wait) to the last header.
+    /// From there (or from the end of an idle wait) to the last header. So long, too, a proxy's PROXY header may take from accept on.
     package var headerMilliseconds = 10_000
     /// From the headers to the last byte of the body.
     package var bodyMilliseconds = 10_000
@@ -70,8 +70,6 @@ final class EdgeListener: TimerTarget {
     private var unnamed: [Int32: ProxiedSocket] = [:]
     /// When a proxy's mistake may be logged again: one that is set up wrongly makes it with every connection.
     private var nextProxyWarning: UInt64 = 0
-    /// How long new connections wait when the process has no descriptor for them.
-    private static let retryNanoseconds: UInt64 = 100_000_000
 
     /// On the reactor's thread.
     ///
@@ -150,14 +148,14 @@ final class EdgeListener: TimerTarget {
                 close(socket)
                 return handler.connectionRefused(refusal)
             }
-            isProxied ? awaitHeader(on: socket, from: peer) : open(socket, of: peer)
+            isProxied ? awaitHeader(on: socket, from: peer) : open(socket, of: peer, isUnnamed: false)
         }
         if case .exhausted(let reason) = outcome { pauseAccepting(reason) } else { isExhausted = false }
     }
 
-    private func open(_ socket: Int32, of peer: PeerAddress) {
+    private func open(_ socket: Int32, of peer: PeerAddress, isUnnamed: Bool) {
         handler.connectionOpened()
-        EdgeConnection(listener: self, peer: peer).adopt(socket, into: vhost)
+        EdgeConnection(listener: self, peer: peer, isUnnamed: isUnnamed).adopt(socket, into: vhost)
     }
 
     // MARK: Proxies
@@ -166,22 +164,25 @@ final class EdgeListener: TimerTarget {
         // libwebsockets makes it so too, but later.
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         unnamed[socket] = ProxiedSocket(
-            socket, from: proxy, milliseconds: settings.limits.tlsHandshakeMilliseconds, on: reactor
+            socket, milliseconds: settings.limits.headerMilliseconds, on: reactor
         ) { [unowned self] outcome in headerEnded(outcome, on: socket, from: proxy) }
     }
 
     private func headerEnded(_ outcome: ProxiedSocket.Outcome, on socket: Int32, from proxy: PeerAddress) {
         switch outcome {
-        case .client(let client):
-            unnamed[socket] = nil
-            guard let refusal = census.name(client) else { return open(socket, of: client) }
-            close(socket)
-            handler.connectionRefused(refusal)
+        case .client(let client): name(socket, client ?? proxy, isUnnamed: client == nil)
         case .refused(let reason):
             dropUnnamed(socket)
             warn(of: proxy, reason)
         case .silent: dropUnnamed(socket)
         }
+    }
+
+    private func name(_ socket: Int32, _ client: PeerAddress, isUnnamed: Bool) {
+        unnamed[socket] = nil
+        guard let refusal = census.name(client) else { return open(socket, of: client, isUnnamed: isUnnamed) }
+        close(socket)
+        handler.connectionRefused(refusal)
     }
 
     private func dropUnnamed(_ socket: Int32) {
@@ -203,7 +204,7 @@ final class EdgeListener: TimerTarget {
     private func pauseAccepting(_ reason: String) {
         guard let listening else { return }
         uv_poll_stop(listening.poll)
-        retry.arm(at: reactor.now + Self.retryNanoseconds)
+        retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds)
         guard !isExhausted else { return }
         isExhausted = true
         reactor.logger.warning("new connections wait", metadata: ["error": "\(reason)"])

@@ -8,8 +8,8 @@ import ProxyProtocol
 /// listener. Reactor thread only.
 final class ProxiedSocket: TimerTarget {
     enum Outcome {
-        /// The real client. For the proxy's own connections, and for clients that it can't name, the proxy.
-        case client(PeerAddress)
+        /// The real client; nil for the proxy's own connections (LOCAL), and for clients that it can't name (UNKNOWN).
+        case client(PeerAddress?)
         /// No header, a malformed one, or not all of one in time; the text is for the log.
         case refused(String)
         /// The proxy hung up before it had sent a byte, as those do that only ask whether the port is open.
@@ -17,7 +17,6 @@ final class ProxiedSocket: TimerTarget {
     }
 
     private let socket: Int32
-    private let proxy: PeerAddress
     private let poll = allocateHandle(uv_poll_t.self)
     private var finished: ((Outcome) -> Void)?
     private var deadline: ReactorTimer?
@@ -29,11 +28,10 @@ final class ProxiedSocket: TimerTarget {
     ///   - milliseconds: from here to the header's last byte.
     ///   - finished: called once; not after `cancel`.
     init(
-        _ socket: Int32, from proxy: PeerAddress, milliseconds: Int, on reactor: Reactor,
+        _ socket: Int32, milliseconds: Int, on reactor: Reactor,
         finished: @escaping (Outcome) -> Void
     ) {
         self.socket = socket
-        self.proxy = proxy
         self.finished = finished
         checkUV(uv_poll_init(reactor.loop, poll, socket), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
@@ -74,7 +72,7 @@ final class ProxiedSocket: TimerTarget {
             case .needsMore: take(count, into: buffer)
             case .complete(let header, let consumed):
                 guard take(consumed, into: buffer) else { return }
-                finish(.client(header.source.map { PeerAddress(bytes: $0.bytes, port: $0.port) } ?? proxy))
+                finish(.client(header.source.map { PeerAddress(bytes: $0.bytes, port: $0.port) }))
             case .malformed(let fault): finish(.refused("\(fault)"))
             }
         }

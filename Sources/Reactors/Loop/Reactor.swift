@@ -61,6 +61,7 @@ package final class Reactor: @unchecked Sendable {
         self.index = index
         self.maximumHeaderBytes = maximumHeaderBytes
         self.logger = logger
+        LookupThreads.prepared
         loop = .allocate(capacity: 1)
         wake = .allocate(capacity: 1)
         check = .allocate(capacity: 1)

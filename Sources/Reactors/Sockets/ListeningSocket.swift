@@ -78,6 +78,14 @@ enum AcceptOutcome {
     /// No descriptor or no memory for another socket (system error text): what waits stays in the backlog, and the descriptor stays
     /// readable. Who asks again at once asks for ever.
     case exhausted(String)
+
+    /// Right after an `accept` that failed.
+    static var ofLastError: AcceptOutcome {
+        [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .exhausted(systemErrorText()) : .done
+    }
+
+    /// How long new connections wait then.
+    static let retryNanoseconds: UInt64 = 100_000_000
 }
 
 /// Accepts what waits on a listening descriptor, a few at a time, so that a storm leaves room for the connections that stand.
@@ -91,9 +99,7 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
                 accept(descriptor, address, &length)
             }
         }
-        guard socket >= 0 else {
-            return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .exhausted(systemErrorText()) : .done
-        }
+        guard socket >= 0 else { return .ofLastError }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libwebsockets makes it non-blocking.
         guard let peer = PeerAddress(storage) else {
             close(socket)

@@ -4,11 +4,13 @@ import Glibc
 /// A listening Unix socket for tools of the same user on the same machine. Its connections are `TCPConnection`s like any other.
 ///
 /// The socket's file has mode 0600 from its first moment, and is removed at the end.
-package final class LocalListener {
+package final class LocalListener: TimerTarget {
     private let path: String
     private let descriptor: Int32
     private let poll = allocateHandle(uv_poll_t.self)
     private let accepted: (Int32) -> Void
+    private let reactor: Reactor
+    private lazy var retry = ReactorTimer(on: reactor, target: self)
 
     /// - Parameters:
     ///   - path: at most `LocalSocket.maximumPathBytes`; a socket there that nobody answers on any more is replaced.
@@ -18,18 +20,29 @@ package final class LocalListener {
     ) throws(ReactorError) {
         reactor.preconditionOnThread()
         self.path = path
+        self.reactor = reactor
         self.accepted = accepted
         descriptor = try LocalSocket.listen(path)
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle, in `close`.
+        beginAccepting()
+    }
+
+    private func beginAccepting() {
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
             Unmanaged<LocalListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptOne()
         }
     }
 
+    package func timerFired(now: UInt64) { beginAccepting() }
+
     private func acceptOne() {
         let socket = accept(descriptor, nil, nil)
-        guard socket >= 0 else { return }
+        guard socket >= 0 else {
+            guard case .exhausted = AcceptOutcome.ofLastError else { return }
+            uv_poll_stop(poll)
+            return retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds)
+        }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libuv makes it non-blocking.
         accepted(socket)
     }
@@ -37,6 +50,7 @@ package final class LocalListener {
     /// Once.
     package func close() {
         unlink(path)
+        retry.cancel()
         uv_poll_stop(poll)
         Glibc.close(descriptor)
         closeOwnedHandle(poll)

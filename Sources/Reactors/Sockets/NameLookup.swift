@@ -1,5 +1,6 @@
 import CLibuv
 import Glibc
+import Synchronization
 
 /// An address that a name resolved to.
 struct ResolvedAddress {
@@ -19,6 +20,19 @@ struct ResolvedAddress {
         self.storage = storage
     }
 
+    /// nil for what isn't written as an address: `192.0.2.1`, `2001:db8::1`.
+    init?(numeric host: String, port: UInt16) {
+        var storage = sockaddr_storage()
+        let isNumeric = withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { uv_ip4_addr(host, Int32(port), $0) == 0 }
+                || storage.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                    uv_ip6_addr(host, Int32(port), $0) == 0
+                }
+        }
+        guard isNumeric else { return nil }
+        self.storage = storage
+    }
+
     var family: Int32 { Int32(storage.ss_family) }
 
     /// nil for what is neither IPv4 nor IPv6.
@@ -29,51 +43,99 @@ struct ResolvedAddress {
     }
 }
 
-/// Resolves names on libuv's thread pool: no reactor ever waits for a name server.
-enum NameLookup {
-    /// Calls `done` once, on the reactor's thread, with up to `maximumAddresses` addresses in the resolver's order.
-    static func resolve(
-        host: String, port: UInt16, on reactor: Reactor, done: @escaping (Result<[ResolvedAddress], TCPError>) -> Void
-    ) {
-        let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
-        request.pointee.data = Unmanaged.passRetained(Completion(done)).toOpaque()  // Taken back in `finish`.
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        let code = uv_getaddrinfo(reactor.loop, request, { nameLookupDone($0!, $1, $2) }, host, String(port), &hints)
-        if code != 0 {
-            finish(request, code, nil)
-        }
-    }
+/// One host that becomes addresses. Reactor thread only.
+///
+/// A name is looked up on libuv's thread pool: no reactor ever waits for a name server. A numeric address never goes there.
+final class NameLookup {
+    typealias Outcome = Result<[ResolvedAddress], TCPError>
 
     static let maximumAddresses = 8
 
-    private final class Completion {
-        let call: (Result<[ResolvedAddress], TCPError>) -> Void
+    /// {budget} One for the process, as the thread pool is.
+    private static let budget = Mutex(LookupBudget(maximum: LookupThreads.forClients))
 
-        init(_ call: @escaping (Result<[ResolvedAddress], TCPError>) -> Void) {
-            self.call = call
-        }
+    private let chooser: HostChooser
+    private var done: ((Outcome) -> Void)?
+    /// While libuv has it.
+    private var request: UnsafeMutablePointer<uv_getaddrinfo_t>?
+
+    private init(for chooser: HostChooser, done: @escaping (Outcome) -> Void) {
+        self.chooser = chooser
+        self.done = done
     }
 
-    fileprivate static func finish(
+    /// - Parameter done: called once, on the reactor's thread and not before this returns, with up to `maximumAddresses` addresses in
+    ///   the resolver's order; not after `cancel`.
+    static func begin(
+        host: String, port: UInt16, for chooser: HostChooser, on reactor: Reactor, done: @escaping (Outcome) -> Void
+    ) -> NameLookup {
+        let lookup = NameLookup(for: chooser, done: done)
+        if let address = ResolvedAddress(numeric: host, port: port) {
+            lookup.finishLater(.success([address]), on: reactor)
+        } else if let refusal = budget.withLock({ $0.begin(for: chooser) }) {
+            lookup.finishLater(.failure(.notResolved(refusal.rawValue)), on: reactor)
+        } else {
+            lookup.ask(host, port, on: reactor)
+        }
+        return lookup
+    }
+
+    /// Nobody wants to know any more. A lookup that waits for a thread leaves the queue; one that has its thread keeps it to the end,
+    /// and its place in the budget.
+    func cancel() {
+        done = nil
+        guard let request else { return }
+        request.withMemoryRebound(to: uv_req_t.self, capacity: 1) { _ = uv_cancel($0) }
+    }
+
+    private func ask(_ host: String, _ port: UInt16, on reactor: Reactor) {
+        let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
+        self.request = request
+        request.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Taken back in `nameLookupDone`.
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        let code = uv_getaddrinfo(reactor.loop, request, nameLookupDone, host, String(port), &hints)
+        guard code != 0 else { return }
+        Unmanaged<NameLookup>.fromOpaque(request.pointee.data).release()
+        release(request)
+        finishLater(.failure(.notResolved(uvErrorText(code))), on: reactor)
+    }
+
+    private func finishLater(_ outcome: Outcome, on reactor: Reactor) {
+        reactor.submit { [lookup = Pinned((self, outcome), to: reactor)] in lookup.value.0.finish(lookup.value.1) }
+    }
+
+    private func finish(_ outcome: Outcome) {
+        let done = done
+        self.done = nil
+        done?(outcome)
+    }
+
+    private func release(_ request: UnsafeMutablePointer<uv_getaddrinfo_t>) {
+        self.request = nil
+        request.deallocate()
+        Self.budget.withLock { $0.end(for: chooser) }
+    }
+
+    fileprivate func ended(
         _ request: UnsafeMutablePointer<uv_getaddrinfo_t>, _ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?
     ) {
-        let completion = Unmanaged<Completion>.fromOpaque(request.pointee.data).takeRetainedValue()
-        request.deallocate()
         defer { uv_freeaddrinfo(found) }
-        guard status == 0 else { return completion.call(.failure(.notResolved(uvErrorText(status)))) }
+        release(request)
+        guard status == 0 else { return finish(.failure(.notResolved(uvErrorText(status)))) }
         var addresses: [ResolvedAddress] = []
         var next = UnsafePointer(found)
-        while let info = next, addresses.count < maximumAddresses {
+        while let info = next, addresses.count < Self.maximumAddresses {
             if let address = ResolvedAddress(info) { addresses.append(address) }
             next = UnsafePointer(info.pointee.ai_next)
         }
-        completion.call(.success(addresses))
+        finish(.success(addresses))
     }
 }
 
 private func nameLookupDone(
-    _ request: UnsafeMutablePointer<uv_getaddrinfo_t>, _ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?
+    _ request: UnsafeMutablePointer<uv_getaddrinfo_t>?, _ status: Int32, _ found: UnsafeMutablePointer<addrinfo>?
 ) {
-    NameLookup.finish(request, status, found)
+    guard let request else { return }
+    Unmanaged<NameLookup>.fromOpaque(request.pointee.data).takeRetainedValue().ended(request, status, found)
 }

@@ -16,7 +16,7 @@ package protocol TCPHandler: AnyObject {
 
 package enum TCPError: Error, Equatable {
     case notResolved(String)
-    /// The name has addresses, and `DialOptions.accepts` refused every one.
+    /// The name has addresses, and `DialOptions.accepts` refused every one; or it led to this machine, and `refusesThisMachine` says no.
     case notAllowed
     case notConnected(String)
     case timedOut
@@ -47,6 +47,7 @@ package final class TCPConnection: Flushable, TimerTarget {
     private var peerHasFinished = false
     private(set) var isClosed = false
     private lazy var dialTimer = ReactorTimer(on: reactor, target: self)
+    private var lookup: NameLookup?
     /// While dialling: what is left to try.
     private var addresses: ArraySlice<ResolvedAddress> = []
     private var options: DialOptions?
@@ -73,14 +74,14 @@ package final class TCPConnection: Flushable, TimerTarget {
 
     // MARK: Opening
 
-    /// Resolves `host` on libuv's thread pool, dials the first allowed address that answers, and tells `handler`.
+    /// Resolves `host`, dials the first allowed address that answers, and tells `handler`.
     package static func dial(
         host: String, port: UInt16, options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
         connection.beginDialling(options)
-        NameLookup.resolve(host: host, port: port, on: reactor) { [weak connection] result in
-            connection?.resolved(result)
+        connection.lookup = NameLookup.begin(host: host, port: port, for: options.chooser, on: reactor) {
+            [weak connection] in connection?.resolved($0)
         }
         return connection
     }
@@ -117,6 +118,7 @@ package final class TCPConnection: Flushable, TimerTarget {
 
     private func resolved(_ result: Result<[ResolvedAddress], TCPError>) {
         guard !isClosed else { return }
+        lookup = nil
         switch result {
         case .failure(let error): close(error: error)
         case .success(let found):
@@ -169,6 +171,7 @@ package final class TCPConnection: Flushable, TimerTarget {
         guard status == 0 else { return dialFailed(status) }
         dialTimer.cancel()
         addresses = []
+        guard options?.refusesThisMachine != true || !isOwnEnd else { return close(error: .notAllowed) }
         guard queuePrologue() else { return close(error: .broken("no local address")) }
         opened()
         handler?.tcpConnected()
@@ -256,15 +259,6 @@ package final class TCPConnection: Flushable, TimerTarget {
         }
     }
 
-    /// A reset that came together with the last bytes libuv tells as an end of the stream: it sees the hang-up behind a short read, and
-    /// doesn't read on. The socket still knows.
-    private func pendingSocketError() -> String? {
-        var error: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 else { return nil }
-        return String(cString: strerror(error))
-    }
-
     // MARK: Writing
 
     func flush() {
@@ -319,12 +313,6 @@ package final class TCPConnection: Flushable, TimerTarget {
         closeIfDone()
     }
 
-    var descriptor: Int32 {
-        var descriptor: Int32 = -1
-        handle.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { _ = uv_fileno($0, &descriptor) }
-        return descriptor
-    }
-
     // MARK: Closing
 
     /// Closes now, and the handler hears no more of it.
@@ -342,6 +330,8 @@ package final class TCPConnection: Flushable, TimerTarget {
     private func close(error: TCPError?) {
         guard !isClosed else { return }
         isClosed = true
+        lookup?.cancel()
+        lookup = nil
         dialTimer.cancel()
         output.release(to: reactor.buffers)
         closeOwnedHandle(handle)

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// The one public key that a target may have: SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
 ///
 /// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints it.
-package struct PublicKeyPin: Hashable, Sendable {
+package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
     /// 32 bytes.
     package let sha256: [UInt8]
 
@@ -19,6 +19,9 @@ package struct PublicKeyPin: Hashable, Sendable {
     }
 
     package var base64: String { Data(sha256).base64EncodedString() }
+
+    /// As `MUD_TLS_PIN` takes it: what a log says of a key can be pinned.
+    package var description: String { base64 }
 
     static let digestBytes = 32
 }

@@ -28,13 +28,19 @@ package struct TargetDialer: Sendable {
     }
 
     func dial(_ leg: TargetLeg, for client: ClientIdentity, on reactor: Reactor) {
+        leg.dial(options(for: leg.target, client), tls: tls(for: leg.target), on: reactor)
+    }
+
+    /// What a client may bring about by choosing a host is bounded: see `HostChooser`, and `refusesThisMachine`.
+    func options(for target: AuthorizedTarget, _ client: ClientIdentity) -> DialOptions {
         var options = DialOptions(timeoutMilliseconds: timeoutMilliseconds)
-        let target = leg.target
         options.accepts = { target.mayDial($0) }
+        options.refusesThisMachine = target.mustBePublic
+        options.chooser = target.isClientsChoice ? .client(client.lookupNames) : .operators
         if let version = (target.options.proxy ?? proxyHeader).version {
             options.prologue = { _, remote in client.proxyHeader(toward: remote, version) }
         }
-        leg.dial(options, tls: tls(for: target), on: reactor)
+        return options
     }
 
     func tls(for target: AuthorizedTarget) -> TargetTLS? {
@@ -56,6 +62,9 @@ struct ClientIdentity: Sendable {
     let port: UInt16
     /// Whether the client's own connection is encrypted.
     let isSecure: Bool
+
+    /// A credential alone would let one device with many keys look up many names, and an address alone a botnet with one key.
+    fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.map { [$0] } ?? []) }
 
     /// The header that goes before everything else. Of the gateway's own ends a target knows already what it needs.
     fileprivate func proxyHeader(toward target: PeerAddress, _ version: ProxyVersion) -> [UInt8] {

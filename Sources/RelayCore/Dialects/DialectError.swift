@@ -30,6 +30,8 @@ struct DialectError: Error, Hashable, Sendable {
     static let noSession = DialectError(.invalidRequest, "This connection has no session")
     static let alreadyConnected = DialectError(.invalidRequest, "This connection already has a session")
     static let sessionExpired = DialectError(.sessionExpired, "The session has expired")
+    static let notMSDP = DialectError(
+        .invalidRequest, "MSDP has no form for this: a name is empty, or tables are too deep")
     static let notInForce = DialectError(.invalidRequest, "The target doesn't take out-of-band messages")
     static let tooEarly = DialectError(.invalidRequest, "Too much was sent before the target was connected")
 

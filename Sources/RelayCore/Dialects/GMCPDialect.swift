@@ -35,6 +35,9 @@ struct GMCPDialect: ByteCountedDialect {
         case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, _) where isOwn(name): nil
         case .gmcp(let name, let data): content(name) { OutOfBand.append(gmcp: data, to: &$0) }
+        // Names stand in the message as they are.
+        case .atcp(let name, _) where !OutOfBand.isName(name): nil
+        case .msdp(let name, _) where !OutOfBand.isName(name): nil
         case .atcp(let name, let text): content(OutOfBand.atcpPrefix + name, .string(text))
         case .msdp(let name, let value): content(OutOfBand.msdpPrefix + name, JSONValue(value))
         case .mssp(let variables): content(OutOfBand.mssp, OutOfBand.json(variables))

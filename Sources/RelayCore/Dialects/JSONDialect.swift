@@ -35,7 +35,7 @@ struct JSONDialect: ByteCountedDialect {
         let data = envelope.optional("data")
         switch (proto, envelope.optional("id")) {
         case ("gmcp", _): return .gmcp(name: try name(envelope), data: json(data))
-        case ("msdp", _): return .msdp(name: try name(envelope), value: MSDPValue(value(data)))
+        case ("msdp", _): return try OutOfBand.msdp(name: try name(envelope), value: MSDPValue(value(data)))
         case ("text", _): return .input(try line(envelope))
         case ("naws", _), ("terminal", .string("size")): return try size(data)
         case ("terminal", .string("type")): return .describe(.init(name: nil, terminalType: try envelope.text("data")))

@@ -128,7 +128,8 @@ extension LegacyDialect {
         }
         var written: [UInt8] = []
         JSONWriter.append(value, to: &written)
-        return written.count <= Self.maximumFieldBytes ? .msdp(name: key, value: MSDPValue(value)) : .nothing(.no)
+        guard written.count <= Self.maximumFieldBytes else { return .nothing(.no) }
+        return (try? OutOfBand.msdp(name: key, value: MSDPValue(value))) ?? .nothing(.no)
     }
 }
 

@@ -48,7 +48,13 @@ enum OutOfBand {
         guard name.utf8.count > msdpPrefix.utf8.count else {
             throw DialectError(.invalidRequest, field: "package", "package must be a GMCP message name")
         }
-        return .msdp(name: String(name.dropFirst(msdpPrefix.count)), value: MSDPValue(data ?? .string("")))
+        return try msdp(name: String(name.dropFirst(msdpPrefix.count)), value: MSDPValue(data ?? .string("")))
+    }
+
+    /// What MSDP has no form for is refused here: behind this it would wait for an option that doesn't help it.
+    static func msdp(name: String, value: MSDPValue) throws(DialectError) -> ClientCommand {
+        guard MSDP.canSay(name: name, value: value) else { throw .notMSDP }
+        return .msdp(name: name, value: value)
     }
 }
 

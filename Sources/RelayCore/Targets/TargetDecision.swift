@@ -8,19 +8,21 @@ package enum TargetDecision: Hashable, Sendable {
 package struct AuthorizedTarget: Hashable, Sendable {
     package let host: TargetHost
     package let port: UInt16
-    /// A client chose the host, so nothing but the public internet is open to it: see ``mayDial(_:)``.
-    package let mustBePublic: Bool
+    /// A client chose the host, and no entry of the operator's is it.
+    package let isClientsChoice: Bool
+    /// Nothing but the public internet is open to what a client chose: see ``mayDial(_:)``.
+    package var mustBePublic: Bool { isClientsChoice }
     /// The name of the route, for logs; `nil` for the default target and for addresses.
     package let route: String?
     package let options: RouteOptions
 
     init(
-        _ endpoint: TargetEndpoint, mustBePublic: Bool = false, route: String? = nil,
+        _ endpoint: TargetEndpoint, isClientsChoice: Bool = false, route: String? = nil,
         options: RouteOptions = RouteOptions()
     ) {
         host = endpoint.host
         port = endpoint.port
-        self.mustBePublic = mustBePublic
+        self.isClientsChoice = isClientsChoice
         self.route = route
         self.options = options
     }

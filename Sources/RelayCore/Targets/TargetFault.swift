@@ -19,6 +19,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case portsUnused
     case portRange
     case arbitraryWithoutCredentials
+    case routeOpenByPort(String)
 
     package var description: String {
         switch self {
@@ -44,6 +45,9 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .portRange: "it is neither a port nor a range of ports such as 4000-4999"
         case .arbitraryWithoutCredentials:
             "TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay otherwise"
+        case .routeOpenByPort(let name):
+            "the route \(name) is open to some ways of admission only (admit=), and its port is in TARGET_PORTS: with"
+                + " TARGET_MODE=arbitrary everybody else would reach it by another name of its host"
         }
     }
 }

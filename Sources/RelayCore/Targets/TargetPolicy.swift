@@ -38,8 +38,20 @@ package struct TargetSettings: Sendable, Equatable {
         if mode == .arbitrary && ports.isEmpty { faults.append(.portsEmpty) }
         if mode != .arbitrary && !ports.isEmpty { faults.append(.portsUnused) }
         if mode == .arbitrary && !requiresCredentials { faults.append(.arbitraryWithoutCredentials) }
-        return faults
+        return faults + routes.filter(isOpenByPort).map { .routeOpenByPort($0.name) }
     }
+
+    /// What a route's host is, other names say too, and the policy knows it by its own name alone. An address that clients can't reach
+    /// by any name is none of these.
+    private func isOpenByPort(_ route: Route) -> Bool {
+        guard mode == .arbitrary, let admit = route.options.admit, admit != Set(TargetAccess.allCases) else {
+            return false
+        }
+        if case .address(let address) = route.endpoint.host, ReservedNetworks.contain(address.bytes) { return false }
+        return isClientsPort(route.endpoint.port)
+    }
+
+    fileprivate func isClientsPort(_ port: UInt16) -> Bool { ports.contains { $0.contains(port) } }
 }
 
 /// The one place that decides what a client is connected to, for every dialect.
@@ -109,11 +121,11 @@ package struct TargetPolicy: Sendable, Equatable {
     }
 
     private func decidePublic(_ target: TargetEndpoint) -> TargetDecision {
-        guard settings.ports.contains(where: { $0.contains(target.port) }) else { return .refused(.portNotListed) }
+        guard settings.isClientsPort(target.port) else { return .refused(.portNotListed) }
         if case .address(let address) = target.host, ReservedNetworks.contain(address.bytes) {
             return .refused(.reservedAddress)
         }
-        return .authorized(AuthorizedTarget(target, mustBePublic: true))
+        return .authorized(AuthorizedTarget(target, isClientsChoice: true))
     }
 
     private var standard: TargetDecision {

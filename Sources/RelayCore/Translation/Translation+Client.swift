@@ -73,6 +73,8 @@ extension Translation {
 
     /// - Returns: whether it is carried out, now or when its time has come. Otherwise the client has been told why not.
     private mutating func apply(_ command: ClientCommand, into output: inout TranslationOutput) -> Bool {
+        // What the target has asked for before is answered before.
+        reply(into: &output)
         if let description = command.description { describe(description) }
         var isTaken = phase == .connected ? carryOut(command, into: &output) : !command.isForTarget
         if !isTaken {

@@ -23,6 +23,9 @@ package struct Translation {
     /// `OUTPUT_BUFFER_BYTES`
     package static let defaultOutputBufferBytes = ReplayBuffer.defaultMaximumBytes
 
+    /// Commands of the target's that one call of ``next(_:now:canReply:into:)`` looks at for an event.
+    static let stepsPerEvent = 16
+
     enum Phase {
         case idle
         /// Asks for a session that it had: see ``TranslationOrder/resume(_:)``.
@@ -128,19 +131,21 @@ package struct Translation {
     ///   - now: nanoseconds of a monotonic clock.
     ///   - canReply: there is room toward the target. Without it telnet's answers stay inside, within limits, until
     ///     ``reply(into:)`` or a later call.
-    /// - Returns: whether there was one. False: `input` is used up, or the session isn't connected.
+    /// - Returns: false: `input` is used up, or the session isn't connected. Otherwise there was an event, or ``stepsPerEvent`` commands that
+    ///   brought none.
     package mutating func next(
         _ input: inout ArraySlice<UInt8>, now: UInt64, canReply: Bool = true, into output: inout TranslationOutput
     ) -> Bool {
         guard phase == .connected else { return false }
-        let event = telnet?.next(&input, now: now)
-        if let event { dialect.encode(event, keeping: &history, into: &output.frames) }
+        let progress = telnet?.advance(&input, now: now, steps: Self.stepsPerEvent) ?? .usedUp
+        if case .event(let event) = progress { dialect.encode(event, keeping: &history, into: &output.frames) }
         if canReply { reply(into: &output) }
         if telnet?.failure != nil {
             input = []
             end(.targetBroken, into: &output)
         }
-        return event != nil
+        if case .usedUp = progress { return false }
+        return true
     }
 
     /// The target will say no more. To be called when everything it said has been taken by ``next(_:now:canReply:into:)``.

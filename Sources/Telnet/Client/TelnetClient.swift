@@ -61,24 +61,41 @@ package struct TelnetClient {
     /// - Parameter now: nanoseconds of any epoch, for the rate of inflated bytes.
     /// - Returns: nil when `input` is used up and nothing is held back, or after a ``failure``.
     package mutating func next(_ input: inout ArraySlice<UInt8>, now: UInt64) -> TargetEvent? {
-        while failure == nil {
-            if let event = takeHeldEvent() { return event }
+        while true {
+            switch advance(&input, now: now, steps: .max) {
+            case .event(let event): return event
+            case .underWay: continue
+            case .usedUp: return nil
+            }
+        }
+    }
+
+    /// As ``next(_:now:)``, for whoever has others to serve: much that a target sends brings no event at all.
+    ///
+    /// - Parameter steps: commands and pieces to be looked at; at most so many.
+    package mutating func advance(
+        _ input: inout ArraySlice<UInt8>, now: UInt64, steps: Int
+    ) -> TelnetProgress {
+        for _ in 0..<steps {
+            guard failure == nil else { break }
+            if let event = takeHeldEvent() { return .event(event) }
             if !inflated.isEmpty {
                 var bytes = inflated
                 inflated = []
                 let event = step(&bytes, isInflated: true)
                 inflated = bytes.isEmpty ? [] : bytes
-                if let event { return event }
+                if let event { return .event(event) }
             } else if compression.isActive {
-                guard !input.isEmpty || compression.holdsBytes else { return nil }
+                guard !input.isEmpty || compression.holdsBytes else { return .usedUp }
                 inflate(&input, now)
             } else {
-                guard !input.isEmpty else { return nil }
-                if let event = step(&input, isInflated: false) { return event }
+                guard !input.isEmpty else { return .usedUp }
+                if let event = step(&input, isInflated: false) { return .event(event) }
             }
         }
+        guard failure != nil else { return .underWay }
         input = input[input.endIndex...]
-        return nil
+        return .usedUp
     }
 
     /// The target has ended its stream, and ``next(_:now:)`` has returned nil: what waited for a rest that won't come.
@@ -180,4 +197,13 @@ package struct TelnetClient {
         textEncoder.change(to: encoding)
         return textEvent(text)
     }
+}
+
+/// What came of looking at some of a target's bytes.
+package enum TelnetProgress: Sendable {
+    case event(TargetEvent)
+    /// Nothing yet, and there is more to look at.
+    case underWay
+    /// Nothing, and nothing is left; or the stream has failed.
+    case usedUp
 }

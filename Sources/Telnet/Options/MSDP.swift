@@ -16,6 +16,9 @@ package enum MSDP {
         case arrayClose = 6
     }
 
+    /// Whether a subnegotiation can hold it: each name has a byte that MSDP can say, and nothing is deeper than ``maximumDepth``.
+    package static func canSay(name: String, value: MSDPValue) -> Bool { payload(name: name, value: value) != nil }
+
     /// - Returns: nil for what is deeper than ``maximumDepth``, or has no name.
     static func payload(name: String, value: MSDPValue) -> [UInt8]? {
         var payload: [UInt8] = []

@@ -65,9 +65,47 @@ struct ForwardedForTests {
         "for=\"203.0.113.9",
         "for=203.0.113.9\"", "203.0.113.9", "for=\"\"", "for=\"203.0.113.9\\\"\"", "for=\"1.1.1.1\"x",
         "for=203.0.113.9;;",
-        "for=\"unclosed, for=203.0.113.9",
     ]) func `a Forwarded that names nobody leaves the peer`(list: String) throws {
         #expect(try client(forwarded: list) == "10.0.0.1")
+    }
+
+    /// Each of these scalars makes one `Character` of itself and a neighbour.
+    private static let joining = ["\u{0600}", "\u{0301}", "\u{200D}", "\u{FE0F}", "\u{1F3FD}", "\u{110BD}", "\u{0D4E}"]
+
+    @Test(arguments: joining) func `what a client writes takes nothing of the proxy's part`(scalar: String) throws {
+        for own in ["evil", "198.51.100.1", "for=198.51.100.1", "for=\"", "", " "] {
+            for text in [own + scalar, scalar + own, scalar] {
+                #expect(try client(xForwardedFor: text + ", 203.0.113.9") == "203.0.113.9")
+                #expect(try client(xForwardedFor: text + ",203.0.113.9") == "203.0.113.9")
+                #expect(try client(forwarded: text + ",for=203.0.113.9") == "203.0.113.9")
+                #expect(try client(forwarded: text + ", for=\"203.0.113.9:4711\";by=\"a\\\"b\"") == "203.0.113.9")
+            }
+        }
+    }
+
+    @Test(arguments: joining + ["\u{7F}", "\u{0}", "\u{FFFD}", "\r\n"])
+    func `a part with anything but ASCII text in it is malformed`(scalar: String) throws {
+        for list in ["203.0.113.9\(scalar)", "\(scalar)203.0.113.9", "198.51.100.1, \(scalar)203.0.113.9"] {
+            #expect(try client(xForwardedFor: list) == "10.0.0.1")
+            #expect(try client(xForwardedFor: list + ",10.0.0.7") == "10.0.0.7")
+        }
+        #expect(try client(forwarded: "for=203.0.113.9;by=\"\(scalar)\"") == "10.0.0.1")
+        #expect(try client(forwarded: "for=203.0.113.9\(scalar);by=b") == "10.0.0.1")
+    }
+
+    @Test(arguments: [
+        "\"", "for=\"", "for=\"x", "for=\"10.0.0.9", "by=\"a,b", "for=\"a\\\"", "\\", "by=\\\"", "\"\"\"", "a;\"b",
+    ]) func `a quote that a client leaves open is its own`(start: String) throws {
+        #expect(try client(forwarded: start + ", for=203.0.113.9") == "203.0.113.9")
+        #expect(
+            try client(forwarded: start + ", for=\"203.0.113.9:1\", for=10.0.0.7;by=\"x,\\\"y;z\"") == "203.0.113.9")
+    }
+
+    @Test(arguments: [
+        "by=\"x;for=203.0.113.9", "for=203.0.113.9;by=\"x", "for=203.0.113.9;by=x\"", "\";for=203.0.113.9",
+    ])
+    func `a part with an open quote names nobody`(element: String) throws {
+        #expect(try client(forwarded: element) == "10.0.0.1")
     }
 
     @Test func `two headers contradict each other, whatever they say`() throws {

@@ -10,7 +10,7 @@ struct RefusalTests {
                 "invalid_nonce", "unknown_key", "key_revoked", "assertion_rejected", "invalid_client_certificate",
                 "missing_field", "malformed_request", "attestation_rejected", "attestation_unavailable",
                 "app_attest_not_configured", "body_too_large", "length_required", "not_found",
-                "invalid_ticket", "way_not_allowed", "target_refused", "tickets_exhausted",
+                "invalid_ticket", "way_not_allowed", "tickets_exhausted",
                 "device_blocked", "shared_secret_required", "invalid_shared_secret",
             ])
     }

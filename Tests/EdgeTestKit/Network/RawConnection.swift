@@ -44,6 +44,20 @@ package final class RawConnection: Sendable {
         return RawConnection(channel: channel, stream: stream)
     }
 
+    /// A Unix socket's. Connected as soon as it waits in the listener's backlog.
+    package static func open(socketPath: String) async throws -> RawConnection {
+        let stream = Awaited(ByteStream())
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(StreamCollector(stream))
+                }
+            }
+            .connect(unixDomainSocketPath: socketPath).get()
+        return RawConnection(channel: channel, stream: stream)
+    }
+
     package func send(_ bytes: some Collection<UInt8> & Sendable) async throws {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
     }

@@ -16,6 +16,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         let query: RequestQuery
         let authorization: String?
         let peer: PeerAddress
+        let isUnnamed: Bool
     }
 
     let reactor: Reactor
@@ -66,12 +67,16 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     // MARK: EdgeHandler
 
     func handle(_ exchange: HTTPExchange) {
-        seen = Seen(query: exchange.head.query, authorization: exchange.head["authorization"], peer: exchange.peer)
+        seen = Seen(
+            query: exchange.head.query, authorization: exchange.head["authorization"], peer: exchange.peer,
+            isUnnamed: exchange.isUnnamed)
         exchange.respond(HTTPAnswer(status: 404))
     }
 
     func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
-        seen = Seen(query: upgrade.head.query, authorization: upgrade.head["authorization"], peer: upgrade.peer)
+        seen = Seen(
+            query: upgrade.head.query, authorization: upgrade.head["authorization"], peer: upgrade.peer,
+            isUnnamed: upgrade.isUnnamed)
         sink.yield(.upgrade(path: upgrade.head.path, subprotocol: upgrade.subprotocol))
         return .accept(self)
     }

@@ -164,6 +164,54 @@ struct TargetPolicyTests {
         for mode in TargetMode.allCases { #expect(try faults(mode) { _ in } == []) }
     }
 
+    /// By another name of its host the route would be a target like any other.
+    @Test(arguments: [
+        ("a=h.example:4000,admit=cert", ["a"]), ("a=8.8.8.8:4999,admit=app+cert+ticket", ["a"]),
+        ("a=h.example:23,admit=app b=[2606:4700::1]:23,admit=ticket", ["a", "b"]),
+        ("a=h.example:5000,admit=cert", []), ("a=h.example:3999,admit=cert", []), ("a=h.example:4000", []),
+        ("a=h.example:4000,admit=any", []), ("a=h.example:4000,admit=app+cert+ticket+anonymous", []),
+        // By no name does a client reach these.
+        ("a=10.0.0.5:4000,admit=cert", []), ("a=[::1]:4000,admit=cert", []),
+    ]) func `where clients choose the host, a route for some of them has a port of its own`(
+        routes: String, names: [String]
+    ) throws {
+        for mode in TargetMode.allCases {
+            var settings = try settings(mode)
+            settings.routes = try Route.list(routes) { _ in true }
+            do throws(TargetFaults) {
+                _ = try TargetPolicy(settings)
+                #expect(mode != .arbitrary || names == [])
+            } catch {
+                #expect(mode == .arbitrary)
+                #expect(error.entries.map(\.fault) == names.map { .routeOpenByPort($0) })
+            }
+        }
+    }
+
+    @Test func `what the operator has named is no client's choice, however a client asks for it`() throws {
+        for mode in TargetMode.allCases {
+            let policy = try policy(mode)
+            for request in [
+                TargetRequest.standard, .route("live"), .address(host: "live.example", port: 23),
+                .address(host: "127.0.0.1", port: 4_000), .address(host: "listed.example", port: 5_000),
+            ] {
+                guard case .authorized(let target) = policy.authorize(request, for: .app) else {
+                    Issue.record("\(request) is refused")
+                    continue
+                }
+                #expect(!target.isClientsChoice, "\(request)")
+            }
+        }
+        guard
+            case .authorized(let target) = try policy(.arbitrary).authorize(
+                .address(host: "a.example", port: 23), for: .app)
+        else {
+            Issue.record("refused")
+            return
+        }
+        #expect(target.isClientsChoice)
+    }
+
     @Test func `a client is told one text, whatever there is`() {
         #expect(TargetRefusal.message == "Target not allowed")
         #expect(Set(TargetRefusal.allCases.map(\.rawValue)).count == TargetRefusal.allCases.count)

@@ -142,6 +142,64 @@ struct OtherTranscriptTests {
         #expect(Transcript.difference(.gmcp, text) == nil)
     }
 
+    /// They stand in a text message as they are: a line end, a blank or an escape would be somebody else's message.
+    @Test(
+        "gmcp: names that can't stand in a message are dropped",
+        arguments: [
+            #"A B"#, #"A\r\nPortcullis.Ticket"#, #"\e[2J"#, #"\x7f"#, #"\xc3\xa9"#, String(repeating: "A", count: 129),
+        ])
+    func gmcpNames(name: String) {
+        let text = [
+            "connected", #"T \xff\xfbE"#, #"D \xff\xfdE"#,
+            #"T \xff\xfaE\x01"# + name + #"\x02100\x01HEALTH\x02100\xff\xf0"#, #"S MSDP.HEALTH "100""#,
+        ].joined(separator: "\n")
+        #expect(Transcript.difference(.gmcp, text) == nil)
+    }
+
+    @Test(
+        "ATCP's names have a length too",
+        arguments: [(128, true), (129, false)])
+    func atcpNames(length: Int, isTold: Bool) {
+        let name = String(repeating: "A", count: length)
+        let lines = Transcript.replay(
+            .gmcp, "connected\nT \\xff\\xfb\\xc8\nT \\xff\\xfa\\xc8\(name) 5\\xff\\xf0"
+        ).split(separator: "\n")
+        #expect(lines.contains("S ATCP.\(name) \"5\"") == isTold)
+    }
+
+    private static let noForm = "MSDP has no form for this: a name is empty, or tables are too deep"
+
+    @Test(
+        "what MSDP can't say is an error at once, and waits for nothing",
+        arguments: [
+            (
+                DialectKind.gmcp, #"MSDP.\#u{1} 1"#,
+                #"S Portcullis.Error {"code":"invalid_request","message":"A text message is Package.Name and JSON"}"#
+            ),
+            (.gmcp, #"MSDP.A {"":1}"#, #"S Portcullis.Error {"code":"invalid_request","message":"\#(noForm)"}"#),
+            (
+                .json, #"{"proto":"msdp","id":"A","data":{"b":[{"\u0001":1}]}}"#,
+                #"S {"proto":"error","id":"invalid_request","data":"\#(noForm)"}"#
+            ),
+            (
+                .typed, #"{"type":"gmcp","package":"MSDP.A","data":{"":1}}"#,
+                #"S {"type":"error","code":"invalid_request","message":"\#(noForm)"}"#
+            ),
+            (.legacy, #"{"msdp":{"key":"A","val":{"":1}}}"#, nil),
+        ] as [(DialectKind, String, String?)])
+    func notMSDP(kind: DialectKind, message: String, error: String?) {
+        let connect =
+            [DialectKind.typed: #"C {"type":"connect","host":"h","port":1}"#, .legacy: #"C {"connect":1}"#][kind].map {
+                $0 + "\n"
+            } ?? ""
+        // The option is in force, isn't yet, and comes into force.
+        let lines = Transcript.replay(
+            kind, connect + "C \(message)\nconnected\nC \(message)\nT \\xff\\xfbE\nC \(message)")
+        let said = lines.split(separator: "\n").map(String.init)
+        #expect(said.filter { $0 == error }.count == (error == nil ? 0 : 3))
+        #expect(said.contains(#"D \xff\xfdE"#) && !said.contains { $0.contains(#"\xff\xfaE"#) })
+    }
+
     @Test("json: text as binary messages, all else in envelopes")
     func json() {
         let text = #"""

@@ -1,0 +1,49 @@
+import Reactors
+import RelayCore
+import Testing
+
+@testable import Admission
+@testable import Relay
+
+/// What a dial may do depends on who chose the host.
+@Suite struct TargetDialerTests {
+    private func options(_ request: TargetRequest, for client: ClientIdentity) throws -> DialOptions {
+        let policy = try TargetPolicy(
+            TargetSettings(mode: .arbitrary, standard: TargetEndpoint("mud.example:4000"), ports: [23...23]))
+        guard case .authorized(let target) = policy.authorize(request, for: .anonymous) else { throw Refused() }
+        let dialer = TargetDialer(
+            tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 1)
+        return dialer.options(for: target, client)
+    }
+
+    private struct Refused: Error {}
+
+    private func client(_ principal: Principal, _ address: String) throws -> ClientIdentity {
+        ClientIdentity(
+            session: "", principal: principal, address: try #require(ClientAddress(text: address)), port: 0,
+            isSecure: true)
+    }
+
+    private let debugger = Principal(
+        debugging: ClientCertificate(
+            isVerified: true, isResumedSession: false, sha256: [0xAB, 0xCD], subject: "", notAfter: nil))
+
+    @Test func theOperatorsTargetIsLookedUpForEverybodyAndMayBeThisMachine() throws {
+        for request in [TargetRequest.standard, .address(host: "mud.example", port: 4_000)] {
+            let options = try options(request, for: client(.anonymous, "192.0.2.1"))
+            #expect(options.chooser == .operators)
+            #expect(!options.refusesThisMachine)
+            #expect(options.accepts([127, 0, 0, 1]))
+        }
+    }
+
+    @Test func aClientsTargetIsLookedUpOnItsAccountAndIsElsewhere() throws {
+        let request = TargetRequest.address(host: "any.example", port: 23)
+        let options = try options(request, for: client(debugger, "2001:db8::1:2:3:4"))
+        #expect(options.chooser == .client(["2001:db8::/64", "abcd"]))
+        #expect(options.refusesThisMachine)
+        #expect(!options.accepts([127, 0, 0, 1]))
+        #expect(
+            try self.options(request, for: client(.anonymous, "192.0.2.1")).chooser == .client(["192.0.2.1/32"]))
+    }
+}
