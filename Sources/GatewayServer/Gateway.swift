@@ -75,10 +75,11 @@ package final class Gateway: Sendable {
         let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         self.address = address
         let (reloads, revocations) = (reloads, revocations)
+        let page = PageAddress.origin(of: configuration, port: Int(port))
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
                 path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads,
-                revocations: revocations, address: address, logger: logger)
+                revocations: revocations, page: page, audit: state.audit, logger: logger)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
     }

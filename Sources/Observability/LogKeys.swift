@@ -9,9 +9,9 @@ package enum LogKeys {
     package static let session = "session"
     /// The client's address without its port.
     package static let address = "address"
-    /// By which way the client came to the gate: `app_attest`, `debug_certificate`, `anonymous`, `none`.
+    /// By which way the client came to the gate, or tried to: a `GateWay`.
     package static let way = "way"
-    /// `admitted` or `refused`.
+    /// `admitted`, `refused`, or `failed` where nobody was judged.
     package static let outcome = "outcome"
     /// The stable public code of a refusal or failure.
     package static let reason = "reason"
@@ -21,7 +21,7 @@ package enum LogKeys {
     package static let keyID = "keyId"
     /// `TEAMID.bundle.id`
     package static let app = "app"
-    /// Who: a key identifier, or a certificate's fingerprint.
+    /// Who: a key identifier, a certificate's fingerprint, or the name of an operator's ticket.
     package static let principal = "who"
     /// SHA-256 of a client certificate, hexadecimal.
     package static let certificate = "certificate"
@@ -31,7 +31,7 @@ package enum LogKeys {
     package static let method = "method"
     package static let path = "path"
     package static let status = "status"
-    /// `host:port` of the service behind the gateway.
+    /// `host:port` of the service behind the gateway; of one that is refused what the client named.
     package static let target = "target"
     /// TLS's version toward the target; `none` without TLS.
     package static let targetTLS = "targetTLS"

@@ -60,6 +60,20 @@ extension EdgeTests {
             }
         }
 
+        /// Which target a client wanted, and which it had.
+        @Test func theLogNamesTargets() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))
+            try await socket.send(text: #"{"type":"connect","target":"no\u001bwhere"}"#)
+            _ = try await socket.nextTyped("error")
+            let refused = try await edge.gateway.errorLine("target refused")
+            #expect(refused.contains(#"no\\u{001B}where"#) || refused.contains(#"no\u{001B}where"#), "\(refused)")
+            try await socket.connectTyped(#""target":"""#)
+            try await socket.send(text: #"{"type":"disconnect"}"#)
+            #expect(try await socket.closedByServer().code == 1000)
+            try await edge.gateway.errorLine("session ended", "target=127.0.0.1:\(edge.target.port)")
+        }
+
         /// What a stranger sends can't forge a line of the log.
         @Test func aClientsWordsCantForgeALine() async throws {
             let apple = try SimulatedApple()

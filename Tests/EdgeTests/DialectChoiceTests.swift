@@ -115,6 +115,34 @@ extension EdgeTests {
             #expect(try await play.edge.gateway.child.ended().ending == .exited(0))
         }
 
+        // MARK: The query
+
+        /// What the query says goes before the default, and no target is dialled that the client hasn't asked for.
+        @Test(arguments: ["raw", "legacy", "auto"])
+        func theQueryNamesADialectWhateverTheDefaultIs(standard: String) async throws {
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("DIALECT_WAIT_MS", 0).setting("DEFAULT_DIALECT", standard).setting("REACTOR_THREADS", 1)
+            }
+            let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))
+            try await settle(edge)
+            #expect(edge.target.connectionCount == 0)
+            try await socket.connectTyped()
+            try await edge.target.connection().send("typed")
+            #expect(try await socket.nextTyped("data").payload == "typed")
+        }
+
+        @Test func aSubprotocolGoesBeforeTheQuery() async throws {
+            let edge = try await Edge.start()
+            let handshake = Handshake().path("/?dialect=typed").offering("telnet")
+            try await Edge.expectEcho(edge.gateway.open(handshake), #"{"type":"connect","target":""}"#)
+        }
+
+        @Test(arguments: ["", "auto", "Typed", "typed&dialect=typed", "%ff"])
+        func aDialectThatThereIsntIsNotFound(name: String) async throws {
+            let edge = try await Edge.start()
+            expectRefusal(try await edge.gateway.refusal(Handshake().path("/?dialect=" + name)), 404, "not_found")
+        }
+
         /// The one reactor has had its turns: what a target has sent before is read, as far as it is going to be.
         private func settle(_ edge: Edge) async throws {
             for _ in 0..<5 { try await edge.expectHealthy() }

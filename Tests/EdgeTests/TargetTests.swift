@@ -19,6 +19,11 @@ extension EdgeTests {
                 #expect(try await target.receiveText(path.utf8.count) == path)
             }
             #expect(edge.target.connectionCount == 0)
+            let fourth = second.connectionCount
+            let byPath = try await edge.gateway.open(Handshake().path("/mud/second"))
+            try await byPath.connectTyped(#""target":"""#)
+            try await second.connection(fourth).send("by path")
+            #expect(try await byPath.nextTyped("data").payload == "by path")
             let number = second.connectionCount
             let typed = try await edge.gateway.open()
             try await typed.connectTyped(#""target":"second""#)
@@ -39,7 +44,8 @@ extension EdgeTests {
             let typed = try await edge.gateway.open()
             try await typed.send(text: #"{"type":"connect","target":"third"}"#)
             let error = try await typed.nextTyped("error")
-            #expect(error["code"] == "invalid_request" && error["message"] == "host is not allowed")
+            #expect(error["code"] == "invalid_request" && error["message"] == "target is not allowed")
+            #expect(error["field"] == "target")
             // It may name another one.
             try await typed.connectTyped(#""target":"second""#)
         }
@@ -87,6 +93,20 @@ extension EdgeTests {
             try await listed.connection().send("listed")
             #expect(try await socket.nextTyped("data").payload == "listed")
             #expect(other.connectionCount == 0)
+        }
+
+        /// A client that knows no host, as a web page, needn't name one.
+        @Test(arguments: ["allowlist", "arbitrary"]) func anEmptyTargetIsTheDefaultOne(mode: String) async throws {
+            let apple = try SimulatedApple()
+            let (list, entry) = mode == "allowlist" ? ("TARGET_ALLOWLIST", "a.example:1") : ("TARGET_PORTS", "1")
+            let edge = try await Edge.start(.scripted) {
+                $0.appAttest(apple).setting("TARGET_MODE", mode).setting(list, entry)
+            }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let socket = try await edge.gateway.open(device.handshake(at: edge.gateway))
+            try await socket.connectTyped(#""target":"""#)
+            try await edge.target.connection().send("default")
+            #expect(try await socket.nextTyped("data").payload == "default")
         }
 
         /// In `fixed` mode the address that old clients always send leads to the one target.

@@ -23,6 +23,51 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required")
         }
 
+        /// Nobody but the operator lets anybody in: no app, no authority.
+        @Test func ticketsAloneAreAWayIn() async throws {
+            let edge = try await Edge.start {
+                $0.setting("REQUIRE_APP_AUTH", "true").setting("CONTROL_SOCKET_PATH", path)
+            }
+            expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required")
+            try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket())))
+        }
+
+        @Test func whatTheOperatorGivesIsAudited() async throws {
+            let edge = try await start()
+            let ticket = try await ticket("--uses", "2", "--minutes", "3")
+            let line = try await edge.gateway.auditLine("by the operator")
+            let fields = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+            #expect(fields?["event"] == "ticket" && fields?["outcome"] == "admitted" && fields?["way"] == "ticket")
+            #expect(fields?["detail"] == "by the operator: 2 uses in 180 s" && fields?["address"] == "-")
+            #expect(!line.contains(ticket))
+            // Whoever comes in by it is known by the same name.
+            let who = try #require(fields?["who"])
+            try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket)))
+            _ = try await edge.gateway.auditLine("upgrade", who)
+        }
+
+        @Test func tooManyTicketsAreRefusedWithAHint() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", path).setting("MAX_TICKETS", 1)
+            }
+            _ = try await ticket()
+            let output = try await GatewayProcess.run(["ticket", "--socket", path])
+            #expect(output.ending == .exited(1) && output.errorText.contains("MAX_TICKETS"), "\(output)")
+            try await edge.expectHealthy()
+        }
+
+        @Test func thePagesAddressIsTheOneThatTheOperatorNames() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", path).setting("ENABLE_WEB_CLIENT", "true")
+                    .setting("PUBLIC_ORIGIN", "https://play.example")
+            }
+            let lines = try await GatewayProcess.run(["ticket", "--socket", path]).outputLines
+            #expect(lines.count == 2 && lines[1] == "https://play.example/#ticket=\(lines[0])", "\(lines)")
+            try await edge.expectHealthy()
+        }
+
         @Test func theSocketIsItsOwnersAloneAndGoesWithTheGateway() async throws {
             let edge = try await start()
             let attributes = try FileManager.default.attributesOfItem(atPath: path)

@@ -175,6 +175,97 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
+        /// The page names no host, and waits for nobody's guess: neither what targets there are nor the default dialect matters to it.
+        @Test func itConnectsWhateverTheDefaultDialectAndTheTargetsAre() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port) {
+                $0.setting("DEFAULT_DIALECT", "raw").setting("TARGET_MODE", "allowlist")
+                    .setting("TARGET_ALLOWLIST", "a.example:1")
+            }
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/")
+            try await connected(page)
+            try await target.connection().send("Who goes there?")
+            try await shown("Who goes there?", on: page)
+            #expect(target.connectionCount == 1)
+            #expect(page.complaints == [])
+        }
+
+        @Test func theSessionGoesOnAfterALostConnection() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port) { $0.setting("OUTPUT_BUFFER_BYTES", 1024) }
+            let relay = try await BreakableRelay.start(to: gateway.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(relay.port)/")
+            try await connected(page)
+            let mud = try await target.connection()
+            // A password is asked for, and the colour is red: both must be so afterwards.
+            try await mud.send(Array("before \u{1B}[31mred".utf8) + [255, 251, 1])
+            try await shown("before red", on: page)
+            try await page.wait(until: "\(Self.line).type === 'password'")
+
+            for round in 0..<2 {
+                await relay.cut()
+                try await mud.send("[\(round)]")
+                relay.mend()
+                try await shown("[\(round)]", on: page)
+                try await connected(page)
+                try await page.wait(until: "\(Self.line).type === 'password'")
+            }
+            #expect(try await page.text("\(Self.log).textContent") == "before red[0][1]")
+            let colours = "[...\(Self.log).querySelectorAll('span')].map(span => span.style.color).join('|')"
+            #expect(try await page.text(colours) == "|var(--c1)")
+            try await page.submit("sesame")
+            _ = try await mud.receive(upTo: "sesame\r\n")
+
+            // More than is kept.
+            await relay.cut()
+            try await mud.send(String(repeating: "lost ", count: 1_000) + "found")
+            relay.mend()
+            try await shown("bytes of what was said meanwhile are lost.", on: page)
+            try await shown("found", on: page)
+            #expect(target.connectionCount == 1)
+            #expect(page.complaints == [])
+        }
+
+        /// Nobody can come back for it, and it would count as one of the client's sessions.
+        @Test func aPageThatIsLeftLeavesNoSessionBehind() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/")
+            try await connected(page)
+            let mud = try await target.connection()
+            try await page.reload()
+            try await connected(page)
+            _ = try await mud.receiveToEnd()
+            #expect(target.connectionCount == 2)
+        }
+
+        /// A session's own ticket is the likeliest; when it doesn't admit, the one from the page's address is tried.
+        @Test func anOperatorsTicketServesAgainWhenTheNewestOneDoesnt() async throws {
+            let mud = try await DemoMudProcess.start()
+            let directory = try TemporaryDirectory()
+            let path = directory.file("control.sock")
+            let gateway = try await gateway(mud.port) {
+                $0.setting("REQUIRE_APP_AUTH", "true").setting("CONTROL_SOCKET_PATH", path)
+            }
+            let output = try await GatewayProcess.run(["ticket", "--socket", path, "--uses", "3"])
+            let ticket = try #require(output.outputLines.first)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(gateway.port)/#ticket=\(ticket)")
+            try await connected(page)
+            try await shown("By what name are you known?", on: page)
+            for _ in 0..<2 {
+                // The gateway doesn't know this one.
+                _ = try await page.text(
+                    "sessionStorage.setItem('next', JSON.stringify({ticket: 'x', expires: Date.now() + 9e5})), 'done'")
+                try await page.reload()
+                try await connected(page)
+            }
+            #expect(page.complaints == [])
+        }
+
         @Test func afterTheTargetHasClosedTheButtonConnectsAgain() async throws {
             let mud = try await DemoMudProcess.start()
             let gateway = try await gateway(mud.port)

@@ -41,7 +41,9 @@ import Testing
         #expect(configuration.dialects == .init(standard: .auto, waitMilliseconds: 1500, connectWaitSeconds: 60))
         #expect(
             configuration.tickets
-                == .init(lifetimeSeconds: 30, maximum: 10_000, controlSocketPath: nil, servesWebClient: false))
+                == .init(
+                    lifetimeSeconds: 30, maximum: 10_000, controlSocketPath: nil, servesWebClient: false,
+                    publicOrigin: nil))
         #expect(configuration.proxies == .init(trusted: .init(), sendHeader: false))
         #expect(configuration.keyStore == .init(path: "config/attested-keys.sqlite", busyMilliseconds: 50))
         #expect(

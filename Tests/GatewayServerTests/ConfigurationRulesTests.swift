@@ -155,12 +155,20 @@ import Testing
     @Test(arguments: [
         ("APPATTEST_BUNDLEID", "APPATTEST_BUNDLE_ID"), ("APPATTEST_TEAMS_ID", "APPATTEST_TEAM_ID"),
         ("MTLS_CLIENT_CRL_PAHT", "MTLS_CLIENT_CRL_PATH"), ("REQUIRE_APP_AUHT", "REQUIRE_APP_AUTH"),
+        ("MTLS_CA_PATH", "MTLS_CLIENT_CA_PATH"), ("MTLS_CRL_PATH", "MTLS_CLIENT_CRL_PATH"),
     ])
     func aMistypedNameIsAnErrorFromBothPlacesAndTheNearestIsNamed(name: String, nearest: String) throws {
         let file = try bench.file("gateway.env", name + "=x\n")
         let both = bench.errors(bench.least([name: "x"])) + bench.errors(bench.least(), file: file)
         #expect(both.map(\.setting) == [name, name])
         #expect(both.map(\.remedy) == ["Did you mean \(nearest)?", "Did you mean \(nearest)?"])
+    }
+
+    @Test func aSettingThatSeveralPartsReadIsReportedOnce() {
+        #expect(
+            bench.problems(bench.least(["REQUIRE_APP_AUTH": "no"])) == [
+                "REQUIRE_APP_AUTH is neither true nor false"
+            ])
     }
 
     @Test func anUnknownNameInTheFileIsAnErrorEvenWhenNothingIsNear() throws {

@@ -1,8 +1,33 @@
+import Admission
 import Foundation
 import RelayCore
 import Testing
 
 @testable import GatewayServer
+
+/// A Unix socket's file, as a gateway has it.
+private final class ListeningSocketFile {
+    let path: String
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
+        let isBound = withUnsafeBytes(of: &address) { bytes in
+            bind(
+                descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
+        try #require(isBound)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
 
 /// The settings about targets, tickets and proxies: what goes together, and what doesn't.
 @Suite struct ConfigurationTargetTests {
@@ -67,6 +92,16 @@ import Testing
                 ["INBOUND_PROXY_PROTOCOL": "true"],
                 ["INBOUND_PROXY_PROTOCOL is true, and no proxy is trusted"]
             ),
+            (["TRUSTED_PROXY_HEADER": "Forwarded"], ["TRUSTED_PROXY_HEADER is set, and no proxy is trusted"]),
+            (["PUBLIC_ORIGIN": "https://mud.example/"], ["PUBLIC_ORIGIN isn't the origin of a web page"]),
+            (["PUBLIC_ORIGIN": "wss://mud.example"], ["PUBLIC_ORIGIN isn't the origin of a web page"]),
+            (
+                ["CONTROL_SOCKET_PATH": "/nonexistent/control.sock"],
+                [
+                    "CONTROL_SOCKET_PATH names a file that can't be written (/nonexistent: No such file or directory)"
+                ]
+            ),
+            (["CONTROL_SOCKET_PATH": "/tmp"], ["CONTROL_SOCKET_PATH names something that is there and isn't a socket"]),
             (
                 ["CONTROL_SOCKET_PATH": "/" + String(repeating: "a", count: 107)],
                 ["CONTROL_SOCKET_PATH is longer than 107 bytes"]
@@ -87,8 +122,11 @@ import Testing
             ],
             ["INBOUND_PROXY_PROTOCOL": "true", "TRUSTED_PROXY_CIDRS": "10.0.0.0/8, 2001:db8::/32, 192.0.2.1"],
             ["CONTROL_SOCKET_PATH": "/" + String(repeating: "a", count: 106)],
-        ])
-    func whatGoesTogetherIsAccepted(changes: [String: String]) {
+            ["CONTROL_SOCKET_PATH": "/control.sock", "APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil],
+            ["TRUSTED_PROXY_CIDRS": "10.0.0.0/8", "TRUSTED_PROXY_HEADER": "X-Forwarded-For"],
+            ["PUBLIC_ORIGIN": "https://mud.example:8443"],
+        ] as [[String: String?]])
+    func whatGoesTogetherIsAccepted(changes: [String: String?]) {
         #expect(bench.problems(bench.least(changes)) == [])
     }
 
@@ -137,5 +175,73 @@ import Testing
     @Test func whatIsWrongWithARouteIsSaidByItsNumberAlone() {
         let errors = bench.errors(bench.least(["MUD_ROUTES": "main=a.example:4000;b=secret-host"]))
         #expect(errors.map(\.remedy) == ["It says: entry 2: there is no port: write host:port."])
+    }
+
+    /// Who mistakes the separators, or a value, is told what there is.
+    @Test(
+        arguments: [
+            (
+                "main=a.example:1,staging=b.example:2",
+                "there is no option staging: there are encoding, tls, proxy, mxp and admit, and routes are separated by ;"
+            ),
+            (
+                "a=a.example:1,admit=cert,ticket",
+                "an option isn't name=value; several ways behind admit= are joined by +"
+            ),
+            (
+                "a=a.example:1,admit=certificate",
+                "the option admit has no such value: write any, or some of app, cert, ticket, anonymous, joined by +"
+            ),
+            ("a=a.example:1,tls=on", "the option tls has no such value: plain, prefer, required"),
+            ("a=a.example:1,encoding=utf9", "the option encoding has no such value: see TN_ENCODING for its values"),
+        ]) func aRoutesFaultSaysWhatIsPossible(routes: String, fault: String)
+    {
+        let errors = bench.errors(bench.least(["MUD_ROUTES": routes]))
+        #expect(errors.map(\.remedy) == ["It says: entry 1: \(fault)."])
+    }
+
+    @Test func theAddressRangeThatIsNoneIsNamedByItsNumber() {
+        let errors = bench.errors(bench.least(["TRUSTED_PROXY_CIDRS": "10.0.0.0/8, 192.0.2.0/24, 10.0.0.5/8"]))
+        #expect(errors.count == 1 && errors[0].remedy.hasPrefix("It is entry 3. "))
+    }
+
+    @Test func anAuthorityBesidesAPinWouldNotCount() throws {
+        let authority = try bench.file("ca.pem", bench.authority.certificate)
+        let settings = bench.least([
+            "MUD_TLS_MODE": "required", "MUD_TLS_PIN": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+            "MUD_CA_PATH": authority,
+        ])
+        #expect(bench.problems(settings) == ["MUD_CA_PATH is set besides MUD_TLS_PIN, which alone would count"])
+    }
+
+    @Test func aHeadersNameIsReadInAnyCase() throws {
+        let settings = bench.least(["TRUSTED_PROXY_CIDRS": "10.0.0.1", "TRUSTED_PROXY_HEADER": "Forwarded"])
+        #expect(try bench.load(settings).configuration.proxies.trusted.header == .forwarded)
+    }
+
+    /// The running gateway's own socket is no obstacle to reading its settings again.
+    @Test func aSocketThatIsThereIsNoObstacle() throws {
+        let path = bench.folder + "/control.sock"
+        let socket = try ListeningSocketFile(path)
+        #expect(bench.problems(bench.least(["CONTROL_SOCKET_PATH": socket.path])) == [])
+    }
+
+    @Test(
+        arguments: [
+            (["MUD_ROUTES": "a=h:1,admit=cert"], ["cert"]),
+            (["MUD_ROUTES": "a=h:1,admit=cert+ticket;b=h:2,admit=app"], ["cert+ticket"]),
+            (["MUD_ROUTES": "a=h:1,admit=cert+app;b=h:2,admit=any;c=h:3"], []),
+            (["MUD_ROUTES": "a=h:1,admit=ticket", "CONTROL_SOCKET_PATH": "/control.sock"], []),
+            (
+                [
+                    "MUD_ROUTES": "a=h:1,admit=app", "APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil,
+                    "CONTROL_SOCKET_PATH": "/control.sock",
+                ], ["app"]
+            ),
+        ] as [([String: String?], [String])])
+    func aRouteThatNobodyCanEnterIsWorthAWarning(changes: [String: String?], ways: [String]) throws {
+        #expect(
+            try bench.warnings(bench.least(changes)).filter { $0.hasPrefix("MUD_ROUTES") }
+                == ways.map { "MUD_ROUTES: nobody can enter the route a: no client comes in by \($0) here." })
     }
 }

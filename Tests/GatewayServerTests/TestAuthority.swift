@@ -18,11 +18,13 @@ struct TestAuthority: Sendable {
     }
 
     /// - Parameter days: from `now` until it expires; negative for one that has expired.
-    func issue(_ name: String, now: Date, days: Double = 365) throws -> (certificate: String, key: String) {
+    func issue(_ name: String, now: Date, days: Double = 365, hosts: [String] = []) throws -> (
+        certificate: String, key: String
+    ) {
         let leafKey = P256.Signing.PrivateKey()
         let certificate = try Self.certificate(
             subject: try DistinguishedName { CommonName(name) }, publicKey: leafKey.publicKey, issuer: self.name,
-            issuerKey: key, isAuthority: false, now: now, days: days)
+            issuerKey: key, isAuthority: false, now: now, days: days, hosts: hosts)
         return (certificate, leafKey.pemRepresentation)
     }
 
@@ -60,7 +62,7 @@ struct TestAuthority: Sendable {
 
     private static func certificate(
         subject: DistinguishedName, publicKey: P256.Signing.PublicKey, issuer: DistinguishedName,
-        issuerKey: P256.Signing.PrivateKey, isAuthority: Bool, now: Date, days: Double
+        issuerKey: P256.Signing.PrivateKey, isAuthority: Bool, now: Date, days: Double, hosts: [String] = []
     ) throws -> String {
         let certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(publicKey),
@@ -72,6 +74,7 @@ struct TestAuthority: Sendable {
                     isAuthority
                         ? BasicConstraints.isCertificateAuthority(maxPathLength: nil)
                         : BasicConstraints.notCertificateAuthority)
+                if !hosts.isEmpty { SubjectAlternativeNames(hosts.map { .dnsName($0) }) }
             },
             issuerPrivateKey: .init(issuerKey))
         return try certificate.serializeAsPEM().pemString + "\n"

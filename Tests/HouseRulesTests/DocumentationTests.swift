@@ -24,7 +24,7 @@ struct DocumentationTests {
     func closeCodes() throws {
         let orders =
             try Repository.text("Sources/RelayCore/Session/CloseReason.swift")
-            + Repository.text("Sources/Reactors/WebSocketConnection.swift")
+            + Repository.text("Sources/Reactors/WebSocket/WebSocketConnection.swift")
         let reasons = orders.matches(of: /\(code: (\d+), (?:text|reason): "([^"]+)"\)/).map {
             [String($0.1), String($0.2)]
         }

@@ -1,4 +1,5 @@
 import Admission
+import RelayCore
 
 /// Who is admitted, beside the ways in that have settings of their own.
 extension ConfigurationLoader {
@@ -74,20 +75,33 @@ extension ConfigurationLoader {
     }
 
     /// A gate that nobody can pass is a mistake, and one that everybody can pass is worth a word.
-    mutating func checkWaysIn(_ gate: GatewayConfiguration.Gate, hasApps: Bool, hasAuthority: Bool) {
+    mutating func checkWaysIn(_ ways: Set<TargetAccess>, _ gate: GatewayConfiguration.Gate) {
         guard gate.requiresCredentials else {
             let who = gate.sharedSecrets == nil ? "anybody who reaches the port" : "whoever has a shared secret"
             warn(SettingTable.requireAppAuth, "is false: \(who) reaches the service behind it.")
             return
         }
-        guard !hasApps && !hasAuthority else { return }
-        let ways = [
-            SettingTable.teamID.row.name, SettingTable.bundleIDs.row.name, SettingTable.appIDs.row.name,
-            SettingTable.clientCAPath.row.name, SettingTable.requireAppAuth.row.name,
-        ]
+        guard ways.isEmpty else { return }
         let alone = gate.sharedSecrets == nil ? "" : " Where a shared secret is enough, set it to false."
         refuse(
             SettingTable.requireAppAuth.row.name, "is true, and nobody could be admitted",
-            "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH." + alone, involving: ways)
+            "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH, or CONTROL_SOCKET_PATH for tickets."
+                + alone, involving: Self.settingsOfWays)
     }
+
+    /// A route that is closed to all who can come in looks like one that is there.
+    mutating func checkRoutes(_ routes: [Route], _ ways: Set<TargetAccess>) {
+        guard namesFailed.isDisjoint(with: Self.settingsOfWays) else { return }
+        for route in routes {
+            guard let admitted = route.options.admit, admitted.isDisjoint(with: ways) else { continue }
+            let names = admitted.map(\.rawValue).sorted().joined(separator: "+")
+            warn(SettingTable.routes, "nobody can enter the route \(route.name): no client comes in by \(names) here.")
+        }
+    }
+
+    private static let settingsOfWays = [
+        SettingTable.teamID.row.name, SettingTable.bundleIDs.row.name, SettingTable.appIDs.row.name,
+        SettingTable.clientCAPath.row.name, SettingTable.controlSocketPath.row.name,
+        SettingTable.requireAppAuth.row.name,
+    ]
 }

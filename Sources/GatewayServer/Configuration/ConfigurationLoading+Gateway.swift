@@ -1,3 +1,5 @@
+import RelayCore
+
 /// The rest of the configuration, and how its parts must fit together.
 extension ConfigurationLoader {
     /// Nil when something that can't be left out is missing; an error says so.
@@ -12,8 +14,15 @@ extension ConfigurationLoader {
         if attestation != nil, let obstacle = ConfigurationLoadingFile.obstacle(toWriting: keyStorage.path) {
             fail(SettingTable.keysPath, obstacle.problem, obstacle.remedy)
         }
-        checkWaysIn(gate, hasApps: attestation != nil, hasAuthority: clientCertificates != nil)
         let (tickets, proxies) = (tickets(), proxies())
+        if let path = tickets.controlSocketPath { checkControlSocket(path) }
+        let ways: [TargetAccess: Bool] = [
+            .app: attestation != nil, .cert: clientCertificates != nil, .ticket: tickets.controlSocketPath != nil,
+            .anonymous: !gate.requiresCredentials,
+        ]
+        let waysIn = Set(ways.filter(\.value).keys)
+        checkWaysIn(waysIn, gate)
+        if let target { checkRoutes(target.routes, waysIn) }
         let limits = limits()
         let connections = connections()
         let session = session()

@@ -84,6 +84,12 @@ extension ConfigurationLoader {
                 name, "is set while no target is reached over TLS", "Set MUD_TLS_MODE, or remove it.",
                 involving: [name, SettingTable.targetTLSMode.row.name, SettingTable.routes.row.name])
         }
+        if authority != nil, !pins.isEmpty {
+            refuse(
+                SettingTable.targetCAPath.row.name, "is set besides MUD_TLS_PIN, which alone would count",
+                "Remove one of the two: a pin trusts a key whoever signed it.",
+                involving: [SettingTable.targetCAPath.row.name, SettingTable.targetPins.row.name])
+        }
         warnOfPins(pins, mode, routes)
         return GatewayConfiguration.Target.TLS(mode: mode, authorityPath: authority, pins: pins)
     }
@@ -117,13 +123,21 @@ extension ConfigurationLoader {
         let maximum = read(SettingTable.maximumTickets)
         let path = read(SettingTable.controlSocketPath)
         let servesWebClient = read(SettingTable.enableWebClient)
+        let publicOrigin = read(SettingTable.publicOrigin)
         if let path, path.utf8.count > Self.maximumSocketPathBytes {
             fail(
                 SettingTable.controlSocketPath, "is longer than \(Self.maximumSocketPathBytes) bytes",
                 "The system allows no longer path for a socket: use a shorter one.")
         }
         return GatewayConfiguration.Tickets(
-            lifetimeSeconds: lifetime, maximum: maximum, controlSocketPath: path, servesWebClient: servesWebClient)
+            lifetimeSeconds: lifetime, maximum: maximum, controlSocketPath: path, servesWebClient: servesWebClient,
+            publicOrigin: publicOrigin)
+    }
+
+    /// For the gateway itself: a tool may look at a socket that it couldn't make.
+    mutating func checkControlSocket(_ path: String) {
+        guard let obstacle = ConfigurationLoadingFile.obstacle(toListeningOn: path) else { return }
+        fail(SettingTable.controlSocketPath, obstacle.problem, obstacle.remedy)
     }
 
     /// Of `sockaddr_un` on Linux, without its final NUL.
@@ -138,6 +152,12 @@ extension ConfigurationLoader {
                 SettingTable.inboundProxyProtocol.row.name, "is true, and no proxy is trusted",
                 "Name the proxies in TRUSTED_PROXY_CIDRS.",
                 involving: [SettingTable.inboundProxyProtocol.row.name, SettingTable.trustedProxies.row.name])
+        }
+        if header != SettingTable.trustedProxyHeader.defaultValue, trusted.isEmpty {
+            refuse(
+                SettingTable.trustedProxyHeader.row.name, "is set, and no proxy is trusted",
+                "Name the proxies in TRUSTED_PROXY_CIDRS, or remove it.",
+                involving: [SettingTable.trustedProxyHeader.row.name, SettingTable.trustedProxies.row.name])
         }
         if trusted.contains(where: \.isEverything) {
             fail(

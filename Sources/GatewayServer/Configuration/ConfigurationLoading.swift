@@ -94,7 +94,7 @@ struct ConfigurationLoader {
     private(set) var namesRead: Set<String> = []
     /// Settings whose own value is wrong: rules that involve one of them are left out, since what they would say
     /// follows from an error that is reported already.
-    private var namesFailed: Set<String> = []
+    private(set) var namesFailed: Set<String> = []
     private let reader: ConfigReader
     private let environment: [String: String]
     private var fileLines: [String: Int] = [:]
@@ -143,9 +143,10 @@ struct ConfigurationLoader {
         do throws(SettingProblem) {
             return try setting.parse(text)
         } catch {
+            // Several parts may ask for one setting.
+            guard namesFailed.insert(row.name).inserted else { return setting.defaultValue }
             let hint = text.contains(" #") ? " The value seems to end with a comment, which would belong to it." : ""
             refuse(row.name, error.problem, error.remedy + hint)
-            namesFailed.insert(row.name)
             return setting.defaultValue
         }
     }

@@ -68,6 +68,25 @@ enum ConfigurationLoadingFile {
             }
             return access(path, W_OK) == 0 ? nil : unwritable(path, errno)
         }
+        return obstacle(toFileIn: path)
+    }
+
+    /// Why no socket can be made here; nil when one can. A socket that is there already may be our own.
+    static func obstacle(toListeningOn path: String) -> SettingProblem? {
+        // Of a symbolic link these are its own.
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+            return obstacle(toFileIn: path)
+        }
+        guard attributes[.type] as? FileAttributeType == .typeSocket else {
+            return SettingProblem(
+                problem: "names something that is there and isn't a socket", remedy: "Name a file that isn't there yet."
+            )
+        }
+        return obstacle(toFileIn: path)
+    }
+
+    /// Why nothing can be made or removed in the folder of `path`.
+    private static func obstacle(toFileIn path: String) -> SettingProblem? {
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         let place = folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder
         return access(place, W_OK | X_OK) == 0 ? nil : unwritable(place, errno)

@@ -49,6 +49,8 @@ extension GatewayConfiguration {
         /// Nil: no control socket.
         package let controlSocketPath: String?
         package let servesWebClient: Bool
+        /// Nil: the gateway works out for itself where browsers may find it.
+        package let publicOrigin: String?
     }
 
     package struct Proxies: Sendable, Equatable {

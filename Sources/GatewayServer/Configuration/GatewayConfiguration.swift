@@ -203,6 +203,7 @@ extension GatewayConfiguration: CustomStringConvertible {
         let ways = [
             appAttest.map { "App Attest for \($0.apps.map(\.description).joined(separator: ", "))" },
             clientCertificates.map { _ in "client certificates" },
+            tickets.controlSocketPath.map { _ in "operator's tickets" },
             gate.requiresCredentials ? nil : "anyone",
         ]
         let secret = gate.sharedSecrets == nil ? "" : ", each with a shared secret"

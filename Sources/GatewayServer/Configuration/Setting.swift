@@ -106,8 +106,9 @@ extension Setting where Value == Bool {
 }
 
 extension Setting where Value: CaseIterable & RawRepresentable<String> {
+    /// - Parameter ignoresCase: for names that are written in either case where they come from; the values are lower-case then.
     static func choice(
-        _ name: String, _ group: SettingGroup, default defaultValue: Value, _ meaning: String
+        _ name: String, _ group: SettingGroup, default defaultValue: Value, ignoresCase: Bool = false, _ meaning: String
     ) -> Self {
         let values = Value.allCases.map { "`" + $0.rawValue + "`" }.joined(separator: ", ")
         return Self(
@@ -115,7 +116,7 @@ extension Setting where Value: CaseIterable & RawRepresentable<String> {
                 name: name, group: group, defaultText: defaultValue.rawValue, values: values, meaning: meaning),
             defaultValue: defaultValue,
             parse: { (text: String) throws(SettingProblem) in
-                guard let value = Value(rawValue: text) else {
+                guard let value = Value(rawValue: ignoresCase ? text.lowercased() : text) else {
                     throw SettingProblem(problem: "has an unknown value", remedy: "Choose one of \(values).")
                 }
                 return value

@@ -20,6 +20,15 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Every address of the machine, and none that anybody could connect to.
+    var isWildcard: Bool {
+        switch kind {
+        case .ipv4: text == "0.0.0.0"
+        case .ipv6: Self.ipv6Bytes(text)?.allSatisfy { $0 == 0 } ?? false
+        case .name: false
+        }
+    }
+
     package var description: String {
         kind == .ipv6 ? "[\(text)]" : text
     }
@@ -96,6 +105,18 @@ extension SettingGrammar {
                     + " end, no `*`, and no port that is the scheme's default.")
         }
         return elements
+    }
+
+    /// One origin that a browser can open.
+    static func webOrigin(_ text: String) throws(SettingProblem) -> String? {
+        guard isOrigin(text), text.hasPrefix("https://") || text.hasPrefix("http://") else {
+            throw SettingProblem(
+                problem: "isn't the origin of a web page",
+                remedy:
+                    "Write scheme and host in lower case, like `https://play.example.org`: no path and no `/` at the end."
+            )
+        }
+        return text
     }
 
     static func isOrigin(_ text: String) -> Bool {

@@ -47,11 +47,16 @@ extension SettingGrammar {
 
     static func addressRanges(_ text: String) throws(SettingProblem) -> [AddressRange] {
         let elements = try list(text)
-        let ranges = elements.compactMap { AddressRange($0) }
-        guard ranges.count == elements.count else {
-            throw SettingProblem(
-                problem: "holds something that isn't an address range",
-                remedy: "Write addresses like `192.0.2.1`, or ranges like `10.0.0.0/8` and `2001:db8::/32`.")
+        var ranges: [AddressRange] = []
+        for (index, element) in elements.enumerated() {
+            guard let range = AddressRange(element) else {
+                throw SettingProblem(
+                    problem: "holds something that isn't an address range",
+                    remedy:
+                        "It is entry \(index + 1). Write addresses like `192.0.2.1`, or ranges like `10.0.0.0/8` and"
+                        + " `2001:db8::/32`, with zeros behind the prefix.")
+            }
+            ranges.append(range)
         }
         return ranges
     }

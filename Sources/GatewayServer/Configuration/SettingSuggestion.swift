@@ -14,9 +14,21 @@ enum SettingSuggestion {
 
     /// The setting that was probably meant; nil when none is near.
     static func nearest(to name: String, within limit: Int = maximumDistance) -> String? {
-        SettingTable.rows.map { ($0.name, distance(name.uppercased(), $0.name)) }
+        if limit == maximumDistance, let longer = withWordMore(than: name.uppercased()) { return longer }
+        return SettingTable.rows.map { ($0.name, distance(name.uppercased(), $0.name)) }
             .filter { $0.1 <= min(limit, $0.0.count / 3) }
             .min { $0.1 < $1.1 }?.0
+    }
+
+    /// The one setting that has a single word more, such as `MTLS_CLIENT_CA_PATH` for `MTLS_CA_PATH`.
+    private static func withWordMore(than name: String) -> String? {
+        let words = name.split(separator: "_")
+        let found = SettingTable.rows.map(\.name).filter { candidate in
+            let all = candidate.split(separator: "_")
+            return all.count == words.count + 1
+                && all.indices.contains { left in all[..<left] + all[(left + 1)...] == words[...] }
+        }
+        return words.count > 1 && found.count == 1 ? found.first : nil
     }
 
     /// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.

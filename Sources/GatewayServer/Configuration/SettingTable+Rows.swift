@@ -14,7 +14,7 @@ extension SettingTable {
         validationCategories.row,
         clientCAPath.row, clientCRLPath.row,
         keysPath.row, storeBusy.row,
-        ticketLifetime.row, maximumTickets.row, controlSocketPath.row, enableWebClient.row,
+        ticketLifetime.row, maximumTickets.row, controlSocketPath.row, enableWebClient.row, publicOrigin.row,
         trustedProxies.row, trustedProxyHeader.row, inboundProxyProtocol.row,
         challengeLifetime.row, maximumSpentChallenges.row, challengesPerMinute.row, registrationsPerMinute.row,
         failedUpgradesPerMinute.row, verificationsPerSecond.row, maximumLimiterEntries.row,

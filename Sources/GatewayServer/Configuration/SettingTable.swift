@@ -51,7 +51,8 @@ enum SettingTable {
         "The authorities of the target's certificate, in place of the system's.", SettingGrammar.path)
     static let targetPins = Setting<[PublicKeyPin]>.text(
         "MUD_TLS_PIN", .target, default: [], "", "SHA-256 in base64, comma-separated",
-        "Public keys (SPKI) of the target's certificate that are trusted, whoever signed it.", SettingGrammar.pins)
+        "Public keys (SPKI) of the target's certificate that are trusted, whoever signed it; in place of `MUD_CA_PATH`.",
+        SettingGrammar.pins)
     static let proxyProtocol = Setting<TargetProxyHeader>.choice(
         "PROXY_PROTOCOL", .target, default: .off, "Whether the target is told the client's address by a PROXY header.")
     static let targetKeepAlive = Setting<Int>.integer(
@@ -182,6 +183,9 @@ enum SettingTable {
         SettingGrammar.path)
     static let enableWebClient = Setting<Bool>.boolean(
         "ENABLE_WEB_CLIENT", .tickets, default: false, "Whether `GET /` serves the web client.")
+    static let publicOrigin = Setting<String?>.text(
+        "PUBLIC_ORIGIN", .tickets, default: nil, "", "an origin",
+        "Where browsers find the gateway, for the address that `portcullis ticket` prints.", SettingGrammar.webOrigin)
 
     // MARK: Proxies in front
 
@@ -189,7 +193,8 @@ enum SettingTable {
         "TRUSTED_PROXY_CIDRS", .proxies, default: [], "", "addresses or `address/bits`, comma-separated",
         "Proxies whose word about the client's address counts.", SettingGrammar.addressRanges)
     static let trustedProxyHeader = Setting<TrustedProxies.Header>.choice(
-        "TRUSTED_PROXY_HEADER", .proxies, default: .xForwardedFor, "The header in which those proxies name the client.")
+        "TRUSTED_PROXY_HEADER", .proxies, default: .xForwardedFor, ignoresCase: true,
+        "The header in which those proxies name the client.")
     static let inboundProxyProtocol = Setting<Bool>.boolean(
         "INBOUND_PROXY_PROTOCOL", .proxies, default: false,
         "Whether those proxies begin each connection with a PROXY header.")

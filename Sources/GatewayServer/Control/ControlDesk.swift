@@ -13,18 +13,19 @@ final class ControlDesk: Sendable {
     ///
     /// - Parameters:
     ///   - relay: says whether the web client is served.
-    ///   - address: the gateway's own, as a URL.
+    ///   - page: the web client's origin.
     init(
         path: String, on pool: ReactorPool, server relay: RelayServer, tickets: TicketOffice, reloads: ReloadQueue,
-        revocations: RevocationWatcher?, address: String, logger: Logger
+        revocations: RevocationWatcher?, page: String, audit: AuditLog, logger: Logger
     ) throws(GatewayError) {
         let outcome = pool.onFirstReactor { reactor in
             Result { () throws(ReactorError) in
                 let server = try ControlServer(path: path, on: reactor) { request, reply in
                     switch request {
                     case .ticket(let seconds, let uses):
-                        let page = relay.servesWebClient ? address : nil
-                        reply(Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.now, logger))
+                        let record = OperatorRecord(audit: audit, logger: logger)
+                        let page = relay.servesWebClient ? page : nil
+                        reply(Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.now, record))
                     case .hasNoticedRevocation(let key):
                         let hasNoticed = KeyID(text: key).flatMap { revocations?.hasNoticed($0) } ?? false
                         reply(.revocation(isNoticed: hasNoticed))
@@ -48,14 +49,39 @@ final class ControlDesk: Sendable {
     }
 
     private static func ticket(
-        _ seconds: Int, _ uses: Int, of tickets: TicketOffice, page: String?, at time: UInt64, _ logger: Logger
+        _ seconds: Int, _ uses: Int, of tickets: TicketOffice, page: String?, at time: UInt64,
+        _ record: OperatorRecord
     ) -> ControlAnswer {
         guard seconds > 0, uses > 0 else { return .refused(reason: "seconds and uses begin at 1") }
         let issue = tickets.issueForOperator(
             timeToLive: .seconds(seconds), uses: uses, at: MonotonicTime(nanoseconds: time))
-        guard case .issued(let issued) = issue else { return .refused(reason: "too many tickets are out") }
-        logger.notice("operator's ticket issued", metadata: [LogKeys.principal: "\(issued.id.text)"])
-        return .ticket(issued.ticket.text, page: page.map { "\($0)/#ticket=\(issued.ticket.text)" })
+        switch issue {
+        case .issued(let issued):
+            record.issued(issued, uses: uses)
+            return .ticket(issued.ticket.text, page: page.map { "\($0)/#ticket=\(issued.ticket.text)" })
+        case .full(let wait):
+            return .refused(
+                reason: "too many tickets are out: there may be \(TicketOffice.maximumPerHolder) of the operator's at"
+                    + " once, and MAX_TICKETS in all. The next one ends in \(wait) s")
+        case .chainEnded: return .refused(reason: "no ticket can be given")
+        }
+    }
+}
+
+/// Writes down what was given to whoever holds the control socket: he is the operator, and has no address.
+private struct OperatorRecord: Sendable {
+    let audit: AuditLog
+    let logger: Logger
+
+    func issued(_ issued: IssuedTicket, uses: Int) {
+        let detail = "by the operator: \(uses) uses in \(issued.expiresIn) s"
+        audit.record(
+            AuditEntry(
+                time: .now(), event: .ticket, outcome: .admitted, way: .ticket, who: issued.id.text, detail: detail,
+                requestID: "-", address: "-"))
+        logger.notice(
+            "operator's ticket issued",
+            metadata: [LogKeys.principal: "\(issued.id.text)", LogKeys.detail: "\(detail)"])
     }
 }
 

@@ -103,7 +103,8 @@ extension SessionDriver {
         guard leg == nil || moving != nil else { return .none(.unavailable) }
         let session = SurvivingSession(
             place: place, machine: machine, translation: translation, pending: pending, endOfTarget: endOfTarget,
-            deadlines: deadlines, targetPauses: targetPauses, leg: moving, logName: client.session)
+            deadlines: deadlines, targetPauses: targetPauses, leg: moving, lastTarget: lastTarget,
+            logName: client.session)
         self.place = nil
         leg = nil
         speech = .raw
@@ -149,6 +150,7 @@ extension SessionDriver {
         let hasPlace = settings.directory.arrived(
             session.place, at: Pinned(self, to: reactor), detachedAt: hasClient ? nil : reactor.now)
         logResumed(session)
+        lastTarget = session.lastTarget
         leg = session.leg.map { TargetLeg.arrive($0, on: reactor, handler: self) }
         targetPauses = session.targetPauses
         guard hasPlace else { return close(.sessionEvicted) }

@@ -24,6 +24,7 @@ extension SessionDriver {
         guard takePlace() else { return refusePlace() }
         let leg = TargetLeg(target, handler: self)
         self.leg = leg
+        lastTarget = target
         settings.dialer.dial(leg, for: client, on: reactor)
         // One that is paused for its client's sake is so whichever target it is.
         if !targetPauses.isEmpty { leg.setReading(paused: true) }
@@ -62,9 +63,12 @@ extension SessionDriver {
     private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
         settings.logger.info(
             "target refused",
-            metadata: [LogKeys.session: "\(client.session)", LogKeys.reason: "\(refusal.rawValue)"])
+            metadata: [
+                LogKeys.session: "\(client.session)", LogKeys.target: "\(request.name)",
+                LogKeys.reason: "\(refusal.rawValue)",
+            ])
         if case .translated = speech {
-            translate { $0.dialFailed(.notAllowed, into: &$1) }
+            translate { $0.dialFailed(request.isRoute ? .routeNotAllowed : .notAllowed, into: &$1) }
             deadlines.connectBy = reactor.now + settings.dialects.connectWait
         } else {
             perform(machine.close(.targetNotAllowed, now: reactor.now))
@@ -153,7 +157,7 @@ extension SessionDriver {
         else { return }
         switch tickets.issue(to: client.principal, at: MonotonicTime(nanoseconds: reactor.now)) {
         case .issued(let issued):
-            translate { $0.send(ticket: issued.ticket.text, into: &$1) }
+            translate { $0.send(ticket: issued.ticket.text, expiresIn: issued.expiresIn, into: &$1) }
             // Well before that one expires.
             deadlines.nextTicket = reactor.now + UInt64(issued.expiresIn) * 500_000_000
         case .full(let seconds): deadlines.nextTicket = reactor.now + UInt64(seconds) * 1_000_000_000

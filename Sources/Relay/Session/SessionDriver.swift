@@ -23,6 +23,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var machine: SessionStateMachine
     var webSocket: WebSocketConnection?
     var leg: TargetLeg?
+    /// For the log: the one of `leg`, also when that has ended.
+    var lastTarget: AuthorizedTarget?
     var speech: Speech
     /// See `PendingInput`; empty while the speech is raw.
     var pending = PendingInput()
@@ -88,7 +90,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         pacing = PacingBucket(bytesPerSecond: settings.traffic.targetBytesPerSecond)
         speech = .choosing(
             DialectChooser(
-                subprotocol: admitted.subprotocol, standard: settings.dialects.standard,
+                subprotocol: admitted.subprotocol,
+                standard: request.dialect.map(DefaultDialect.fixed) ?? settings.dialects.standard,
                 wait: settings.dialects.wait, maximumMessageBytes: settings.dialects.maximumMessageBytes,
                 now: reactor.now))
     }
@@ -300,11 +303,13 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         guard !hasSurrendered else { return }
         settings.logger.info(
             "session ended",
-            metadata: [
-                LogKeys.session: "\(client.session)", LogKeys.reason: "\(endedBy.rawValue)",
-                LogKeys.bytesFromClient: "\(bytesFromClient)", LogKeys.bytesToClient: "\(bytesToClient)",
-                LogKeys.milliseconds: "\((reactor.now - openedAt) / 1_000_000)",
-            ])
+            metadata: metadata(
+                of: lastTarget,
+                [
+                    LogKeys.reason: "\(endedBy.rawValue)",
+                    LogKeys.bytesFromClient: "\(bytesFromClient)", LogKeys.bytesToClient: "\(bytesToClient)",
+                    LogKeys.milliseconds: "\((reactor.now - openedAt) / 1_000_000)",
+                ]))
     }
 
     private func logTargetError(_ error: TCPError, _ target: AuthorizedTarget?) {

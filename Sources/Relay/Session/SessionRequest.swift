@@ -9,19 +9,29 @@ struct SessionRequest: Sendable {
     let target: TargetRequest
     /// Of the query: size, name, terminal.
     let client: ClientDescription
+    /// The dialect of a client that offers no subprotocol: it goes before the gateway's default.
+    let dialect: DialectKind?
     /// A session to go on with, in place of a new one.
     let resume: ResumeRequest?
 
-    /// `/` and `/mud/<name>`, with the parameters `target`, `cols`, `rows`, `client` and `ttype`, and to resume a session `session`,
-    /// `token` and `lastSeq`.
+    /// `/` and `/mud/<name>`, with the parameters `target`, `dialect`, `cols`, `rows`, `client` and `ttype`, and to resume a session
+    /// `session`, `token` and `lastSeq`.
     ///
-    /// - Returns: nil for any other path, where the route is named in two ways, and where a session to be resumed is named in part.
+    /// - Returns: nil for any other path, where the route is named in two ways, where there is no such dialect, and where a session to be
+    ///   resumed is named in part.
     init?(_ head: RequestHead) {
         let query = head.query
         switch (RequestPath(head.path), query["target"]) {
         case (.root, .absent): target = .standard
         case (.root, .value(let name)), (.mud(let name), .absent): target = .route(name)
         default: return nil
+        }
+        switch query["dialect"] {
+        case .absent: dialect = nil
+        case .value(let name):
+            guard let kind = DialectKind(rawValue: name) else { return nil }
+            dialect = kind
+        case .malformed: return nil
         }
         client = ClientDescription { name in
             if case .value(let text) = query[name] { text } else { nil }

@@ -16,6 +16,7 @@ struct SurvivingSession: @unchecked Sendable {
     let targetPauses: ReadingPauses
     /// Nil where the target has ended already.
     let leg: MovingLeg?
+    let lastTarget: AuthorizedTarget?
     /// The session's name in the log so far.
     let logName: String
 }

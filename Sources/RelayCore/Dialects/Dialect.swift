@@ -44,7 +44,9 @@ protocol Dialect {
     func endsSession(closeCode: UInt16?) -> Bool
 
     /// Hands the client a ticket for its next upgrade.
-    func encode(ticket: String, into frames: inout FrameBuffer)
+    ///
+    /// - Parameter expiresIn: seconds.
+    func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer)
 
     /// The gateway is about to close.
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer)
@@ -74,7 +76,7 @@ extension Dialect {
     ) {}
     func sessionEnded(_ sessionID: String, into frames: inout FrameBuffer) {}
     func endsSession(closeCode: UInt16?) -> Bool { true }
-    func encode(ticket: String, into frames: inout FrameBuffer) {}
+    func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer) {}
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {}
     func encode(inputAck cid: UInt64, into frames: inout FrameBuffer) {}
 }

@@ -48,6 +48,8 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
     case timedOut
     /// The target policy has refused it. Why is told to nobody outside: a client could feel its way through a network by that.
     case notAllowed
+    /// The same, where the client has named a route.
+    case routeNotAllowed
     /// The client's identity or address has as many sessions as it may have.
     case limited
 
@@ -56,6 +58,7 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
         case .unreachable: DialectError(.connectionFailed, "Could not connect to the MUD server")
         case .timedOut: DialectError(.connectionFailed, "The connection to the MUD server timed out")
         case .notAllowed: DialectError(.invalidRequest, field: "host", "host is not allowed")
+        case .routeNotAllowed: DialectError(.invalidRequest, field: "target", "target is not allowed")
         case .limited: DialectError(.rateLimited, "Connection limit exceeded for this IP address")
         }
     }
@@ -64,7 +67,7 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
     var close: CloseReason {
         switch self {
         case .unreachable, .timedOut: .targetUnreachable
-        case .notAllowed: .targetNotAllowed
+        case .notAllowed, .routeNotAllowed: .targetNotAllowed
         case .limited: .tooManySessions
         }
     }

@@ -8,7 +8,7 @@ import Telnet
 /// | `Portcullis.Echo` | to the client | `{"suppressed":true}` while the target hides what is typed |
 /// | `Portcullis.Prompt` | to the client | none: the text before it is a prompt |
 /// | `Portcullis.Error` | to the client | `{"code":…,"message":…}` |
-/// | `Portcullis.Ticket` | to the client | `{"ticket":…}` for the next upgrade |
+/// | `Portcullis.Ticket` | to the client | `{"ticket":…,"expiresIn":30}` for the next upgrade |
 /// | `Portcullis.Session` | to the client | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
 /// | `Portcullis.Gap` | to the client | `{"fromSeq":…,"toSeq":…,"bytes":…}` that are gone for good |
 /// | `Portcullis.Draining` | to the client | `{"reconnectAfterMs":…}`: the gateway is about to close |
@@ -47,10 +47,6 @@ struct GMCPDialect: ByteCountedDialect {
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {
         let members = [("code", error.code.rawValue), ("message", error.message)]
         append(own: "Error", JSONObject(members.map { .init($0.0, .string($0.1)) }), to: &frames)
-    }
-
-    func encode(ticket: String, into frames: inout FrameBuffer) {
-        append(own: "Ticket", JSONObject([.init("ticket", .string(ticket))]), to: &frames)
     }
 
     func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {

@@ -2,8 +2,8 @@ import Telnet
 
 /// `json.mudstandards.org`: text with ANSI sequences as binary messages; all else as text messages `{"proto","id","data"}`.
 ///
-/// `data` is emitted as a string, and accepted as a string or as any other value. For `atcp`, `prompt`, `error` and
-/// `ticket` the string holds text; for all others it holds JSON.
+/// `data` is emitted as a string, and accepted as a string or as any other value. For `atcp`, `prompt` and
+/// `error` the string holds text; for all others it holds JSON.
 ///
 /// | to the client: proto | id | data |
 /// |---|---|---|
@@ -14,7 +14,7 @@ import Telnet
 /// | `prompt` | `""` | `""`: the binary message before it ended in a prompt |
 /// | `echo` | `""` | `{"suppressed":true}` while the target hides what is typed |
 /// | `error` | a code | what is wrong |
-/// | `ticket` | `""` | for the next upgrade |
+/// | `ticket` | `""` | `{"ticket":…,"expiresIn":30}` for the next upgrade |
 /// | `session` | `""` | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
 /// | `gap` | `""` | `{"fromSeq":…,"toSeq":…,"bytes":…}` that are gone for good |
 /// | `draining` | `""` | `{"reconnectAfterMs":…}`: the gateway is about to close |
@@ -64,10 +64,6 @@ struct JSONDialect: ByteCountedDialect {
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {
         append("error", error.code.rawValue, Array(error.message.utf8), to: &frames)
-    }
-
-    func encode(ticket: String, into frames: inout FrameBuffer) {
-        append("ticket", "", Array(ticket.utf8), to: &frames)
     }
 
     func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {

@@ -50,7 +50,7 @@ struct LegacyDialect: Dialect {
         switch failure {
         case .unreachable: notice("Error: maybe the mud server is down?", to: &frames)
         case .timedOut: notice("Timeout: server port is down.", to: &frames)
-        case .notAllowed, .limited: notice("Error: \(failure.error.message)", to: &frames)
+        case .notAllowed, .routeNotAllowed, .limited: notice("Error: \(failure.error.message)", to: &frames)
         }
         return failure.close
     }

@@ -87,6 +87,11 @@ extension ByteCountedDialect {
         append(own: "Session", data, to: &frames)
     }
 
+    func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer) {
+        let data = JSONObject([.init("ticket", .string(ticket)), .init("expiresIn", .integer(expiresIn))])
+        append(own: "Ticket", data, to: &frames)
+    }
+
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {
         let data = JSONObject([.init("reconnectAfterMs", .integer(reconnectAfterMilliseconds))])
         append(own: "Draining", data, to: &frames)

@@ -15,7 +15,7 @@ import Telnet
 /// {"type":"draining","reconnectAfterMs":5000}
 /// {"type":"error","code":"invalid_request","field":"host","message":"…"}
 /// {"type":"disconnected","sessionId":"<uuid>","reason":"MUD connection closed"}
-/// {"type":"ticket","ticket":"…"}
+/// {"type":"ticket","ticket":"…","expiresIn":30}
 /// ```
 /// What is said again after a resume carries `"replayed":true` at its end. `prompt`, `gap`, `inputAck`, `draining`, `ticket` and the
 /// client's own `gmcp` go beyond version 4. MSDP, MSSP and ATCP arrive as `gmcp`, as ``OutOfBand`` says.
@@ -90,8 +90,8 @@ struct TypedDialect: ResumableDialect {
         append("error", members + [("message", .string(error.message))], to: &frames)
     }
 
-    func encode(ticket: String, into frames: inout FrameBuffer) {
-        append("ticket", [("ticket", .string(ticket))], to: &frames)
+    func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer) {
+        append("ticket", [("ticket", .string(ticket)), ("expiresIn", .integer(expiresIn))], to: &frames)
     }
 
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {

@@ -31,18 +31,20 @@ struct TypedMessage {
         return String(decoding: written, as: UTF8.self)
     }
 
-    /// Beyond version 4, `target` names a route in place of host and port.
+    /// Beyond version 4, `target` takes the place of host and port.
     private func connect() throws(DialectError) -> ClientCommand {
-        let target: TargetRequest
-        if let route = try fields.optionalText("target") {
-            target = .route(route)
-        } else {
-            target = .address(host: try fields.text("host"), port: try fields.positive("port"))
-        }
+        let target = try target()
         let columns = try fields.optionalPositive("width")
         let rows = try fields.optionalPositive("height")
         _ = try fields.optionalText("deviceToken")
         return .connect(target, ClientDescription(columns: columns, rows: rows))
+    }
+
+    /// A route, or with `""` wherever the connection leads by itself: a client needn't know a host to say so.
+    private func target() throws(DialectError) -> TargetRequest {
+        if fields.optional("target") == .string("") { return .standard }
+        if let route = try fields.optionalText("target") { return .route(route) }
+        return .address(host: try fields.text("host"), port: try fields.positive("port"))
     }
 
     private func input() throws(DialectError) -> ClientCommand {

@@ -34,6 +34,22 @@ package struct RouteOptions: Hashable, Sendable {
         }
     }
 
+    /// For the operator: what options there are.
+    static let names = "there are encoding, tls, proxy, mxp and admit"
+
+    /// For the operator: what an option may be.
+    static func values(of name: String) -> String {
+        switch name {
+        case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
+        case "proxy": list(TargetProxyHeader.allCases.map(\.rawValue))
+        case "mxp": list(TargetMXP.allCases.map(\.rawValue))
+        case "admit": "write any, or some of \(list(TargetAccess.allCases.map(\.rawValue))), joined by +"
+        default: "see TN_ENCODING for its values"
+        }
+    }
+
+    private static func list(_ values: [String]) -> String { values.joined(separator: ", ") }
+
     private func once<Value>(_ option: inout Value?, _ value: Value?, _ name: String) throws(TargetFault) {
         guard option == nil else { throw .repeatedOption(name) }
         guard let value else { throw .optionValue(name) }

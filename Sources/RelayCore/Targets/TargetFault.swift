@@ -26,13 +26,14 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .host: "the host is neither a host name nor an IP address (write IDNs as xn--…, IPv6 in brackets)"
         case .portMissing: "there is no port: write host:port"
         case .port: "the port isn't a number from 1 to 65535"
-        case .routeForm: "it isn't name=host:port"
+        case .routeForm: "it isn't name=host:port[,option…]; routes are separated by ;"
         case .routeName:
             "the name isn't 1 to \(Route.maximumNameBytes) of a-z, 0-9, - and _, beginning with a letter or digit"
-        case .optionForm: "an option isn't name=value"
-        case .unknownOption(let name): "there is no option \(name)"
+        case .optionForm: "an option isn't name=value; several ways behind admit= are joined by +"
+        case .unknownOption(let name):
+            "there is no option \(name): \(RouteOptions.names), and routes are separated by ;"
         case .repeatedOption(let name): "the option \(name) stands there twice"
-        case .optionValue(let name): "the option \(name) has no such value"
+        case .optionValue(let name): "the option \(name) has no such value: \(RouteOptions.values(of: name))"
         case .repeatedRoute(let name): "the route \(name) stands there twice"
         case .tooManyRoutes: "there are more than \(Route.maximumCount) routes"
         case .repeatedTarget(let target): "\(target) stands there twice"

@@ -53,8 +53,10 @@ extension Translation {
     package var hasNotices: Bool { dialect.hasNotices }
 
     /// Hands the client a ticket for its next upgrade, in dialects that have a place for it.
-    package func send(ticket: String, into output: inout TranslationOutput) {
-        dialect.encode(ticket: ticket, into: &output.frames)
+    ///
+    /// - Parameter expiresIn: seconds.
+    package func send(ticket: String, expiresIn: Int, into output: inout TranslationOutput) {
+        dialect.encode(ticket: ticket, expiresIn: expiresIn, into: &output.frames)
     }
 
     /// The client sends more than it may, and what is too much comes to nothing.

@@ -45,7 +45,7 @@ package final class TLSTunnel: Sendable {
 }
 
 /// Hands everything to the other end, and the end of the connection too. Both ends share an event loop.
-private final class Forwarder: ChannelInboundHandler {
+final class Forwarder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let partner: any Channel

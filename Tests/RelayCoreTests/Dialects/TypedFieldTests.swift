@@ -35,6 +35,8 @@ struct TypedFieldTests {
             #"{"deviceToken":"","height":1,"width":1,"port":1,"host":"h","type":"connect"}"#, "deviceToken",
             "deviceToken must be a non-empty string"),
         Case(#"{"type":"connect","target":" ","host":"","port":0}"#, "target", "target must be a non-empty string"),
+        Case(#"{"type":"connect","target":7}"#, "target", "target must be a non-empty string"),
+        Case(#"{"type":"connect","target":null}"#, "host", "host must be a non-empty string"),
         Case(
             #"{"lastSeq":-1,"token":"","sessionId":"","type":"resume"}"#, "sessionId",
             "sessionId must be a non-empty string"),
@@ -127,6 +129,7 @@ struct TypedFieldTests {
             (#"{"type":"connect","host":"h","port":4000.0,"width":8e1}"#, "dial h 4000 80x0"),
             (#" {"type":"connect","connect":1,"host":"h","port":0,"port":1,"x":[{}]}"#, "dial h 1"),
             (#"{"type":"connect","target":"staging","host":7}"#, "dial route staging"),
+            (#"{"type":"connect","target":"","host":7}"#, "dial standard"),
             (
                 #"{"type":"resume","sessionId":"s","token":"t","lastSeq":9007199254740993}"#,
                 "resume s t 9007199254740993"

@@ -87,7 +87,7 @@ struct Transcript {
         case "failed": DialFailure(rest).map { translation.dialFailed($0, into: &output) }
         case "closed": translation.targetClosed(into: &output)
         case "keepalive": translation.keepAlive(into: &output)
-        case "ticket": translation.send(ticket: rest, into: &output)
+        case "ticket": translation.send(ticket: rest, expiresIn: 30, into: &output)
         case "unresumed": ResumeFailure(rest).map { translation.resumeFailed($0, into: &output) }
         case "detached": translation.detached()
         case "attached": translation.attached(Self.resumed, after: UInt64(rest) ?? 0, into: &output)

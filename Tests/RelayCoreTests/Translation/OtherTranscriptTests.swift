@@ -133,7 +133,7 @@ struct OtherTranscriptTests {
             C  look
             S Portcullis.Error {"code":"invalid_request","message":"A text message is Package.Name and JSON"}
             ticket abc
-            S Portcullis.Ticket {"ticket":"abc"}
+            S Portcullis.Ticket {"ticket":"abc","expiresIn":30}
             B look\n
             D look\r\n
             closed
@@ -155,7 +155,7 @@ struct OtherTranscriptTests {
             #"T \xff\xfbE"#, #"D \xff\xfdE"#,
             #"T \xff\xfaE\x01"# + name + #"\x02100\x01HEALTH\x02100\xff\xf0"#, #"S MSDP.HEALTH "100""#,
         ].joined(separator: "\n")
-        #expect(Transcript.difference(.gmcp, text) == nil)
+        #expect(Transcript.difference(.gmcp, outputBufferBytes: 0, text) == nil)
     }
 
     @Test(
@@ -253,7 +253,7 @@ struct OtherTranscriptTests {
             C [1]
             S {"proto":"error","id":"invalid_request","data":"Message must be a JSON object"}
             ticket abc
-            S {"proto":"ticket","id":"","data":"abc"}
+            S {"proto":"ticket","id":"","data":"{\"ticket\":\"abc\",\"expiresIn\":30}"}
             B look\n
             D look\r\n
             C {"proto":"websocket_close","id":"","data":""}

@@ -60,7 +60,7 @@ struct TypedTranscriptTests {
         C say without a type
         D say without a type
         ticket abc
-        S {"type":"ticket","ticket":"abc"}
+        S {"type":"ticket","ticket":"abc","expiresIn":30}
         keepalive
         D \xff\xf1
         T bye\r\n

@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+@testable import GatewayServer
+
+/// Where `portcullis ticket` says that the web client is.
+@Suite struct PageAddressTests {
+    private let bench: ConfigurationBench
+
+    init() throws {
+        bench = try ConfigurationBench()
+    }
+
+    private func origin(_ changes: [String: String?], hosts: [String] = [], port: Int = 6200) throws -> String {
+        let server = try bench.authority.issue("server", now: bench.now, hosts: hosts)
+        let settings = try bench.secured(changes).merging([
+            "TLS_CERT_PATH": bench.file("named.pem", server.certificate),
+            "TLS_KEY_PATH": bench.file("named.key", server.key),
+        ]) { $1 }
+        return PageAddress.origin(of: try bench.load(settings).configuration, port: port)
+    }
+
+    @Test func anAddressThatBrowsersCanOpenIsTaken() throws {
+        #expect(try origin([:], hosts: ["mud.example"]) == "https://127.0.0.1:6200")
+        #expect(try origin(["BIND_HOST": "::1"], port: 443) == "https://[::1]")
+    }
+
+    @Test(arguments: ["0.0.0.0", "::", "0:0::0"]) func everyAddressIsNone(host: String) throws {
+        let names = ["*.example", "mud.example", "other.example"]
+        #expect(try origin(["BIND_HOST": host], hosts: names) == "https://mud.example:6200")
+        #expect(try origin(["BIND_HOST": host], hosts: names, port: 443) == "https://mud.example")
+    }
+
+    @Test func withoutANameInTheCertificateItIsTheMachines() throws {
+        #expect(try origin(["BIND_HOST": "0.0.0.0"]) == "https://\(ProcessInfo.processInfo.hostName):6200")
+    }
+
+    @Test func whatTheOperatorSaysGoesBeforeAll() throws {
+        let changes = ["BIND_HOST": "0.0.0.0", "PUBLIC_ORIGIN": "https://play.example"]
+        #expect(try origin(changes, hosts: ["mud.example"]) == "https://play.example")
+    }
+}
