@@ -60,6 +60,18 @@ extension LoadClient {
         }
         stage = .opening
         sendText(greeting)
+        if worker.isTrafficOn, settings.scenario == .flap, typed?.isResuming == true { noteResume() }
+        reschedule()
+    }
+
+    /// One of four vanishes again at once: before its `resume` has left, before the answer has come, or in the middle of the replay. Not
+    /// twice in a row, as the token is good for so long only.
+    private func noteResume() {
+        let now = worker.reactor.now
+        if tokenEndsAt == nil {
+            tokenEndsAt = now + Self.unansweredNanoseconds
+            if generator.next() % 4 == 0 { vanishAt = now + generator.pause(meanSeconds: Self.earlyVanishingMean) }
+        }
     }
 
     func becomeOpen() {
@@ -74,6 +86,7 @@ extension LoadClient {
 
     func beginSession() {
         sessions += 1
+        tokenEndsAt = nil
         stream = ClientStream(
             sending: settings.pattern(client: index, session: sessions), answer: settings.answer)
     }
@@ -83,7 +96,9 @@ extension LoadClient {
         guard stage != .stopped else { return }
         stage = .away
         vanishAt = nil
-        returnAt = worker.reactor.now + generator.pause(meanSeconds: meanSeconds)
+        let now = worker.reactor.now
+        let meant = now + generator.pause(meanSeconds: meanSeconds)
+        returnAt = max(now, min(meant, tokenEndsAt ?? meant))
         reschedule()
     }
 }
@@ -102,26 +117,50 @@ extension LoadClient {
             if worker.isTrafficOn { worker.enqueue(self, paced: true) }
         default:
             worker.statistics.errors.count(leg.ending)
-            if typed == nil { worker.statistics.count(stream.finish()) }
+            if typed == nil { endStream() }
             goAway(meanSeconds: 1)
         }
     }
 
-    /// As a phone that loses its network: the gateway hears of it at once, in order, or not at all.
+    /// As a phone that loses its network: the gateway hears of it at once, in order, not at all, or only by the same client's being
+    /// there a second time.
     func vanish() {
+        vanishAt = nil
         guard let leg, let webSocket = leg.webSocket else { return }
         worker.statistics.vanished += 1
         worker.statistics.connected -= 1
+        if typed?.isResuming == true { worker.statistics.answersLost += 1 }
         leg.client = nil
         self.leg = nil
-        switch generator.next() % 3 {
+        var away = settings.flapAway
+        switch generator.next() % (typed == nil ? 3 : 4) {
         case 0: webSocket.reset()
         case 1: webSocket.close(code: 1001, reason: "")
-        default:
+        case 2:
             webSocket.setReading(paused: true)
             worker.keepSilent(leg)
+        default:
+            worker.awaitReplacement(of: leg)
+            away = Self.earlyVanishingMean
         }
-        goAway(meanSeconds: settings.flapAway)
+        goAway(meanSeconds: away)
+    }
+
+    /// The session can't be had now: a little later then.
+    func postpone() {
+        guard let leg else { return }
+        worker.statistics.postponed += 1
+        worker.statistics.connected -= 1
+        leg.client = nil
+        self.leg = nil
+        leg.webSocket?.close(code: 1001, reason: "")
+        goAway(meanSeconds: 0.2)
+    }
+
+    /// What hasn't come by now is lost.
+    func endStream() {
+        worker.statistics.count(stream.finish())
+        worker.statistics.checkedBytes += stream.verifier.verified
     }
 
     /// No more connections and no more messages; what is under way may come.
@@ -140,7 +179,8 @@ extension LoadClient {
 
     /// The end: what hasn't come is lost.
     func finish() {
-        if stage == .open || typed != nil { worker.statistics.count(stream.finish()) }
+        if stage == .open || typed != nil { endStream() }
+        if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
         if let leg {
             // A session that nobody will come back to needn't be kept.
             if stage == .open, typed != nil { sendText(Array(#"{"type":"disconnect"}"#.utf8)) }

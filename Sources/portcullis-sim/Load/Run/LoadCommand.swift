@@ -25,6 +25,9 @@ struct LoadCommand: AsyncParsableCommand {
     @Flag(help: "The report as JSON.")
     var json = false
 
+    @Option(help: "A file that gets the report as JSON besides.")
+    var save: String?
+
     @Flag(help: "No progress.")
     var quiet = false
 
@@ -50,6 +53,7 @@ struct LoadCommand: AsyncParsableCommand {
             progress: ProgressOutput(isQuiet: quiet)
         ).run()
         try await credentials.save(workers)
+        if let save { try (report.json + "\n").write(toFile: save, atomically: true, encoding: .utf8) }
         SimOutput.show(json ? try report.json + "\n" : report.table)
         if !report.isGood { throw ExitCode.failure }
     }
