@@ -38,7 +38,7 @@ struct LoadCommand: AsyncParsableCommand {
     var tolerate: [String] = []
 
     func run() async throws {
-        raiseFileLimit()
+        FileLimit.raise()
         endOnInterrupt()
         var settings = try load.settings(edge: gateway.settings())
         settings.edge.certificatePath = try ReadableFile.check(identity.certificate, of: "--certificate")
@@ -101,14 +101,6 @@ struct LoadCommand: AsyncParsableCommand {
                 )
             }
         }
-    }
-
-    /// Each client is a file or two.
-    private func raiseFileLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
     }
 
     /// The first SIGINT ends the measurement, a second one the process.

@@ -152,9 +152,9 @@ struct LoadRun {
     }
 }
 
-extension Pinned<LoadWorker> {
-    /// Runs `question` on the worker's thread.
-    func ask<Answer: Sendable>(_ question: @escaping @Sendable (LoadWorker) -> Answer) async -> Answer {
+extension Pinned {
+    /// Runs `question` on the reactor's thread.
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (Value) -> Answer) async -> Answer {
         await withCheckedContinuation { continuation in
             reactor.submit { continuation.resume(returning: question(value)) }
         }
