@@ -16,3 +16,8 @@ package struct Pinned<Value>: @unchecked Sendable {
         return pinned
     }
 }
+
+extension Pinned where Value: AnyObject {
+    /// Whether both are the same object; from any thread.
+    package func isSame(as other: Pinned) -> Bool { pinned === other.pinned }
+}

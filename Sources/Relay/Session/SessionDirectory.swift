@@ -59,9 +59,25 @@ package final class SessionDirectory: Sendable {
         }
     }
 
+    /// Who holds the session of a claim by now; nil where it has ended.
+    func holder(of claim: SessionToken, id: String) -> (holder: Pinned<SessionDriver>, isNewest: Bool)? {
+        register.withLock { $0.holder(of: claim, id: id) }
+    }
+
     /// The session has a new driver.
     func moved(_ place: Register.Place, to holder: Pinned<SessionDriver>) {
         register.withLock { $0.moved(place, to: holder) }
+    }
+
+    /// The session is on its way to a driver of another reactor, where `arrive` takes it: whoever finds that driver here asks it for the
+    /// session behind that.
+    func moved(
+        _ place: Register.Place, to holder: Pinned<SessionDriver>, arriving arrive: @escaping @Sendable () -> Void
+    ) {
+        register.withLock {
+            $0.moved(place, to: holder)
+            holder.reactor.submit(arrive)
+        }
     }
 
     /// Whether this client may be about to come back for a session.

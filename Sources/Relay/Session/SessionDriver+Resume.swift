@@ -32,33 +32,50 @@ extension SessionDriver {
         switch settings.directory.claim(request, by: client, at: reactor.now) {
         case .unknown: resumeFailed(.expired)
         case .invalid: resumeFailed(.invalid)
-        case .claimed(_, let holder, let token):
-            takeOver(
-                from: holder, as: SessionIdentity(id: request.sessionID, token: token.text), after: request.lastSeq)
+        case .claimed(_, let holder, let token): takeOver(from: holder, for: Claim(request: request, token: token))
         }
     }
 
-    private func takeOver(from holder: Pinned<SessionDriver>, as identity: SessionIdentity, after lastSeq: UInt64) {
+    /// What this client has been granted, and may still find in other hands.
+    private struct Claim: Sendable {
+        let request: ResumeRequest
+        let token: SessionToken
+
+        var identity: SessionIdentity { SessionIdentity(id: request.sessionID, token: token.text) }
+    }
+
+    private func takeOver(from holder: Pinned<SessionDriver>, for claim: Claim) {
         guard holder.reactor !== reactor else {
-            return arrived(holder.value.surrender(to: reactor), as: identity, after: lastSeq)
+            return arrived(holder.value.surrender(to: reactor), from: holder, for: claim)
         }
-        heldMessages = HeldMessages()
+        if heldMessages == nil { heldMessages = HeldMessages() }
         clientPauses.insert(.resuming)
         let me = Pinned(self, to: reactor)
-        holder.reactor.submit {
-            let session = holder.value.surrender(to: me.reactor)
-            me.reactor.submit { me.value.arrived(session, as: identity, after: lastSeq) }
+        holder.reactor.submit { [directory = settings.directory] in
+            let answer = holder.value.surrender(to: me.reactor)
+            let arrive: @Sendable () -> Void = { me.value.arrived(answer, from: holder, for: claim) }
+            guard case .given(let session) = answer else { return me.reactor.submit(arrive) }
+            directory.moved(session.place, to: me, arriving: arrive)
         }
+    }
+
+    private enum Surrender: Sendable {
+        case given(SurvivingSession)
+        /// Its target can't be moved just now.
+        case notNow
+        /// It has ended, or another has it already.
+        case gone
     }
 
     /// Gives the session away. A client that still has it is told that another has taken it.
-    ///
-    /// - Returns: nil where it has ended, or its target can't be moved just now.
-    private func surrender(to other: Reactor) -> SurvivingSession? {
+    private func surrender(to other: Reactor) -> Surrender {
         guard case .translated(let translation) = speech, translation.isResumable, machine.isResumable, let place
-        else { return nil }
+        else { return .gone }
         let moving = leg?.leave(for: other)
-        guard leg == nil || moving != nil else { return nil }
+        guard leg == nil || moving != nil else {
+            if isDetached { settings.directory.detached(place, at: reactor.now) }
+            return .notNow
+        }
         let session = SurvivingSession(
             place: place, machine: machine, translation: translation, pending: pending, endOfTarget: endOfTarget,
             deadlines: deadlines, targetPauses: targetPauses, leg: moving, logName: client.session)
@@ -73,15 +90,23 @@ extension SessionDriver {
         perform(
             webSocket == nil
                 ? machine.clientClosed(now: reactor.now) : machine.close(.sessionReplaced, now: reactor.now))
-        return session
+        return .given(session)
     }
 
-    /// - Parameter session: nil: it ended before it could be had.
-    private func arrived(_ session: SurvivingSession?, as identity: SessionIdentity, after lastSeq: UInt64) {
+    /// Where another connection was before this one the session is asked for there, but not for one that came earlier: the last that has
+    /// asked gets it.
+    private func arrived(_ answer: Surrender, from holder: Pinned<SessionDriver>, for claim: Claim) {
+        let found = settings.directory.holder(of: claim.token, id: claim.request.sessionID)
+        let other = found.flatMap { $0.holder.isSame(as: holder) ? nil : $0 }
+        if case .gone = answer, let other, other.isNewest { return takeOver(from: other.holder, for: claim) }
         let held = heldMessages
         heldMessages = nil
         clientPauses.remove(.resuming)
-        if let session { take(session, as: identity, after: lastSeq) } else { resumeFailed(.expired) }
+        switch answer {
+        case .given(let session): take(session, as: claim.identity, after: claim.request.lastSeq)
+        case .notNow: resumeFailed(.unavailable)
+        case .gone: resumeFailed(other == nil ? .expired : .unavailable)
+        }
         if let closesOnArrival { close(closesOnArrival) }
         if webSocket == nil, !machine.isUnderway { end() }
         held?.messages.forEach { receive($0.bytes[...], isText: $0.isText, isLast: $0.isLast) }
