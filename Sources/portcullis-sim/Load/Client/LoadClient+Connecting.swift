@@ -115,11 +115,23 @@ extension LoadClient {
         case .closing:
             stage = .waiting
             if worker.isTrafficOn { worker.enqueue(self, paced: true) }
+        case .open where isOvertaken(leg), .opening where isOvertaken(leg): overtaken()
         default:
             worker.statistics.errors.count(leg.ending)
             if typed == nil { endStream() }
             goAway(meanSeconds: 1)
         }
+    }
+
+    /// A `resume` that was sent and left behind can arrive after the one that followed it: its connection then gets the session.
+    private func isOvertaken(_ leg: ClientLeg) -> Bool {
+        guard let overtakingEndsAt, worker.reactor.now < overtakingEndsAt else { return false }
+        return leg.ending == .closed(code: ReplacedLegs.code)
+    }
+
+    private func overtaken() {
+        worker.statistics.overtaken += 1
+        goAway(meanSeconds: 1)
     }
 
     /// As a phone that loses its network: the gateway hears of it at once, in order, not at all, or only by the same client's being
@@ -129,7 +141,11 @@ extension LoadClient {
         guard let leg, let webSocket = leg.webSocket else { return }
         worker.statistics.vanished += 1
         worker.statistics.connected -= 1
-        if typed?.isResuming == true { worker.statistics.answersLost += 1 }
+        let hasSession = typed?.isResuming != true
+        if !hasSession {
+            worker.statistics.answersLost += 1
+            overtakingEndsAt = worker.reactor.now + Self.overtakingNanoseconds
+        }
         leg.client = nil
         self.leg = nil
         var away = settings.flapAway
@@ -140,7 +156,8 @@ extension LoadClient {
             webSocket.setReading(paused: true)
             worker.keepSilent(leg)
         default:
-            worker.awaitReplacement(of: leg)
+            // One that hasn't got the session needn't be told that it has lost it.
+            if hasSession { worker.awaitReplacement(of: leg) } else { worker.keepSilent(leg) }
             away = Self.earlyVanishingMean
         }
         goAway(meanSeconds: away)

@@ -38,6 +38,8 @@ final class LoadClient {
     var vanishAt: UInt64?
     /// When the newest token was first sent without an answer: it is good for a while from then on.
     var tokenEndsAt: UInt64?
+    /// Until when a `resume` that was left behind may still arrive.
+    var overtakingEndsAt: UInt64?
     var readingChangesAt: UInt64?
     var isReadingPaused = false
     var message: [UInt8] = []
@@ -47,6 +49,7 @@ final class LoadClient {
     static let readNanoseconds: UInt64 = 50_000_000
     /// A token whose answer was lost is good for 30 s from its use on: half of it is left for coming back.
     static let unansweredNanoseconds: UInt64 = 15_000_000_000
+    static let overtakingNanoseconds: UInt64 = 30_000_000_000
     /// How soon a client vanishes that does so while its session is on its way, in seconds.
     static let earlyVanishingMean = 0.002
 

@@ -2,7 +2,7 @@ import Reactors
 
 /// Connections whose clients have gone on to others while they stood: they have to be told so, by a Close with 1008. Reactor thread only.
 final class ReplacedLegs {
-    private static let code: UInt16 = 1008
+    static let code: UInt16 = 1008
     /// A connection that was not told by then is a fault; younger ones may still be, when the run is over.
     private static let patienceNanoseconds: UInt64 = 15_000_000_000
 

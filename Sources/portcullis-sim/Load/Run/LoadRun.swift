@@ -147,6 +147,7 @@ struct LoadRun {
     private func flapping(_ all: LoadStatistics) -> LoadReport.Flapping {
         LoadReport.Flapping(
             vanished: all.vanished, answersLost: all.answersLost, resumed: all.resumed, takenOver: all.takenOver,
+            overtaken: all.overtaken,
             postponed: all.postponed, begunAnew: all.begunAnew, abandonedBytes: all.abandonedBytes, gaps: all.gaps,
             gapBytes: all.gapBytes, checkedBytes: all.checkedBytes)
     }

@@ -43,7 +43,8 @@ extension LoadReport {
             (
                 "flapping",
                 "\(flapping.vanished) vanished, \(flapping.answersLost) of them before their resume was answered; "
-                    + "\(flapping.resumed) resumed, \(flapping.takenOver) taken over, \(flapping.postponed) postponed, "
+                    + "\(flapping.resumed) resumed, \(flapping.takenOver) taken over, "
+                    + "\(flapping.overtaken) overtaken, \(flapping.postponed) postponed, "
                     + "\(flapping.begunAnew) begun anew"
                     + (flapping.abandonedBytes > 0 ? " with \(flapping.abandonedBytes) B under way" : "")
             ),

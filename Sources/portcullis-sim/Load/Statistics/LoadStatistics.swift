@@ -26,6 +26,8 @@ struct LoadStatistics: Sendable {
     var answersLost: UInt64 = 0
     /// Connections that were told that another has their session.
     var takenOver: UInt64 = 0
+    /// Connections whose session went to one of the same client's that it had left already.
+    var overtaken: UInt64 = 0
     /// Resumes that had to wait, by the gateway's word.
     var postponed: UInt64 = 0
     /// Sessions that began anew because a resume was refused; how many bytes were on their way in them.
@@ -56,6 +58,7 @@ struct LoadStatistics: Sendable {
         resumed += other.resumed
         answersLost += other.answersLost
         takenOver += other.takenOver
+        overtaken += other.overtaken
         postponed += other.postponed
         begunAnew += other.begunAnew
         abandonedBytes += other.abandonedBytes
