@@ -96,6 +96,17 @@ struct StreamVerifierTests {
         #expect(verifier.position == 2_000)
     }
 
+    /// Each line begins with many zeros: the place behind the gap looks right at first.
+    @Test("A wrong gap in numbered lines is one too", arguments: [-64, -3, 1, 5, 128])
+    func wrongGapInLines(difference: Int) {
+        let lines = StreamPattern.numbered.bytes(0..<6_400)
+        var verifier = StreamVerifier(.numbered)
+        _ = lines[..<640].withUnsafeBytes { verifier.receive($0) }
+        _ = verifier.skip(UInt64(1_280 + difference))
+        let faults = lines[1_920...].withUnsafeBytes { verifier.receive($0) }
+        #expect(faults == [.wrongGap(UInt64(abs(difference)))])
+    }
+
     @Test func whatIsLostBehindAGapIsNotTheGaps() {
         var verifier = StreamVerifier(Self.pattern)
         _ = verifier.skip(100)

@@ -126,10 +126,16 @@ struct StreamVerifier: Sendable {
         }
         let from = position
         position = place
-        if gapEnd == from { return .wrongGap(place > from ? place - from : from - place) }
+        if isBehindGap(from) { return .wrongGap(place > from ? place - from : from - place) }
         guard place < from else { return .lost(place - from) }
         verified -= min(verified, from - place)
         return .doubled(from - place)
+    }
+
+    /// The first bytes behind a gap may look right by chance, as those of a numbered line do.
+    private func isBehindGap(_ place: UInt64) -> Bool {
+        guard let gapEnd else { return false }
+        return (gapEnd..<gapEnd + UInt64(Self.evidenceBytes)).contains(place)
     }
 
     /// Some bytes have changed where they stand: nothing to look for.
