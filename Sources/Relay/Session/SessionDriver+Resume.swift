@@ -45,7 +45,8 @@ extension SessionDriver {
     }
 
     private func takeOver(from holder: Pinned<SessionDriver>, for claim: Claim) {
-        guard holder.reactor !== reactor else {
+        // Where the session is still on its way to a driver here, it is asked for behind its arrival.
+        guard holder.reactor !== reactor || holder.value.heldMessages != nil else {
             return arrived(holder.value.surrender(to: reactor), from: holder, for: claim)
         }
         if heldMessages == nil { heldMessages = HeldMessages() }

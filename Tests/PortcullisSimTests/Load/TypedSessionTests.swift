@@ -175,14 +175,15 @@ struct TypedSessionTests {
             "", "{", "[]", #"{"seq":1}"#, #"{"type":"data","seq":"1","payload":""}"#,
             #"{"type":"data","seq":1,"payload":"?"}"#,
             #"{"type":"gap","fromSeq":2,"toSeq":1,"bytes":0}"#, #"{"type":"gap","fromSeq":1,"toSeq":1,"bytes":-1}"#,
-            #"{"type":"inputAck","cid":0}"#, #"{"type":"resumed","sessionId":"one"}"#,
+            #"{"type":"resume","sessionId":"one","token":"secret","lastSeq":1}"#, #"{"type":"inputAck","cid":0}"#,
+            #"{"type":"resumed","sessionId":"one"}"#,
         ])
     func bad(text: String) {
         var session = Self.begun()
         #expect(session.receive(Array(text.utf8)) == [.wrong(.badMessage)])
     }
 
-    @Test func whatMayYetComeIsPassedOver() {
+    @Test func whatIsOfNoMeaningHereIsPassedOver() {
         var session = Self.begun()
         #expect(session.receive(Array(#"{"type":"draining","reconnectAfterMs":5}"#.utf8)).isEmpty)
     }

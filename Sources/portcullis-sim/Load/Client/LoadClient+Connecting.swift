@@ -59,6 +59,7 @@ extension LoadClient {
             return becomeOpen()
         }
         stage = .opening
+        answerDueAt = worker.reactor.now + Self.answerNanoseconds
         sendText(greeting)
         if worker.isTrafficOn, settings.scenario == .flap, typed?.isResuming == true { noteResume() }
         reschedule()
@@ -165,13 +166,23 @@ extension LoadClient {
 
     /// The session can't be had now: a little later then.
     func postpone() {
-        guard let leg else { return }
         worker.statistics.postponed += 1
+        leave()
+        goAway(meanSeconds: 0.2)
+    }
+
+    func giveUpAnswer() {
+        worker.statistics.errors.count(.timedOut)
+        leave()
+        goAway(meanSeconds: 1)
+    }
+
+    private func leave() {
+        guard let leg else { return }
         worker.statistics.connected -= 1
         leg.client = nil
         self.leg = nil
         leg.webSocket?.close(code: 1001, reason: "")
-        goAway(meanSeconds: 0.2)
     }
 
     /// What hasn't come by now is lost.

@@ -10,6 +10,7 @@ extension LoadClient {
             worker.enqueue(self, paced: settings.scenario == .connect)
         }
         if stage == .opening || stage == .open, let due = vanishAt, due <= now { return vanish() }
+        if stage == .opening, let due = answerDueAt, due <= now { return giveUpAnswer() }
         if stage == .open {
             if let due = readingChangesAt, due <= now { changeReading(now) }
             pump(now)
@@ -27,7 +28,7 @@ extension LoadClient {
             let times = [plan.next, vanishAt, readingChangesAt].compactMap { $0 }.filter { $0 > now }
             if let next = times.min() { worker.wake(self, at: next) }
         case .opening:
-            if let vanishAt { worker.wake(self, at: vanishAt) }
+            if let next = [vanishAt, answerDueAt].compactMap({ $0 }).min() { worker.wake(self, at: next) }
         case .waiting, .connecting, .closing, .stopped: break
         }
     }

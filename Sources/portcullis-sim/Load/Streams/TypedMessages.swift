@@ -59,7 +59,7 @@ enum TypedAnswer: Hashable, Sendable {
     case gap(from: Int, to: Int, bytes: UInt64)
     case error(code: String)
     case disconnected
-    /// Of no meaning here: ticket, draining and what may come yet.
+    /// Of no meaning here.
     case notice
 
     /// - Returns: nil for what isn't a message of the dialect.
@@ -91,7 +91,9 @@ enum TypedAnswer: Hashable, Sendable {
             self = .gap(from: from, to: to, bytes: UInt64(bytes))
         case "error": self = .error(code: object.text("code") ?? "error_without_code")
         case "disconnected": self = .disconnected
-        default: self = .notice
+        case "ticket", "draining": self = .notice
+        // Above all what the client has said itself: then somebody echoes who isn't the gateway.
+        default: return nil
         }
     }
 }
