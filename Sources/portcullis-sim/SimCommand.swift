@@ -4,8 +4,10 @@ import ArgumentParser
 struct SimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "portcullis-sim",
-        abstract: "Stand-ins to try the gateway with: a small MUD, a device, a root in Apple's place, and a load.",
+        abstract:
+            "Stand-ins to try the gateway with: a small MUD, a device, a root in Apple's place, a load, an attack.",
         subcommands: [
             MudCommand.self, AuthorityCommand.self, DeviceCommand.self, EchoCommand.self, LoadCommand.self,
+            AttackCommand.self,
         ])
 }

@@ -53,10 +53,13 @@ extension EdgeTests {
             let mud = try await target.connection()
             for round in 0..<24 {
                 try await mud.send("<\(round)>")
-                try await socket.send(text: #"{"type":"input","text":"\#(round)!"}"#)
+                // The session may leave before its reactor has read this: it is sent again, and applied once.
+                let input = #"{"type":"input","text":"\#(round)!","cid":\#(round + 1)}"#
+                try await socket.send(text: input)
                 let resumed: ReceivedMessage
                 (socket, resumed) = try await session.resumed(at: edge, after: 0)
                 session = session.with(token: try #require(resumed["token"]))
+                try await socket.send(text: input)
                 var text = ""
                 while !text.hasSuffix("<\(round)>") {
                     text += try #require(try await socket.nextTyped("data").payload)
@@ -90,6 +93,36 @@ extension EdgeTests {
                 session = session.with(token: try #require(resumed["token"]))
                 #expect(try await play.target.receiveText(2 * "\(round)!".count) == "\(round)!\(round)!")
             }
+        }
+
+        /// A client that has lost several answers: whichever connection comes last has the session, and none is told that it is gone.
+        @Test func ofManyResumesAtOnceOneHasTheSession() async throws {
+            let play = try await start { $0.setting("REACTOR_THREADS", 2) }
+            let session = try await TypedSession.connect(play.socket)
+            for round in 0..<8 {
+                let sockets = try await inParallel(12) { _ in try await play.edge.gateway.open() }
+                let resume = WebSocketFrame.text(session.message(after: 0)).encoded()
+                for socket in sockets { socket.connection.post(resume) }
+                let answers = try await inParallel(12) { try await sockets[$0].nextMessage() }
+                for answer in answers where answer["type"] != "resumed" { #expect(answer["code"] == "rate_limited") }
+                #expect(answers.contains { $0["type"] == "resumed" })
+                let (socket, _) = try await session.resumed(at: play.edge, after: 0)
+                try await socket.send(text: #"{"type":"input","text":"\#(round)!"}"#)
+                _ = try await play.target.receive(upTo: "\(round)!")
+                for socket in sockets { await socket.connection.reset() }
+            }
+            #expect(play.edge.target.connectionCount == 1)
+        }
+
+        /// A `resume` that was slow on its way takes the session from the connection that was answered.
+        @Test func aClientThatWasOvertakenByItsOwnOldResumeComesBack() async throws {
+            let play = try await start()
+            let session = try await TypedSession.connect(play.socket)
+            let (socket, resumed) = try await session.resumed(at: play.edge, after: 0)
+            let (slow, _) = try await session.resumed(at: play.edge, after: 0)
+            #expect(try await socket.closedByServer().reason == "session_replaced")
+            await slow.connection.reset()
+            _ = try await session.with(token: try #require(resumed["token"])).resumed(at: play.edge, after: 0)
         }
 
         @Test func theFormerTokenIsGoodForALostAnswer() async throws {

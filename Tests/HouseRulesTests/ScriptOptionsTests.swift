@@ -4,7 +4,7 @@ import Testing
 /// What every script does with its options, before it looks at the machine, builds or makes anything.
 @Suite("The scripts' options")
 struct ScriptOptionsTests {
-    static let scripts = ["run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia"]
+    static let scripts = ["run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "soak", "attack"]
 
     @Test("are all looked at here")
     func complete() throws {

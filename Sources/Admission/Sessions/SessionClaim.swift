@@ -15,11 +15,17 @@ extension SessionClaim: Sendable where Holder: Sendable {}
 
 /// The tokens that are good for one session, as hashes: the last one given, and for a while the one before, in case the answer with the last
 /// one was lost.
+///
+/// Where that one is used again, the one given meanwhile is good for a while too: its answer may have been no more than slow, or what was
+/// slow is the request that came last.
 struct SessionTokens: Sendable {
     private var current: Secret
     private var previous: Secret
     /// Never later than that.
     private var previousEnds: MonotonicTime
+    /// Given for the previous one, before the current one was.
+    private var meanwhile = Self.none
+    private var meanwhileEnds = MonotonicTime(nanoseconds: 0)
 
     /// Nothing hashes to it but by chance of 1 in 2²⁵⁶.
     private static let none = Secret([UInt8](repeating: 0xff, count: 32))
@@ -40,25 +46,34 @@ struct SessionTokens: Sendable {
     static let ofNobody = SessionTokens()
 
     enum Match {
-        case current, previous
+        case current, previous, meanwhile
     }
 
-    mutating func forgetPrevious() { previous = Self.none }
+    mutating func forgetPrevious() {
+        previous = Self.none
+        meanwhile = Self.none
+    }
 
-    /// Compares with both, whatever comes of the first.
+    /// Compares with all, whatever comes of the first.
     func match(_ digest: [UInt8], at time: MonotonicTime) -> Match? {
         let isCurrent = current.matches(digest)
         let isPrevious = previous.matches(digest)
+        let isMeanwhile = meanwhile.matches(digest)
         if isCurrent { return .current }
-        return isPrevious && time < previousEnds ? .previous : nil
+        if isPrevious, time < previousEnds { return .previous }
+        return isMeanwhile && time < meanwhileEnds ? .meanwhile : nil
     }
 
-    /// The one that was used becomes the previous one. One that was so already keeps its end: nobody lives on an old token for ever. And
-    /// the one that was current meanwhile is nobody's: its answer didn't arrive, or its client would have used it.
+    /// The one that was used becomes the previous one. One that was so already keeps its end: nobody lives on an old token for ever.
     mutating func rotate(to token: SessionToken, usedBefore match: Match, at time: MonotonicTime, overlap: Duration) {
-        if match == .current {
-            previous = current
-            previousEnds = time.advanced(by: overlap)
+        switch match {
+        case .current:
+            (previous, previousEnds) = (current, time.advanced(by: overlap))
+            meanwhile = Self.none
+        case .previous: (meanwhile, meanwhileEnds) = (current, time.advanced(by: overlap))
+        case .meanwhile:
+            (previous, previousEnds) = (meanwhile, meanwhileEnds)
+            (meanwhile, meanwhileEnds) = (current, time.advanced(by: overlap))
         }
         current = token.hash
     }

@@ -46,10 +46,42 @@ struct ClientStreamTests {
         var stream = ClientStream(sending: .text(seed: 8), answer: .numbered)
         var target = TargetAnswers(.numbered)
         for _ in 0..<3 {
-            #expect(target.nextLine().withUnsafeBytes { bytes in stream.receive(bytes) { _ in } }.isEmpty)
+            #expect(target.nextLines(1).withUnsafeBytes { bytes in stream.receive(bytes) { _ in } }.isEmpty)
         }
         #expect(stream.finish().isEmpty)
         #expect(stream.verifier.position == 192)
+    }
+
+    /// A line that was applied twice brings a screen too many, which no other line shows.
+    @Test func aScreenThatNobodyAskedForIsDoubled() {
+        var stream = ClientStream(sending: .typed(seed: 8), answer: .screens)
+        _ = stream.send(bytes: nil, intended: 0)
+        let expected = Screen.bytes(afterLine: 0)
+        let screens = StreamPattern.numbered.bytes(0..<expected + 320)
+        _ = screens.withUnsafeBytes { stream.receive($0) { _ in } }
+        #expect(stream.finish() == [.doubled(320)])
+    }
+
+    @Test func anAnswerThatIsToldToBeGoneIsNotWaitedFor() {
+        let pattern = StreamPattern.bytes(seed: 5)
+        var stream = ClientStream(sending: pattern, answer: .echo)
+        _ = stream.send(bytes: 100, intended: 1)
+        _ = stream.send(bytes: 50, intended: 2)
+        #expect(stream.skip(120).isEmpty)
+        #expect(stream.inFlight == 1 && stream.outstandingBytes == 30)
+        #expect(stream.skip(40).isEmpty)
+        #expect(stream.finish() == [.wrongGap(10)])
+    }
+
+    @Test func whatNobodyHasAcknowledgedIsSentAgainAndOneThatSomebodyHas() {
+        var stream = ClientStream(sending: .typed(seed: 5), answer: .echo)
+        let sent = (0..<4).map { stream.sendNumbered(bytes: nil, intended: $0) }
+        #expect(stream.toBeSentAgain == sent)
+        for number in [1, 3] as [UInt64] { #expect(stream.acknowledged(number) == true) }
+        #expect(stream.toBeSentAgain.map(\.number) == [3, 2, 4])
+        #expect(stream.acknowledged(2) == true)
+        #expect(stream.acknowledged(2) == true)
+        #expect(stream.acknowledged(5) == false)
     }
 
     @Test func aQueueGivesWhatItHasTakenInOrder() {

@@ -81,8 +81,44 @@ struct StreamVerifierTests {
     @Test func aGapThatIsToldIsNoFault() {
         var verifier = StreamVerifier(Self.pattern)
         _ = Self.stream[..<100].withUnsafeBytes { verifier.receive($0) }
-        verifier.skip(50)
+        #expect(verifier.skip(50).isEmpty)
         #expect(Self.stream[150...].withUnsafeBytes { verifier.receive($0) }.isEmpty)
         #expect(verifier.verified == 1_950)
+    }
+
+    @Test("A gap of a byte or many more or fewer than are gone is wrong", arguments: [-50, -1, 1, 60])
+    func wrongGap(difference: Int) {
+        var verifier = StreamVerifier(Self.pattern)
+        _ = Self.stream[..<300].withUnsafeBytes { verifier.receive($0) }
+        #expect(verifier.skip(UInt64(200 + difference)).isEmpty)
+        let faults = Self.stream[500...].withUnsafeBytes { verifier.receive($0) }
+        #expect(faults == [.wrongGap(UInt64(abs(difference)))])
+        #expect(verifier.position == 2_000)
+    }
+
+    /// Each line begins with many zeros: the place behind the gap looks right at first.
+    @Test("A wrong gap in numbered lines is one too", arguments: [-64, -3, 1, 5, 128])
+    func wrongGapInLines(difference: Int) {
+        let lines = StreamPattern.numbered.bytes(0..<6_400)
+        var verifier = StreamVerifier(.numbered)
+        _ = lines[..<640].withUnsafeBytes { verifier.receive($0) }
+        _ = verifier.skip(UInt64(1_280 + difference))
+        let faults = lines[1_920...].withUnsafeBytes { verifier.receive($0) }
+        #expect(faults == [.wrongGap(UInt64(abs(difference)))])
+    }
+
+    @Test func whatIsLostBehindAGapIsNotTheGaps() {
+        var verifier = StreamVerifier(Self.pattern)
+        _ = verifier.skip(100)
+        let bytes = Array(Self.stream[100..<200] + Self.stream[210...])
+        #expect(bytes.withUnsafeBytes { verifier.receive($0) } == [.lost(10)])
+    }
+
+    @Test func aGapBeyondTheStreamsEndIsWrong() {
+        var verifier = StreamVerifier(Self.pattern)
+        _ = Self.stream[..<100].withUnsafeBytes { verifier.receive($0) }
+        _ = verifier.skip(60)
+        #expect(verifier.excess(over: 160) == nil)
+        #expect(verifier.excess(over: 150) == .wrongGap(10))
     }
 }

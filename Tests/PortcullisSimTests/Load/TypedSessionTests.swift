@@ -8,13 +8,21 @@ struct TypedSessionTests {
     private static let identity = TypedSession.Identity(id: "one", token: "secret")
 
     private static func begun() -> TypedSession {
-        var session = TypedSession()
+        var session = TypedSession(bufferBytes: 1_024)
         _ = session.receive(Array(#"{"type":"session","sessionId":"one","token":"secret","capabilities":[]}"#.utf8))
         return session
     }
 
-    private static func data(_ sequence: Int, _ payload: String = "aGk=") -> [UInt8] {
-        Array(#"{"type":"data","seq":\#(sequence),"payload":"\#(payload)"}"#.utf8)
+    private static func data(_ sequence: Int, _ payload: String = "aGk=", isReplayed: Bool = false) -> [UInt8] {
+        let mark = isReplayed ? #","replayed":true"# : ""
+        return Array(#"{"type":"data","seq":\#(sequence),"payload":"\#(payload)"\#(mark)}"#.utf8)
+    }
+
+    private static let kilobyte = String(repeating: "YWFh", count: 341) + "YQ=="
+
+    private static func gap(_ numbers: ClosedRange<Int>, bytes: Int) -> [UInt8] {
+        Array(
+            #"{"type":"gap","fromSeq":\#(numbers.lowerBound),"toSeq":\#(numbers.upperBound),"bytes":\#(bytes)}"#.utf8)
     }
 
     @Test func requestsAreWrittenAsTheProtocolHasThem() {
@@ -26,11 +34,20 @@ struct TypedSessionTests {
                 == #"{"type":"resume","sessionId":"one","token":"secret","lastSeq":7}"#)
         #expect(
             text(TypedRequest.input(Array("look\r\n".utf8), number: 3))
-                == #"{"type":"input","text":"look\r\n","cid":"3"}"#)
+                == #"{"type":"input","text":"look\r\n","cid":3}"#)
+    }
+
+    /// One that has been asked for again, and got back.
+    private static func resumed(after sequence: Int) -> TypedSession {
+        var session = begun()
+        for number in 1...sequence { _ = session.receive(data(number)) }
+        _ = session.greeting(to: target)
+        #expect(session.receive(Array(#"{"type":"resumed","sessionId":"one","token":"next"}"#.utf8)) == [.resumed])
+        return session
     }
 
     @Test func aNewSessionConnectsAndAnOldOneResumes() {
-        var session = TypedSession()
+        var session = TypedSession(bufferBytes: 1_024)
         #expect(session.greeting(to: Self.target) == TypedRequest.connect(Self.target))
         session = Self.begun()
         #expect(session.receive(Self.data(1)) == [.bytes(Array("hi".utf8))])
@@ -39,11 +56,44 @@ struct TypedSessionTests {
         #expect(session.identity == TypedSession.Identity(id: "one", token: "next"))
     }
 
-    @Test func aResumeWithoutANewTokenKeepsTheOld() {
+    @Test func aResumeThatLeavesTheTokenIsWrong() {
         var session = Self.begun()
         _ = session.greeting(to: Self.target)
-        _ = session.receive(Array(#"{"type":"resumed","sessionId":"one"}"#.utf8))
+        #expect(
+            session.receive(Array(#"{"type":"resumed","sessionId":"one","token":"secret"}"#.utf8))
+                == [.wrong(.tokenKept), .resumed])
+    }
+
+    @Test func theOldTokenIsTriedAgainWhereNoAnswerCame() {
+        var session = Self.begun()
+        let first = session.greeting(to: Self.target)
+        #expect(session.greeting(to: Self.target) == first)
+        #expect(session.unansweredResumes == 2 && session.isResuming)
+    }
+
+    @Test func aResumeOfAnotherSessionIsNone() {
+        var session = Self.begun()
+        _ = session.greeting(to: Self.target)
+        #expect(
+            session.receive(Array(#"{"type":"resumed","sessionId":"two","token":"next"}"#.utf8))
+                == [.wrong(.badMessage)])
+    }
+
+    @Test func aSessionThatCannotBeHadNowIsAskedForLater() {
+        var session = Self.begun()
+        _ = session.greeting(to: Self.target)
+        #expect(session.receive(Array(#"{"type":"error","code":"rate_limited","message":"…"}"#.utf8)) == [.postponed])
         #expect(session.identity == Self.identity)
+    }
+
+    @Test func whatIsSaidAgainFollowsWhatHasCome() {
+        var session = Self.resumed(after: 2)
+        let echo = Array(#"{"type":"echo","seq":1,"suppressed":true,"replayed":true}"#.utf8)
+        #expect(session.receive(echo).isEmpty)
+        #expect(session.receive(Self.data(3, isReplayed: true)) == [.bytes(Array("hi".utf8))])
+        #expect(session.receive(echo) == [.wrong(.sequenceDoubled)])
+        #expect(session.receive(Self.data(4)) == [.bytes(Array("hi".utf8))])
+        #expect(session.receive(Self.data(5, isReplayed: true)).first == .wrong(.replayMisplaced))
     }
 
     @Test("A refused resume begins anew", arguments: ["session_expired", "invalid_resume"])
@@ -66,14 +116,57 @@ struct TypedSessionTests {
     }
 
     @Test func aToldGapIsTakenForWhatItSays() {
-        var session = Self.begun()
-        _ = session.receive(Self.data(1))
-        let gap = Array(#"{"type":"gap","fromSeq":2,"toSeq":9,"bytes":700}"#.utf8)
-        #expect(session.receive(gap) == [.gap(bytes: 700)])
-        #expect(session.receive(Self.data(10)).count == 1)
-        #expect(
-            session.receive(Array(#"{"type":"gap","fromSeq":12,"toSeq":13,"bytes":1}"#.utf8)).first
-                == .wrong(.sequenceGap))
+        var session = Self.resumed(after: 1)
+        #expect(session.receive(Self.gap(2...9, bytes: 700)) == [.gap(bytes: 700)])
+        #expect(session.receive(Self.data(10, Self.kilobyte, isReplayed: true)).count == 1)
+        #expect(session.receive(Self.data(11)).count == 1)
+    }
+
+    @Test func aGapBelongsBetweenTheAnswerAndTheReplay() {
+        var session = Self.resumed(after: 1)
+        #expect(session.receive(Self.gap(3...9, bytes: 700)).first == .wrong(.wrongGap))
+        #expect(session.receive(Self.gap(10...11, bytes: 700)) == [.wrong(.badMessage)])
+        session = Self.begun()
+        #expect(session.receive(Self.gap(1...2, bytes: 700)) == [.wrong(.badMessage)])
+    }
+
+    /// Of 1,024 bytes at most 128 are free before a message is let go, and never more than it had.
+    @Test(
+        "Nothing may be gone before the buffer was full",
+        arguments: [(896, 127, false), (896, 128, false), (897, 127, false), (897, 128, true), (1_024, 1, true)]
+            + [(1_023, 1, false), (896, 700, false), (897, 700, true)]) func fullness(
+            kept: Int, gone: UInt64, isRight: Bool
+        )
+    {
+        var check = ReplayCheck(bufferBytes: 1_024)
+        check.gapBytes = gone
+        check.count(bytes: kept - 1)
+        check.count(bytes: 1)
+        #expect(check.fault == (isRight ? nil : .wrongGap), "\(kept) \(gone)")
+    }
+
+    @Test func aFullListOfMessagesMakesAGapToo() {
+        var check = ReplayCheck(bufferBytes: 1_024)
+        check.gapBytes = 1
+        for _ in 0..<64 { check.count(bytes: 1) }
+        #expect(check.fault == nil)
+        check.count(bytes: 1)
+        #expect(check.fault == .bufferExceeded)
+    }
+
+    @Test func moreThanTheBufferHoldsCantBeSaidAgain() {
+        var check = ReplayCheck(bufferBytes: 1_024)
+        check.count(bytes: 1_024)
+        #expect(check.fault == nil)
+        check.count(bytes: 1)
+        #expect(check.fault == .bufferExceeded)
+    }
+
+    @Test func aGapIsJudgedWhenTheReplayIsOver() {
+        var session = Self.resumed(after: 1)
+        _ = session.receive(Self.gap(2...9, bytes: 700))
+        _ = session.receive(Self.data(10, isReplayed: true))
+        #expect(session.receive(Self.data(11)) == [.wrong(.wrongGap), .bytes(Array("hi".utf8))])
     }
 
     @Test(
@@ -82,13 +175,15 @@ struct TypedSessionTests {
             "", "{", "[]", #"{"seq":1}"#, #"{"type":"data","seq":"1","payload":""}"#,
             #"{"type":"data","seq":1,"payload":"?"}"#,
             #"{"type":"gap","fromSeq":2,"toSeq":1,"bytes":0}"#, #"{"type":"gap","fromSeq":1,"toSeq":1,"bytes":-1}"#,
+            #"{"type":"resume","sessionId":"one","token":"secret","lastSeq":1}"#, #"{"type":"inputAck","cid":0}"#,
+            #"{"type":"resumed","sessionId":"one"}"#,
         ])
     func bad(text: String) {
         var session = Self.begun()
         #expect(session.receive(Array(text.utf8)) == [.wrong(.badMessage)])
     }
 
-    @Test func whatMayYetComeIsPassedOver() {
+    @Test func whatIsOfNoMeaningHereIsPassedOver() {
         var session = Self.begun()
         #expect(session.receive(Array(#"{"type":"draining","reconnectAfterMs":5}"#.utf8)).isEmpty)
     }

@@ -151,7 +151,6 @@ struct OtherTranscriptTests {
     func gmcpNames(name: String) {
         let text = [
             "connected",
-            #"S Portcullis.Session {"id":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","seq":0,"resumed":false}"#,
             #"T \xff\xfbE"#, #"D \xff\xfdE"#,
             #"T \xff\xfaE\x01"# + name + #"\x02100\x01HEALTH\x02100\xff\xf0"#, #"S MSDP.HEALTH "100""#,
         ].joined(separator: "\n")

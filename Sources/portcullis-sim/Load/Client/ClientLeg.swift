@@ -4,6 +4,8 @@ import Reactors
 /// turned away from it.
 final class ClientLeg: WebSocketHandler {
     weak var client: LoadClient?
+    /// Hears of the end of one whose client has taken its session over to another.
+    weak var replacements: ReplacedLegs?
     private(set) var webSocket: WebSocketConnection?
     private var closeCode: UInt16??
 
@@ -32,5 +34,6 @@ final class ClientLeg: WebSocketHandler {
     func webSocketClosed() {
         webSocket = nil
         client?.closed(self)
+        replacements?.ended(self)
     }
 }

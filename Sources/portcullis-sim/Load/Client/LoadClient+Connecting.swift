@@ -59,7 +59,20 @@ extension LoadClient {
             return becomeOpen()
         }
         stage = .opening
+        answerDueAt = worker.reactor.now + Self.answerNanoseconds
         sendText(greeting)
+        if worker.isTrafficOn, settings.scenario == .flap, typed?.isResuming == true { noteResume() }
+        reschedule()
+    }
+
+    /// One of four vanishes again at once: before its `resume` has left, before the answer has come, or in the middle of the replay. Not
+    /// twice in a row, as the token is good for so long only.
+    private func noteResume() {
+        let now = worker.reactor.now
+        if tokenEndsAt == nil {
+            tokenEndsAt = now + Self.unansweredNanoseconds
+            if generator.next() % 4 == 0 { vanishAt = now + generator.pause(meanSeconds: Self.earlyVanishingMean) }
+        }
     }
 
     func becomeOpen() {
@@ -74,6 +87,7 @@ extension LoadClient {
 
     func beginSession() {
         sessions += 1
+        tokenEndsAt = nil
         stream = ClientStream(
             sending: settings.pattern(client: index, session: sessions), answer: settings.answer)
     }
@@ -83,7 +97,9 @@ extension LoadClient {
         guard stage != .stopped else { return }
         stage = .away
         vanishAt = nil
-        returnAt = worker.reactor.now + generator.pause(meanSeconds: meanSeconds)
+        let now = worker.reactor.now
+        let meant = now + generator.pause(meanSeconds: meanSeconds)
+        returnAt = max(now, min(meant, tokenEndsAt ?? meant))
         reschedule()
     }
 }
@@ -100,28 +116,79 @@ extension LoadClient {
         case .closing:
             stage = .waiting
             if worker.isTrafficOn { worker.enqueue(self, paced: true) }
+        case .open where isOvertaken(leg), .opening where isOvertaken(leg): overtaken()
         default:
             worker.statistics.errors.count(leg.ending)
-            if typed == nil { worker.statistics.count(stream.finish()) }
+            if typed == nil { endStream() }
             goAway(meanSeconds: 1)
         }
     }
 
-    /// As a phone that loses its network: the gateway hears of it at once, in order, or not at all.
+    /// A `resume` that was sent and left behind can arrive after the one that followed it: its connection then gets the session.
+    private func isOvertaken(_ leg: ClientLeg) -> Bool {
+        guard let overtakingEndsAt, worker.reactor.now < overtakingEndsAt else { return false }
+        return leg.ending == .closed(code: ReplacedLegs.code)
+    }
+
+    private func overtaken() {
+        worker.statistics.overtaken += 1
+        goAway(meanSeconds: 1)
+    }
+
+    /// As a phone that loses its network: the gateway hears of it at once, in order, not at all, or only by the same client's being
+    /// there a second time.
     func vanish() {
+        vanishAt = nil
         guard let leg, let webSocket = leg.webSocket else { return }
         worker.statistics.vanished += 1
         worker.statistics.connected -= 1
+        let hasSession = typed?.isResuming != true
+        if !hasSession {
+            worker.statistics.answersLost += 1
+            overtakingEndsAt = worker.reactor.now + Self.overtakingNanoseconds
+        }
         leg.client = nil
         self.leg = nil
-        switch generator.next() % 3 {
+        var away = settings.flapAway
+        switch generator.next() % (typed == nil ? 3 : 4) {
         case 0: webSocket.reset()
         case 1: webSocket.close(code: 1001, reason: "")
-        default:
+        case 2:
             webSocket.setReading(paused: true)
             worker.keepSilent(leg)
+        default:
+            // One that hasn't got the session needn't be told that it has lost it.
+            if hasSession { worker.awaitReplacement(of: leg) } else { worker.keepSilent(leg) }
+            away = Self.earlyVanishingMean
         }
-        goAway(meanSeconds: settings.flapAway)
+        goAway(meanSeconds: away)
+    }
+
+    /// The session can't be had now: a little later then.
+    func postpone() {
+        worker.statistics.postponed += 1
+        leave()
+        goAway(meanSeconds: 0.2)
+    }
+
+    func giveUpAnswer() {
+        worker.statistics.errors.count(.timedOut)
+        leave()
+        goAway(meanSeconds: 1)
+    }
+
+    private func leave() {
+        guard let leg else { return }
+        worker.statistics.connected -= 1
+        leg.client = nil
+        self.leg = nil
+        leg.webSocket?.close(code: 1001, reason: "")
+    }
+
+    /// What hasn't come by now is lost.
+    func endStream() {
+        worker.statistics.count(stream.finish())
+        worker.statistics.checkedBytes += stream.verifier.verified
     }
 
     /// No more connections and no more messages; what is under way may come.
@@ -140,7 +207,8 @@ extension LoadClient {
 
     /// The end: what hasn't come is lost.
     func finish() {
-        if stage == .open || typed != nil { worker.statistics.count(stream.finish()) }
+        if stage == .open || typed != nil { endStream() }
+        if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
         if let leg {
             // A session that nobody will come back to needn't be kept.
             if stage == .open, typed != nil { sendText(Array(#"{"type":"disconnect"}"#.utf8)) }

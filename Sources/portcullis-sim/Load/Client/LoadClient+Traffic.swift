@@ -9,8 +9,9 @@ extension LoadClient {
             stage = .waiting
             worker.enqueue(self, paced: settings.scenario == .connect)
         }
+        if stage == .opening || stage == .open, let due = vanishAt, due <= now { return vanish() }
+        if stage == .opening, let due = answerDueAt, due <= now { return giveUpAnswer() }
         if stage == .open {
-            if let due = vanishAt, due <= now { return vanish() }
             if let due = readingChangesAt, due <= now { changeReading(now) }
             pump(now)
         }
@@ -26,7 +27,9 @@ extension LoadClient {
             let now = worker.reactor.now
             let times = [plan.next, vanishAt, readingChangesAt].compactMap { $0 }.filter { $0 > now }
             if let next = times.min() { worker.wake(self, at: next) }
-        case .waiting, .connecting, .opening, .closing, .stopped: break
+        case .opening:
+            if let next = [vanishAt, answerDueAt].compactMap({ $0 }).min() { worker.wake(self, at: next) }
+        case .waiting, .connecting, .closing, .stopped: break
         }
     }
 
@@ -37,7 +40,9 @@ extension LoadClient {
             return
         }
         plan = TrafficPlan(settings.traffic, start: start, seed: generator.next())
-        if settings.scenario == .flap { vanishAt = start + generator.pause(meanSeconds: settings.flapEvery) }
+        if settings.scenario == .flap {
+            vanishAt = vanishAt ?? start + generator.pause(meanSeconds: settings.flapEvery)
+        }
         if settings.scenario == .slow { changeReading(start) }
         pump(worker.reactor.now)
         reschedule()
@@ -61,20 +66,24 @@ extension LoadClient {
         guard stage == .open, let webSocket = leg?.webSocket else { return }
         if case .window(let messages, let bytes) = plan.kind {
             while stream.inFlight < messages, webSocket.queuedBytes < Self.maximumQueuedBytes {
-                send(stream.send(bytes: bytes, intended: now))
+                send(bytes: bytes, intended: now)
             }
         } else {
             while webSocket.queuedBytes < Self.maximumQueuedBytes, let intended = plan.take(by: now) {
                 if case .steady(_, let bytes) = plan.kind {
-                    send(stream.send(bytes: bytes, intended: intended))
+                    send(bytes: bytes, intended: intended)
                 } else {
-                    send(stream.send(bytes: nil, intended: intended))
+                    send(bytes: nil, intended: intended)
                 }
             }
         }
     }
 
-    func send(_ sent: ClientStream.Sent) {
+    /// - Parameter bytes: nil is a whole line.
+    private func send(bytes: Int?, intended: UInt64) {
+        let sent =
+            typed == nil
+            ? stream.send(bytes: bytes, intended: intended) : stream.sendNumbered(bytes: bytes, intended: intended)
         worker.statistics.messagesSent += 1
         worker.statistics.bytesSent += UInt64(sent.range.count)
         put(sent)
@@ -142,19 +151,22 @@ extension LoadClient {
             becomeOpen()
         case .resumed:
             worker.statistics.resumed += 1
-            // What has no answer yet may not have arrived; what has arrived isn't applied again.
-            stream.unanswered.forEach(put)
+            tokenEndsAt = nil
+            stream.toBeSentAgain.forEach(put)
             becomeOpen()
         case .gap(let bytes):
             worker.statistics.gaps += 1
             worker.statistics.gapBytes += bytes
-            stream.skip(bytes)
+            worker.statistics.count(stream.skip(bytes))
+        case .inputAcknowledged(let number):
+            if !stream.acknowledged(number) { worker.statistics.errors.count(.unknownAcknowledgement) }
         case .refusedToResume(let code): beginAnew(code)
+        case .postponed: postpone()
         case .failed(let code): worker.statistics.errors.count(.told(code: code))
         case .wrong(let kind): worker.statistics.errors.count(kind)
         case .ended:
             worker.statistics.errors.count(ErrorKind(rawValue: "disconnected"))
-            worker.statistics.count(stream.finish())
+            endStream()
             beginSession()
         }
     }
@@ -163,6 +175,7 @@ extension LoadClient {
         worker.statistics.errors.count(.told(code: code))
         worker.statistics.begunAnew += 1
         worker.statistics.abandonedBytes += stream.outstandingBytes
+        worker.statistics.checkedBytes += stream.verifier.verified
         beginSession()
         guard let greeting = typed?.greeting(to: settings.target) else { return }
         sendText(greeting)

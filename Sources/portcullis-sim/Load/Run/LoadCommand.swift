@@ -25,6 +25,9 @@ struct LoadCommand: AsyncParsableCommand {
     @Flag(help: "The report as JSON.")
     var json = false
 
+    @Option(help: "A file that gets the report as JSON besides.")
+    var save: String?
+
     @Flag(help: "No progress.")
     var quiet = false
 
@@ -35,7 +38,7 @@ struct LoadCommand: AsyncParsableCommand {
     var tolerate: [String] = []
 
     func run() async throws {
-        raiseFileLimit()
+        FileLimit.raise()
         endOnInterrupt()
         var settings = try load.settings(edge: gateway.settings())
         settings.edge.certificatePath = try ReadableFile.check(identity.certificate, of: "--certificate")
@@ -50,6 +53,7 @@ struct LoadCommand: AsyncParsableCommand {
             progress: ProgressOutput(isQuiet: quiet)
         ).run()
         try await credentials.save(workers)
+        if let save { try (report.json + "\n").write(toFile: save, atomically: true, encoding: .utf8) }
         SimOutput.show(json ? try report.json + "\n" : report.table)
         if !report.isGood { throw ExitCode.failure }
     }
@@ -97,14 +101,6 @@ struct LoadCommand: AsyncParsableCommand {
                 )
             }
         }
-    }
-
-    /// Each client is a file or two.
-    private func raiseFileLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
     }
 
     /// The first SIGINT ends the measurement, a second one the process.

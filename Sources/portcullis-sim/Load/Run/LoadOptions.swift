@@ -53,13 +53,17 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "How long a slow reader reads nothing at a time, in seconds.")
     var readPause = 0.5
 
+    @Option(help: "The gateway's OUTPUT_BUFFER_BYTES: a gap is right if it is what that implies.")
+    var outputBuffer = 51_200
+
     @Option(help: "Of all that is random, and of the bytes.")
     var seed: UInt64 = 1
 
     func validate() throws {
         guard (1...1_000_000).contains(clients), seconds > 0, connectRate >= 0, (1...100_000).contains(connecting),
             (0.001...100_000).contains(rate), (1...1_000_000).contains(size), (1...100_000).contains(window),
-            (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0
+            (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0,
+            (1_024...16_777_216).contains(outputBuffer)
         else { throw ValidationError("a number is out of range.") }
         guard (0...SourceAddresses.maximumCount).contains(sources) else {
             throw ValidationError("--sources takes 0 to \(SourceAddresses.maximumCount).")
@@ -83,7 +87,7 @@ struct LoadOptions: ParsableArguments {
             sources: SourceAddresses(count: sources), clients: clients,
             connectRate: connectRate > 0 ? connectRate : nil, maximumConnecting: connecting, seconds: seconds,
             rate: rate, messageBytes: size, window: window, target: typedTarget, flapEvery: flapEvery,
-            flapAway: flapAway, readPause: readPause, seed: seed)
+            flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, seed: seed)
     }
 
     private var typedTarget: TypedRequest.Target {

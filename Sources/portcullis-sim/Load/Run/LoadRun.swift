@@ -13,7 +13,7 @@ struct LoadRun {
     let progress: ProgressOutput
 
     /// How long the last answers and the closing handshakes are waited for.
-    private static let drainSeconds = 10.0
+    private static let drainSeconds = 30.0
     private static let closeSeconds = 3.0
     /// More than first connections should take.
     private static let rampSlackSeconds = 60.0
@@ -146,14 +146,16 @@ struct LoadRun {
 
     private func flapping(_ all: LoadStatistics) -> LoadReport.Flapping {
         LoadReport.Flapping(
-            vanished: all.vanished, resumed: all.resumed, begunAnew: all.begunAnew,
-            abandonedBytes: all.abandonedBytes, gaps: all.gaps, gapBytes: all.gapBytes)
+            vanished: all.vanished, answersLost: all.answersLost, resumed: all.resumed, takenOver: all.takenOver,
+            overtaken: all.overtaken,
+            postponed: all.postponed, begunAnew: all.begunAnew, abandonedBytes: all.abandonedBytes, gaps: all.gaps,
+            gapBytes: all.gapBytes, checkedBytes: all.checkedBytes)
     }
 }
 
-extension Pinned<LoadWorker> {
-    /// Runs `question` on the worker's thread.
-    func ask<Answer: Sendable>(_ question: @escaping @Sendable (LoadWorker) -> Answer) async -> Answer {
+extension Pinned {
+    /// Runs `question` on the reactor's thread.
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (Value) -> Answer) async -> Answer {
         await withCheckedContinuation { continuation in
             reactor.submit { continuation.resume(returning: question(value)) }
         }

@@ -48,6 +48,8 @@ struct LoadSettings: Sendable {
     var flapAway: Double
     /// How long a slow reader reads nothing at a time.
     var readPause: Double
+    /// The gateway's `OUTPUT_BUFFER_BYTES`, which says what may be gone.
+    var outputBufferBytes: Int
     var seed: UInt64
 
     var traffic: TrafficPlan.Kind {

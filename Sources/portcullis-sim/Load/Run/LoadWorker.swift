@@ -24,6 +24,7 @@ final class LoadWorker {
     private var nextConnect: UInt64 = 0
     private var connecting = 0
     private var silent = FIFO<(leg: ClientLeg, until: UInt64)>()
+    private let replaced = ReplacedLegs()
     private var scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
 
     /// How long a client that has fallen silent keeps its socket.
@@ -68,11 +69,14 @@ final class LoadWorker {
     func finish() {
         for client in clients { client.finish() }
         while let silent = silent.popFirst() { silent.leg.webSocket?.drop() }
+        replaced.finish(at: reactor.now)
     }
 
     var snapshot: LoadStatistics {
         var snapshot = statistics
         snapshot.clientsQuiet = clients.count { $0.isQuiet }
+        snapshot.takenOver = replaced.told
+        if replaced.untold > 0 { snapshot.errors.count(.takeoverUntold, replaced.untold) }
         return snapshot
     }
 
@@ -150,6 +154,11 @@ final class LoadWorker {
     /// Keeps a connection that nobody reads, for a while.
     func keepSilent(_ leg: ClientLeg) {
         silent.append((leg, reactor.now + Self.silenceNanoseconds))
+    }
+
+    /// Keeps a connection until the gateway has told it that its session is on another.
+    func awaitReplacement(of leg: ClientLeg) {
+        replaced.await(leg, since: reactor.now)
     }
 
     // MARK: Memory

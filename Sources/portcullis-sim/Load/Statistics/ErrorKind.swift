@@ -15,6 +15,22 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     /// Numbers of the typed dialect's messages that were left out without a `gap`, or that came again.
     static let sequenceGap = ErrorKind(rawValue: "sequence_gap")
     static let sequenceDoubled = ErrorKind(rawValue: "sequence_doubled")
+    /// The gateway has announced fewer or more bytes as gone than are; in bytes.
+    static let wrongGapBytes = ErrorKind(rawValue: "wrong_gap_bytes")
+    /// A gap that doesn't begin where the client is, or one before the gateway's buffer was full.
+    static let wrongGap = ErrorKind(rawValue: "wrong_gap")
+    /// More was kept and said again than the gateway's buffer may hold.
+    static let bufferExceeded = ErrorKind(rawValue: "buffer_exceeded")
+    /// `replayed` on a message behind the replay.
+    static let replayMisplaced = ErrorKind(rawValue: "replay_misplaced")
+    /// A resume that has left the token as it was.
+    static let tokenKept = ErrorKind(rawValue: "token_kept")
+    /// An `inputAck` for what was never sent.
+    static let unknownAcknowledgement = ErrorKind(rawValue: "unknown_acknowledgement")
+    /// A connection whose session was taken over, and that wasn't closed with 1008.
+    static let takeoverUntold = ErrorKind(rawValue: "takeover_untold")
+    /// A session that nobody had got back when the run was over.
+    static let notResumed = ErrorKind(rawValue: "not_resumed")
     /// A message that the dialect doesn't have.
     static let badMessage = ErrorKind(rawValue: "bad_message")
     /// No answer to the upgrade: no TCP, no TLS, or the connection ended.
@@ -52,6 +68,7 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
         case .lost(let count): (lostBytes, count)
         case .doubled(let count): (doubledBytes, count)
         case .corrupt(let count): (corruptBytes, count)
+        case .wrongGap(let count): (wrongGapBytes, count)
         }
     }
 }

@@ -42,9 +42,13 @@ extension LoadReport {
         return [
             (
                 "flapping",
-                "\(flapping.vanished) vanished, \(flapping.resumed) resumed, \(flapping.begunAnew) begun anew"
+                "\(flapping.vanished) vanished, \(flapping.answersLost) of them before their resume was answered; "
+                    + "\(flapping.resumed) resumed, \(flapping.takenOver) taken over, "
+                    + "\(flapping.overtaken) overtaken, \(flapping.postponed) postponed, "
+                    + "\(flapping.begunAnew) begun anew"
                     + (flapping.abandonedBytes > 0 ? " with \(flapping.abandonedBytes) B under way" : "")
             ),
+            ("bytes checked", "\(flapping.checkedBytes)"),
             ("gaps told", "\(flapping.gaps), \(flapping.gapBytes) B"),
         ]
     }

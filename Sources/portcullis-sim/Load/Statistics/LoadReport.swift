@@ -20,7 +20,8 @@ struct LoadReport: Hashable, Sendable, Codable {
     }
 
     struct Flapping: Hashable, Sendable, Codable {
-        let vanished, resumed, begunAnew, abandonedBytes, gaps, gapBytes: UInt64
+        let vanished, answersLost, resumed, takenOver, overtaken, postponed, begunAnew, abandonedBytes: UInt64
+        let gaps, gapBytes, checkedBytes: UInt64
     }
 
     struct Process: Hashable, Sendable, Codable {

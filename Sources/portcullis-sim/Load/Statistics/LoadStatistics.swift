@@ -22,12 +22,22 @@ struct LoadStatistics: Sendable {
     /// Connections that the client has ended at random.
     var vanished: UInt64 = 0
     var resumed: UInt64 = 0
+    /// Of these, how often the client vanished before the answer to its `resume` had come.
+    var answersLost: UInt64 = 0
+    /// Connections that were told that another has their session.
+    var takenOver: UInt64 = 0
+    /// Connections whose session went to one of the same client's that it had left already.
+    var overtaken: UInt64 = 0
+    /// Resumes that had to wait, by the gateway's word.
+    var postponed: UInt64 = 0
     /// Sessions that began anew because a resume was refused; how many bytes were on their way in them.
     var begunAnew: UInt64 = 0
     var abandonedBytes: UInt64 = 0
     /// That the gateway itself has told.
     var gaps: UInt64 = 0
     var gapBytes: UInt64 = 0
+    /// That have come once and in their place, in streams that are over.
+    var checkedBytes: UInt64 = 0
 
     var errors = ErrorCounts()
     var latency = LatencyHistogram()
@@ -46,10 +56,15 @@ struct LoadStatistics: Sendable {
         bytesReceived += other.bytesReceived
         vanished += other.vanished
         resumed += other.resumed
+        answersLost += other.answersLost
+        takenOver += other.takenOver
+        overtaken += other.overtaken
+        postponed += other.postponed
         begunAnew += other.begunAnew
         abandonedBytes += other.abandonedBytes
         gaps += other.gaps
         gapBytes += other.gapBytes
+        checkedBytes += other.checkedBytes
         errors.merge(other.errors)
         latency.merge(other.latency)
         connectLatency.merge(other.connectLatency)

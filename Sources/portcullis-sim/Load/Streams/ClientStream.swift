@@ -27,6 +27,9 @@ struct ClientStream: Sendable {
     private var answerBytes: UInt64 = 0
     private var sentMessages: UInt64 = 0
     private var onTheirWay = FIFO<Sent>()
+    /// Nobody has said yet that they were applied.
+    private var unacknowledged = FIFO<Sent>()
+    private var lastAcknowledged: Sent?
 
     init(sending pattern: StreamPattern, answer: Answer) {
         self.pattern = pattern
@@ -35,7 +38,8 @@ struct ClientStream: Sendable {
     }
 
     var inFlight: Int { onTheirWay.count }
-    var unanswered: some Sequence<Sent> { onTheirWay.elements }
+    /// What to send on a new connection, in order. One that has been applied for sure is among them: it must not be applied again.
+    var toBeSentAgain: [Sent] { [lastAcknowledged].compactMap(\.self) + unacknowledged.elements }
     /// Bytes that are still to come.
     var outstandingBytes: UInt64 { answer == .numbered ? 0 : answerBytes - min(answerBytes, verifier.position) }
     /// Of what isn't asked for no end is known: the rest of a line that has begun.
@@ -59,6 +63,19 @@ struct ClientStream: Sendable {
         return message
     }
 
+    /// Sends as ``send(bytes:intended:)``, what the peer will acknowledge by its number.
+    mutating func sendNumbered(bytes: Int?, intended: UInt64) -> Sent {
+        let message = send(bytes: bytes, intended: intended)
+        unacknowledged.append(message)
+        return message
+    }
+
+    /// - Returns: whether there ever was such a message.
+    mutating func acknowledged(_ number: UInt64) -> Bool {
+        if let message = unacknowledged.remove(where: { $0.number == number }) { lastAcknowledged = message }
+        return number <= sentMessages
+    }
+
     /// - Parameter answered: called for each message whose answer is complete by this.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, answered: (Sent) -> Void) -> [StreamFault] {
         let faults = verifier.receive(bytes)
@@ -69,13 +86,17 @@ struct ClientStream: Sendable {
         return faults
     }
 
-    mutating func skip(_ count: UInt64) {
-        verifier.skip(count)
+    /// What is gone was an answer too.
+    mutating func skip(_ count: UInt64) -> [StreamFault] {
+        let faults = verifier.skip(count)
+        while let first = onTheirWay.first, first.answerEnd <= verifier.position { onTheirWay.removeFirst() }
+        return faults
     }
 
     /// Nothing more will come.
     mutating func finish() -> [StreamFault] {
         let faults = verifier.finish()
+        if answer != .numbered, let excess = verifier.excess(over: answerBytes) { return faults + [excess] }
         return outstandingBytes > 0 ? faults + [.lost(outstandingBytes)] : faults
     }
 }
@@ -102,6 +123,13 @@ struct FIFO<Element> {
             storage.removeFirst(head)
             head = 0
         }
+    }
+
+    /// The first one of which `isMeant` is true; it is expected near the front.
+    mutating func remove(where isMeant: (Element) -> Bool) -> Element? {
+        guard let index = elements.firstIndex(where: isMeant) else { return nil }
+        if index == head { return popFirst() }
+        return storage.remove(at: index)
     }
 
     mutating func popFirst() -> Element? {

@@ -8,6 +8,8 @@ enum StreamFault: Hashable, Sendable {
     case doubled(UInt64)
     /// They belong nowhere near.
     case corrupt(UInt64)
+    /// So many fewer or more were announced as gone than are.
+    case wrongGap(UInt64)
 }
 
 /// Compares what arrives with what the pattern says, byte by byte.
@@ -28,6 +30,8 @@ struct StreamVerifier: Sendable {
     /// Bytes that came once and in their place.
     private(set) var verified: UInt64 = 0
     private var evidence: [UInt8] = []
+    /// Where the last announced gap ends.
+    private var gapEnd: UInt64?
     private var searches = 0
 
     init(_ pattern: StreamPattern, from position: UInt64 = 0) {
@@ -47,8 +51,20 @@ struct StreamVerifier: Sendable {
     }
 
     /// The peer has said that so many bytes won't come.
-    mutating func skip(_ count: UInt64) {
-        position += count
+    ///
+    /// - Returns: what was still being looked at before them.
+    mutating func skip(_ count: UInt64) -> [StreamFault] {
+        defer {
+            position += count
+            gapEnd = position
+        }
+        return finish()
+    }
+
+    /// Nothing is right about a place beyond `end`, where the stream can't have got to.
+    func excess(over end: UInt64) -> StreamFault? {
+        guard position > end else { return nil }
+        return gapEnd == position ? .wrongGap(position - end) : .doubled(position - end)
     }
 
     /// The stream has ended: what was still being looked at is one fault more.
@@ -110,9 +126,16 @@ struct StreamVerifier: Sendable {
         }
         let from = position
         position = place
+        if isBehindGap(from) { return .wrongGap(place > from ? place - from : from - place) }
         guard place < from else { return .lost(place - from) }
         verified -= min(verified, from - place)
         return .doubled(from - place)
+    }
+
+    /// The first bytes behind a gap may look right by chance, as those of a numbered line do.
+    private func isBehindGap(_ place: UInt64) -> Bool {
+        guard let gapEnd else { return false }
+        return (gapEnd..<gapEnd + UInt64(Self.evidenceBytes)).contains(place)
     }
 
     /// Some bytes have changed where they stand: nothing to look for.

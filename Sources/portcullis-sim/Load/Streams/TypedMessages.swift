@@ -33,7 +33,8 @@ enum TypedRequest {
     /// - Parameter number: of the session's inputs; the gateway applies each once, however often it is sent.
     static func input(_ text: [UInt8], number: UInt64) -> [UInt8] {
         message(
-            "input", [("text", .string(String(decoding: text, as: UTF8.self))), ("cid", .string(String(number)))])
+            "input",
+            [("text", .string(String(decoding: text, as: UTF8.self))), ("cid", .integer(Int(clamping: number)))])
     }
 
     private static func message(_ type: String, _ members: [(String, JSONValue)]) -> [UInt8] {
@@ -47,16 +48,18 @@ enum TypedRequest {
 /// What the gateway says in it.
 enum TypedAnswer: Hashable, Sendable {
     case session(TypedSession.Identity)
-    /// The new token, where there is one.
-    case resumed(token: String?)
-    case data(sequence: Int, payload: [UInt8])
+    /// With a new token.
+    case resumed(TypedSession.Identity)
+    case data(sequence: Int, payload: [UInt8], isReplayed: Bool)
     /// Anything else that has a number: gmcp, echo, prompt.
-    case other(sequence: Int)
+    case other(sequence: Int, isReplayed: Bool)
+    /// The input with this number is applied, or has been already.
+    case inputAcknowledged(UInt64)
     /// History that is gone: these numbers, both included, won't come, and so many bytes with them.
     case gap(from: Int, to: Int, bytes: UInt64)
     case error(code: String)
     case disconnected
-    /// Of no meaning here: ticket, draining and what may come yet.
+    /// Of no meaning here.
     case notice
 
     /// - Returns: nil for what isn't a message of the dialect.
@@ -65,17 +68,22 @@ enum TypedAnswer: Hashable, Sendable {
         else { return nil }
         switch type {
         case "session":
-            guard let id = object.text("sessionId"), let token = object.text("token") else { return nil }
-            self = .session(TypedSession.Identity(id: id, token: token))
-        case "resumed": self = .resumed(token: object.text("token"))
+            guard let identity = object.identity else { return nil }
+            self = .session(identity)
+        case "resumed":
+            guard let identity = object.identity else { return nil }
+            self = .resumed(identity)
         case "data":
             guard let sequence = object.integer("seq"),
                 let payload = object.text("payload").flatMap({ Data(base64Encoded: $0) })
             else { return nil }
-            self = .data(sequence: sequence, payload: [UInt8](payload))
+            self = .data(sequence: sequence, payload: [UInt8](payload), isReplayed: object.isReplayed)
         case "gmcp", "echo", "prompt":
             guard let sequence = object.integer("seq") else { return nil }
-            self = .other(sequence: sequence)
+            self = .other(sequence: sequence, isReplayed: object.isReplayed)
+        case "inputAck":
+            guard let number = object.integer("cid"), number > 0 else { return nil }
+            self = .inputAcknowledged(UInt64(number))
         case "gap":
             guard let from = object.integer("fromSeq"), let to = object.integer("toSeq"),
                 let bytes = object.integer("bytes"), bytes >= 0, to >= from
@@ -83,7 +91,9 @@ enum TypedAnswer: Hashable, Sendable {
             self = .gap(from: from, to: to, bytes: UInt64(bytes))
         case "error": self = .error(code: object.text("code") ?? "error_without_code")
         case "disconnected": self = .disconnected
-        default: self = .notice
+        case "ticket", "draining": self = .notice
+        // Above all what the client has said itself: then somebody echoes who isn't the gateway.
+        default: return nil
         }
     }
 }
@@ -96,4 +106,11 @@ extension JSONObject {
     fileprivate func integer(_ name: String) -> Int? {
         if case .integer(let number)? = self[name] { number } else { nil }
     }
+
+    fileprivate var identity: TypedSession.Identity? {
+        guard let id = text("sessionId"), let token = text("token") else { return nil }
+        return TypedSession.Identity(id: id, token: token)
+    }
+
+    fileprivate var isReplayed: Bool { self["replayed"] == .bool(true) }
 }

@@ -13,50 +13,76 @@ struct TypedSession: Sendable {
         case bytes([UInt8])
         /// So many bytes won't come: the gateway has said so.
         case gap(bytes: UInt64)
+        case inputAcknowledged(UInt64)
         /// The gateway no longer knows the session, or never did.
         case refusedToResume(code: String)
+        /// It can't be resumed at this moment.
+        case postponed
         case failed(code: String)
         case ended
         case wrong(ErrorKind)
     }
 
+    private enum Phase {
+        case idle
+        /// `resume` has been sent, and not answered.
+        case resuming
+        case replaying(ReplayCheck)
+        case live
+    }
+
     /// How many messages are received before the gateway is told so.
     static let acknowledgeEvery = 64
 
+    /// The gateway's `OUTPUT_BUFFER_BYTES`.
+    let bufferBytes: Int
     private(set) var identity: Identity?
     /// The highest number that has come.
     private(set) var lastSequence = 0
+    /// How often the token has been sent without an answer that came.
+    private(set) var unansweredResumes = 0
     private var lastAcknowledged = 0
-    private var isResuming = false
+    private var phase = Phase.idle
+
+    init(bufferBytes: Int) {
+        self.bufferBytes = bufferBytes
+    }
+
+    var isResuming: Bool {
+        if case .resuming = phase { true } else { false }
+    }
 
     /// - Returns: the first message on a new connection.
     mutating func greeting(to target: TypedRequest.Target) -> [UInt8] {
         guard let identity else { return TypedRequest.connect(target) }
-        isResuming = true
+        phase = .resuming
+        unansweredResumes += 1
         return TypedRequest.resume(identity, lastSequence: lastSequence)
     }
 
     mutating func receive(_ message: [UInt8]) -> [Event] {
         guard let answer = TypedAnswer(message) else { return [.wrong(.badMessage)] }
+        let late = isReplay(answer) ? [] : endOfReplay()
+        return late + take(answer)
+    }
+
+    private mutating func take(_ answer: TypedAnswer) -> [Event] {
         switch answer {
         case .session(let identity):
-            self = TypedSession()
+            self = TypedSession(bufferBytes: bufferBytes)
             self.identity = identity
+            phase = .live
             return [.began]
-        case .resumed(let token):
-            guard isResuming, let identity else { return [.wrong(.badMessage)] }
-            isResuming = false
-            self.identity = Identity(id: identity.id, token: token ?? identity.token)
-            return [.resumed]
-        case .data(let sequence, let payload): return take(sequence) + [.bytes(payload)]
-        case .other(let sequence): return take(sequence)
-        case .gap(let from, let to, let bytes):
-            let wrong = from == lastSequence + 1 ? [] : [Event.wrong(.sequenceGap)]
-            lastSequence = max(lastSequence, to)
-            return wrong + [.gap(bytes: bytes)]
+        case .resumed(let identity): return resumed(identity)
+        case .data(let sequence, let payload, let isReplayed):
+            return (isReplayed ? replayed(sequence, bytes: payload.count) : take(sequence)) + [.bytes(payload)]
+        case .other(let sequence, let isReplayed):
+            return isReplayed ? replayed(sequence, bytes: nil) : take(sequence)
+        case .gap(let from, let to, let bytes): return gap(from, to, bytes)
+        case .inputAcknowledged(let number): return [.inputAcknowledged(number)]
         case .error(let code): return error(code)
         case .disconnected:
-            self = TypedSession()
+            self = TypedSession(bufferBytes: bufferBytes)
             return [.ended]
         case .notice: return []
         }
@@ -69,9 +95,14 @@ struct TypedSession: Sendable {
     }
 
     private mutating func error(_ code: String) -> [Event] {
-        guard isResuming, ["session_expired", "invalid_resume"].contains(code) else { return [.failed(code: code)] }
-        self = TypedSession()
-        return [.refusedToResume(code: code)]
+        guard isResuming else { return [.failed(code: code)] }
+        switch code {
+        case "session_expired", "invalid_resume":
+            self = TypedSession(bufferBytes: bufferBytes)
+            return [.refusedToResume(code: code)]
+        case "rate_limited": return [.postponed]
+        default: return [.failed(code: code)]
+        }
     }
 
     /// - Returns: the message that tells what has come, when it is time for it.
@@ -79,5 +110,92 @@ struct TypedSession: Sendable {
         guard let identity, lastSequence - lastAcknowledged >= Self.acknowledgeEvery else { return nil }
         lastAcknowledged = lastSequence
         return TypedRequest.acknowledge(identity, lastSequence: lastSequence)
+    }
+}
+
+// MARK: The answer to a resume
+
+extension TypedSession {
+    private mutating func resumed(_ now: Identity) -> [Event] {
+        guard isResuming, let before = identity, now.id == before.id else { return [.wrong(.badMessage)] }
+        phase = .replaying(ReplayCheck(bufferBytes: bufferBytes))
+        unansweredResumes = 0
+        identity = now
+        return (now.token == before.token ? [.wrong(.tokenKept)] : []) + [.resumed]
+    }
+
+    /// - Parameter bytes: of its payload; nil where it can't be told.
+    private mutating func replayed(_ sequence: Int, bytes: Int?) -> [Event] {
+        guard case .replaying(var check) = phase else { return [.wrong(.replayMisplaced)] + take(sequence) }
+        // The state as it was comes first, with the numbers that it had.
+        if bytes == nil, check.messages == 0, sequence <= lastSequence { return [] }
+        check.count(bytes: bytes)
+        phase = .replaying(check)
+        return take(sequence)
+    }
+
+    private mutating func gap(_ from: Int, _ to: Int, _ bytes: UInt64) -> [Event] {
+        guard case .replaying(var check) = phase, check.messages == 0, check.gapBytes == nil else {
+            return [.wrong(.badMessage)]
+        }
+        check.gapBytes = bytes
+        phase = .replaying(check)
+        let wrong = from == lastSequence + 1 ? [] : [Event.wrong(.wrongGap)]
+        lastSequence = max(lastSequence, to)
+        return wrong + [.gap(bytes: bytes)]
+    }
+
+    private func isReplay(_ answer: TypedAnswer) -> Bool {
+        switch answer {
+        case .data(_, _, let isReplayed), .other(_, let isReplayed): isReplayed
+        case .gap, .resumed: true
+        case .session, .inputAcknowledged, .error, .disconnected, .notice: false
+        }
+    }
+
+    /// Anything else that comes, comes behind the replay: it can be judged.
+    private mutating func endOfReplay() -> [Event] {
+        guard case .replaying(let check) = phase else { return [] }
+        phase = .live
+        return check.fault.map { [.wrong($0)] } ?? []
+    }
+}
+
+/// Whether a replay and the gap before it are what the size of the gateway's buffer implies.
+struct ReplayCheck: Hashable, Sendable {
+    /// The gateway keeps a sixteenth of its buffer's bytes as messages, and at least these.
+    private static let leastMessages = 64
+    /// No message is larger than this, and none larger than an eighth of the buffer or the other figure.
+    private static let mostMessageBytes = 8_192
+    private static let leastMessageBytes = 128
+
+    let bufferBytes: Int
+    var gapBytes: UInt64?
+    private(set) var messages = 0
+    private var bytes = 0
+    private var isExact = true
+
+    init(bufferBytes: Int) {
+        self.bufferBytes = bufferBytes
+    }
+
+    /// - Parameter bytes: nil: a message whose size isn't known.
+    mutating func count(bytes: Int?) {
+        messages += 1
+        self.bytes += bytes ?? 0
+        isExact = isExact && bytes != nil
+    }
+
+    /// The buffer holds no more than its size; and before anything was let go, it was full but for the room of the last message that was.
+    var fault: ErrorKind? {
+        if bytes > bufferBytes || messages > mostMessages { return .bufferExceeded }
+        guard let gapBytes, isExact, messages < mostMessages else { return nil }
+        let last = min(Int(clamping: gapBytes), largestMessageBytes)
+        return bytes + last > bufferBytes ? nil : .wrongGap
+    }
+
+    private var mostMessages: Int { max(Self.leastMessages, bufferBytes / 16) }
+    private var largestMessageBytes: Int {
+        max(Self.leastMessageBytes, min(Self.mostMessageBytes, bufferBytes / 8))
     }
 }

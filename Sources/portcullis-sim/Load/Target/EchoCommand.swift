@@ -25,9 +25,13 @@ struct EchoCommand: AsyncParsableCommand {
     @Option(help: "Numbered lines a second and connection.")
     var rate = 10.0
 
+    @Option(help: "How many of them are sent at once.")
+    var burst = 1
+
     func validate() throws {
         guard !(numbered && screens) else { throw ValidationError("--numbered or --screens, not both.") }
-        guard (1...256).contains(threads), (0.001...100_000).contains(rate) else {
+        guard (1...256).contains(threads), (0.001...100_000).contains(rate), (1...1_000).contains(burst)
+        else {
             throw ValidationError("a number is out of range.")
         }
     }
@@ -41,10 +45,11 @@ struct EchoCommand: AsyncParsableCommand {
             let socket = try SimOutput.listeningSocket(host: host, port: bound, isFirst: thread == 0)
             bound = socket.port
             let waiting = ListeningBox(socket)
-            reactor.submit { [interval = UInt64(1e9 / rate)] in
+            reactor.submit { [burst, interval = UInt64(1e9 * Double(burst) / rate)] in
                 guard let socket = waiting.take() else { return }
                 _ = TCPListener(socket, on: reactor) { socket, _ in
-                    EchoConnection.serve(socket, on: reactor, answer: answer, interval: interval)
+                    EchoConnection.serve(
+                        socket, on: reactor, answer: answer, lines: (atOnce: burst, interval: interval))
                 }
             }
         }

@@ -7,30 +7,33 @@ final class EchoConnection: TCPHandler, TimerTarget {
 
     private let reactor: Reactor
     private var answers: TargetAnswers
-    private let interval: UInt64
+    private let lines: (atOnce: Int, interval: UInt64)
     private var next: UInt64
     private var connection: TCPConnection?
     private lazy var timer = ReactorTimer(on: reactor, target: self)
 
-    private init(_ reactor: Reactor, _ answer: ClientStream.Answer, _ interval: UInt64) {
+    private init(_ reactor: Reactor, _ answer: ClientStream.Answer, _ lines: (atOnce: Int, interval: UInt64)) {
         self.reactor = reactor
         answers = TargetAnswers(answer)
-        self.interval = interval
-        next = reactor.now + interval
+        self.lines = lines
+        next = reactor.now + lines.interval
     }
 
-    static func serve(_ socket: Int32, on reactor: Reactor, answer: ClientStream.Answer, interval: UInt64) {
-        let echo = EchoConnection(reactor, answer, interval)
+    /// - Parameter lines: the numbered ones: how many at a time, and how many nanoseconds apart.
+    static func serve(
+        _ socket: Int32, on reactor: Reactor, answer: ClientStream.Answer, lines: (atOnce: Int, interval: UInt64)
+    ) {
+        let echo = EchoConnection(reactor, answer, lines)
         echo.connection = TCPConnection.adopt(socket, on: reactor, handler: echo)
         if answer == .numbered { echo.timer.arm(at: echo.next) }
     }
 
     func timerFired(now: UInt64) {
         while next <= now {
-            next += interval
-            // A line that finds no room is said later: the numbers have no holes.
+            next += lines.interval
+            // Lines that find no room are said later: the numbers have no holes.
             if let connection, connection.queuedBytes < Self.maximumQueuedBytes {
-                answers.nextLine().withUnsafeBytes { connection.send($0) }
+                answers.nextLines(lines.atOnce).withUnsafeBytes { connection.send($0) }
             }
         }
         timer.arm(at: next)

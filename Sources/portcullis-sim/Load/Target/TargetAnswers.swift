@@ -19,9 +19,9 @@ struct TargetAnswers: Sendable {
         return take(length)
     }
 
-    /// The next numbered line.
-    mutating func nextLine() -> [UInt8] {
-        take(NumberedLine.bytes)
+    /// The next numbered lines.
+    mutating func nextLines(_ count: Int) -> [UInt8] {
+        take(NumberedLine.bytes * UInt64(count))
     }
 
     private mutating func take(_ count: UInt64) -> [UInt8] {

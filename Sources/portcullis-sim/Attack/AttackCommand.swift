@@ -1,0 +1,117 @@
+import ArgumentParser
+import Logging
+import Reactors
+
+struct AttackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attack",
+        abstract: "Floods a gateway of your own in five ways at once, from addresses in 127.0.0.0/8.",
+        discussion: """
+            Upgrades that are refused, TLS handshakes that stop in the middle, headers that come by the byte, WebSocket frames without end from one
+            address, and requests for challenges. It knows no other gateway than one of this machine. How honest clients fare meanwhile
+            portcullis-sim load tells; scripts/attack puts the two together.
+            """)
+
+    @OptionGroup var gateway: DeviceCommand.GatewayOptions
+
+    @Option(help: "How long, in seconds.")
+    var seconds = 30.0
+
+    @Option(help: "Bad upgrades in all; 0 for none.")
+    var upgrades: UInt64 = 100_000
+
+    @Option(help: "Of these, under way at once.")
+    var upgradeConnections = 32
+
+    @Option(help: "TLS handshakes that stand half-open at once.")
+    var halfOpen = 1_000
+
+    @Option(help: "Headers at once of which a byte comes each second.")
+    var slowHeaders = 500
+
+    @Option(help: "Connections from one address that send frames.")
+    var flooders = 8
+
+    @Option(help: "A ticket that admits them, where one is needed (see portcullis ticket).")
+    var ticket: String?
+
+    @Option(help: "Connections that ask for challenges.")
+    var challengers = 16
+
+    @Option(help: "Addresses that each kind comes from, but for the frames.")
+    var addresses = 8
+
+    @Option(help: "Reactors of this tool.")
+    var threads = 1
+
+    func validate() throws {
+        let numbers = [upgradeConnections, halfOpen, slowHeaders, flooders, challengers]
+        guard (0.1...3_600).contains(seconds), numbers.allSatisfy({ (0...100_000).contains($0) }),
+            (1...60_000).contains(addresses), (1...256).contains(threads)
+        else { throw ValidationError("a number is out of range.") }
+    }
+
+    func run() async throws {
+        FileLimit.raise()
+        let workers = try await makeWorkers(try settings())
+        for worker in workers { await worker.ask { $0.begin() } }
+        let end = ContinuousClock.now.advanced(by: .seconds(seconds))
+        var hasStood = false
+        while ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(100))
+            guard !hasStood else { continue }
+            hasStood = true
+            for worker in workers where await !worker.ask({ $0.hasBegun }) { hasStood = false }
+            if hasStood { SimOutput.say("portcullis-sim: the attack is under way") }
+        }
+        var counts: [AttackKind: AttackCounts] = [:]
+        for worker in workers {
+            for (kind, some) in await worker.ask({ $0.counts }) { counts[kind, default: AttackCounts()].merge(some) }
+            await worker.ask { $0.stop() }
+        }
+        for kind in AttackKind.allCases {
+            guard let count = counts[kind] else { continue }
+            SimOutput.say("\(kind.rawValue.padded(to: 12))\(count.text)")
+        }
+    }
+
+    private func settings() throws -> AttackSettings {
+        var edge = try gateway.settings()
+        if edge.host == "localhost" { edge.address = "127.0.0.1" }
+        guard (edge.address ?? edge.host).hasPrefix("127.") else {
+            throw SimOutput.failure("an attack goes to this machine alone.", hint: "--gateway https://localhost:6200")
+        }
+        return AttackSettings(
+            edge: edge, messages: AttackMessages(authority: "\(edge.host):\(edge.port)", ticket: ticket),
+            connections: [
+                .upgrades: upgrades > 0 ? upgradeConnections : 0, .handshakes: halfOpen, .headers: slowHeaders,
+                .frames: flooders, .challenges: challengers,
+            ], addresses: addresses, maximumUpgrades: upgrades)
+    }
+
+    private func makeWorkers(_ settings: AttackSettings) async throws -> [Pinned<AttackWorker>] {
+        var workers: [Pinned<AttackWorker>] = []
+        for thread in 0..<threads {
+            let reactor = Reactor(index: thread, logger: Logger(label: "attack"))
+            try reactor.start()
+            let made: Result<Pinned<AttackWorker>, any Error> = await withCheckedContinuation { continuation in
+                reactor.submit { [threads] in
+                    continuation.resume(
+                        returning: Result {
+                            let worker = try AttackWorker(on: reactor, settings: settings, thread: thread, of: threads)
+                            // Never released: connections and timers call it until the process ends.
+                            return Pinned(Unmanaged.passRetained(worker).takeUnretainedValue(), to: reactor)
+                        })
+                }
+            }
+            workers.append(try made.get())
+        }
+        return workers
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(width - count, 0))
+    }
+}

@@ -1,0 +1,140 @@
+import Reactors
+
+/// One place of an attack: a connection, and when that has ended the next. Reactor thread only.
+final class Attacker: TCPHandler, TimerTarget {
+    private let kind: AttackKind
+    private let number: Int
+    private unowned let worker: AttackWorker
+    private var connection: TargetConnection?
+    private var isOpen = false
+    private var round = 0
+    private var answers = HTTPAnswerParser()
+    /// The head of the answer to an upgrade; nil once it has been read.
+    private var head: [UInt8]? = []
+    private lazy var timer = ReactorTimer(on: worker.reactor, target: self)
+    /// It has been where it wants to be, or has found that it can't be.
+    private(set) var hasBegun = false
+
+    private static let byteInterval: UInt64 = 1_000_000_000
+    /// Who isn't let in tries again a little later: a closed port costs the attacked nothing.
+    private static let retryInterval: UInt64 = 100_000_000
+    private static let maximumQueuedBytes = 131_072
+    private static let maximumHeadBytes = 16_384
+
+    init(_ kind: AttackKind, number: Int, worker: AttackWorker) {
+        self.kind = kind
+        self.number = number
+        self.worker = worker
+    }
+
+    func begin() {
+        guard worker.mayOpen(kind) else { return hasBegun = true }
+        (isOpen, head, answers) = (false, [], HTTPAnswerParser())
+        var options = DialOptions(timeoutMilliseconds: 10_000)
+        options.source = kind.source(of: number, addresses: worker.settings.addresses)
+        connection = TargetConnection.dial(
+            host: worker.settings.edge.host, port: worker.settings.edge.port, options: options,
+            tls: kind.speaksTLS ? worker.tls : nil, on: worker.reactor, handler: self)
+    }
+
+    func stop() {
+        timer.cancel()
+        connection?.drop()
+    }
+
+    func timerFired(now: UInt64) {
+        guard let connection, isOpen else { return begin() }
+        send([0x61], to: connection)
+        timer.arm(at: now + Self.byteInterval)
+    }
+
+    // MARK: The connection
+
+    func tcpConnected() {
+        guard let connection else { return }
+        isOpen = true
+        worker.counts[kind, default: AttackCounts()].opened += 1
+        switch kind {
+        case .upgrades: send(worker.settings.messages.badUpgrade(number + round), to: connection)
+        case .handshakes: send(AttackMessages.beginningOfHandshake, to: connection)
+        case .headers:
+            send(worker.settings.messages.beginningOfHeader, to: connection)
+            timer.arm(at: worker.reactor.now + Self.byteInterval)
+        case .frames: send(worker.settings.messages.goodUpgrade, to: connection)
+        case .challenges: send(worker.settings.messages.challenge, to: connection)
+        }
+        round += 1
+        if kind != .frames { hasBegun = true }
+    }
+
+    func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
+        switch kind {
+        case .challenges: takeAnswers(bytes)
+        case .upgrades, .frames: takeHead(bytes)
+        case .handshakes, .headers: break
+        }
+    }
+
+    func tcpWrote() {
+        if kind == .frames, head == nil { flood() }
+    }
+
+    func tcpPeerFinished() {
+        connection?.drop()
+    }
+
+    func tcpClosed(error: TCPError?) {
+        connection = nil
+        timer.cancel()
+        hasBegun = true
+        if isOpen {
+            worker.counts[kind, default: AttackCounts()].ended += 1
+        } else {
+            worker.counts[kind, default: AttackCounts()].notOpened += 1
+        }
+        guard !worker.isOver else { return }
+        // Never from within the end of the one before.
+        timer.arm(at: worker.reactor.now + (isOpen ? 0 : Self.retryInterval))
+        isOpen = false
+    }
+
+    // MARK: Answers
+
+    private func takeAnswers(_ bytes: UnsafeRawBufferPointer) {
+        answers.append(bytes)
+        guard let connection else { return }
+        do throws(HTTPAnswerParser.Failure) {
+            while let answer = try answers.next() {
+                worker.counts[kind, default: AttackCounts()].answers[answer.status, default: 0] += 1
+                if answer.isLast { return connection.drop() }
+                send(worker.settings.messages.challenge, to: connection)
+            }
+        } catch {
+            connection.drop()
+        }
+    }
+
+    private func takeHead(_ bytes: UnsafeRawBufferPointer) {
+        guard var head else { return }
+        head.append(contentsOf: bytes)
+        self.head = head
+        guard head.count < Self.maximumHeadBytes else { return connection?.drop() ?? () }
+        guard let end = head.indices.first(where: { head[$0...].starts(with: [13, 10, 13, 10]) }) else { return }
+        let words = String(decoding: head[..<end], as: UTF8.self).split(separator: " ", maxSplits: 2)
+        let status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+        worker.counts[kind, default: AttackCounts()].answers[status, default: 0] += 1
+        self.head = nil
+        hasBegun = true
+        if kind == .frames, status == 101 { flood() } else { connection?.drop() }
+    }
+
+    private func flood() {
+        guard let connection, connection.queuedBytes < Self.maximumQueuedBytes else { return }
+        send(AttackMessages.frames, to: connection)
+    }
+
+    private func send(_ bytes: [UInt8], to connection: TargetConnection) {
+        worker.counts[kind, default: AttackCounts()].bytesSent += UInt64(bytes.count)
+        bytes.withUnsafeBytes { connection.send($0) }
+    }
+}

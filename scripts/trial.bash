@@ -1,0 +1,115 @@
+# What trials against a gateway of their own share: its processes, and that none of them stays. Sourced behind setup.bash, with `script_name`
+# set: `number`, `find_programs`, `begin_trial`, `plain`, `await`, `start_target`, `start_gateway`, `resident`, `figure`.
+
+# number OPTION VALUE: checks an argument.
+number() {
+    [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || refuse_usage "$1 takes a number"
+    printf '%s' "$2"
+}
+
+# find_programs [DIR]: sets bin; without DIR it builds the release.
+find_programs() {
+    bin=${1:-}
+    if [ -z "$bin" ]; then
+        require_swift
+        require_packages "${build_packages[@]}"
+        say "building (release)"
+        swift build -c release --product portcullis
+        swift build -c release --product portcullis-sim
+        bin=$(swift build -c release --show-bin-path)
+    fi
+    local program
+    for program in portcullis portcullis-sim; do
+        [ -x "$bin/$program" ] || die "$bin/$program is not there." "without --bin it is built."
+    done
+}
+
+# begin_trial: makes certificates and the folder `state`, and sees to it that everything ends. `keep` says whether the folder stays.
+begin_trial() {
+    command -v openssl >/dev/null 2>&1 || die "there is no openssl command." "install openssl."
+    scripts/make-dev-certs >/dev/null || die "scripts/make-dev-certs failed."
+    certs=$PWD/certs/dev
+    state=$(mktemp -d "${TMPDIR:-/tmp}/portcullis-$script_name.XXXXXX")
+    pids=()
+    trap end_trial EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    "$bin/portcullis-sim" authority --authority "$state/authority.json" --root "$state/root.pem" >/dev/null
+}
+
+end_trial() {
+    local pid
+    trap 'kill -KILL "${pids[@]}" 2>/dev/null || true' INT TERM HUP
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    if ${keep:-false}; then
+        rm -f "$state"/authority.json "$state"/keys.sqlite*
+        say "logs and reports: $state"
+    else
+        rm -rf "$state"
+    fi
+}
+
+# plain PROGRAM ARGUMENT…: runs it without the caller's environment, where settings of another gateway may stand.
+plain() {
+    exec env -i PATH="$PATH" HOME="${HOME:-/}" ${LD_LIBRARY_PATH:+LD_LIBRARY_PATH="$LD_LIBRARY_PATH"} "$@"
+}
+
+# await FILE PATTERN NAME: waits until a line of FILE matches, and prints it.
+await() {
+    local try
+    for try in $(seq 200); do
+        if grep -m1 -E "$2" "$1" 2>/dev/null; then return 0; fi
+        sleep 0.1
+    done
+    cat "$1" >&2
+    die "$3 did not start." "its log stands above."
+}
+
+# start_target NAME ARGUMENT…: sets port_NAME.
+start_target() {
+    local name=$1
+    shift
+    plain "$bin/portcullis-sim" echo --port 0 "$@" >"$state/target-$name.log" 2>&1 &
+    pids+=($!)
+    printf -v "port_$name" '%s' "$(await "$state/target-$name.log" 'listens on' "the target" | grep -oE '[0-9]+$')"
+}
+
+# start_gateway: two reactors, the gate closed to all but simulated devices and debug clients. Standard input has further settings. Sets
+# gateway_pid, port and idle.
+start_gateway() {
+    {
+        cat <<ENV
+WS_PORT=0
+REACTOR_THREADS=2
+TN_HOST=127.0.0.1
+TLS_CERT_PATH='$certs/server.crt'
+TLS_KEY_PATH='$certs/server.key'
+APPATTEST_TEAM_ID=ABCDE12345
+APPATTEST_BUNDLE_ID=com.example.mud
+APPATTEST_ROOT_CA_PATH='$state/root.pem'
+APPATTEST_ALLOW_CUSTOM_ROOT=true
+ATTESTED_KEYS_PATH='$state/keys.sqlite'
+MTLS_CLIENT_CA_PATH='$certs/ca.pem'
+AUDIT_LOG_PATH='$state/audit.log'
+CONTROL_SOCKET_PATH='$state/control.sock'
+ENV
+        cat
+    } >"$state/gateway.env"
+    plain "$bin/portcullis" serve --env-file "$state/gateway.env" >"$state/gateway.out" 2>"$state/gateway.log" &
+    gateway_pid=$!
+    pids+=("$gateway_pid")
+    port=$(await "$state/gateway.log" 'listening on https' "the gateway" | sed -E 's/.*listening on [^ ]*:([0-9]+) .*/\1/')
+    idle=$(resident)
+}
+
+# What the gateway holds in memory now.
+resident() { awk '/^VmRSS/ {printf "%.1f MiB", $2 / 1024}' "/proc/$gateway_pid/status" 2>/dev/null || printf 'gone'; }
+
+# figure NAME FILE…: the sum of a report's figure over the files.
+figure() {
+    local name=$1
+    shift
+    cat "$@" 2>/dev/null | awk -v name="\"$name\"" '$1 == name { sum += $3 } END { printf "%d", sum }'
+}
