@@ -7,6 +7,7 @@ extension EdgeTests {
         @Test func anAddressHasSoManySessionsAndNoMore() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MAX_SESSIONS_PER_IP", 2) }
             let typed = try await edge.gateway.open()
+            _ = try await edge.target.connection(0)
             let raw = try await edge.gateway.open(Handshake().offering("telnet"))
             _ = try await TypedSession.connect(typed)
             let close = try await edge.gateway.open(Handshake().offering("telnet")).closedByServer()

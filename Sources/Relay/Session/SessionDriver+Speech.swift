@@ -31,6 +31,7 @@ extension SessionDriver {
 
     private func become(_ kind: DialectKind) {
         self.kind = kind
+        deadlines.lastLook = nil
         let translation = Translation(
             kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
             outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,

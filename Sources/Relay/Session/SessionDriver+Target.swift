@@ -131,11 +131,23 @@ extension SessionDriver {
 
     // MARK: Time
 
-    func deadlineReached(_ now: UInt64) {
-        if case .choosing(var chooser) = speech, let kind = chooser.tick(now: now) {
-            speech = .choosing(chooser)
-            choose(kind)
+    /// A reactor that has been held up comes to its timers before it comes to its sockets: what the client has said in time lies there. So
+    /// the wait ends a turn later than it is over.
+    private func chooseInTime(_ now: UInt64) {
+        guard case .choosing(var chooser) = speech, let kind = chooser.tick(now: now) else { return }
+        guard let turn = lastTurnOfWait, turn != reactor.turn else {
+            lastTurnOfWait = lastTurnOfWait ?? reactor.turn
+            deadlines.lastLook = now + Self.oneTurn
+            return
         }
+        speech = .choosing(chooser)
+        choose(kind)
+    }
+
+    private static var oneTurn: UInt64 { 1_000_000 }
+
+    func deadlineReached(_ now: UInt64) {
+        chooseInTime(now)
         guard machine.isUnderway else { return }
         takePauses(now)
         if deadlines.takeResume(now) { resumeAgain() }
@@ -174,6 +186,8 @@ struct SessionDeadlines {
     /// Until then a side isn't read that has sent too much.
     var readClient: UInt64?
     var readTarget: UInt64?
+    /// The client's first message is looked for once more.
+    var lastLook: UInt64?
     /// When a session that was on its way to another connection is asked for again.
     var resume: UInt64?
     private var keepAlive: UInt64?
@@ -192,7 +206,8 @@ struct SessionDeadlines {
 
     func next(choosing: UInt64?) -> UInt64? {
         let reading = min(readClient ?? .max, readTarget ?? .max, resume ?? .max)
-        let next = min(connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, choosing ?? .max), reading)
+        let next = min(
+            connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, lastLook ?? choosing ?? .max), reading)
         return next == .max ? nil : next
     }
 

@@ -48,6 +48,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     /// The client has been told a new token, and has yet to show that it knows it.
     var confirmation = TokenConfirmation.none
     var kind: DialectKind?
+    /// The turn in which the wait for the client's first message was over.
+    var lastTurnOfWait: UInt64?
     var meter: TrafficMeter
     var pacing: PacingBucket
     /// The message of which pieces are coming has exceeded a limit.
