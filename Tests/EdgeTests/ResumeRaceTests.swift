@@ -52,20 +52,6 @@ extension EdgeTests {
             #expect(resumed["sessionId"] == session.id)
         }
 
-        @Test func aClientThatHasTheNewTokenMakesTheOldOneWorthless() async throws {
-            let edge = try await start { $0 }
-            let session = try await TypedSession.connect(edge.gateway.open())
-            let (socket, _) = try await session.resumed(at: edge, after: 0)
-            // Behind the answer comes a ping; its pong says that the answer has arrived.
-            let ping = try await socket.nextFrame()
-            try #require(ping.opcode == WebSocketFrame.Opcode.ping)
-            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.pong, ping.payload))
-            try await socket.send(text: #"{"type":"input","text":"x","cid":1}"#)
-            #expect(try await socket.nextText() == #"{"type":"inputAck","cid":1}"#)
-            let thief = try await session.attempt(at: edge, after: 0)
-            #expect(try await thief.nextTyped("error")["code"] == "invalid_resume")
-        }
-
         @Test func aFlooderTakesNothingFromItsNeighbours() async throws {
             let edge = try await start {
                 $0.setting("MESSAGES_PER_SECOND", 20).setting("MESSAGES_PER_SECOND_PER_IP", 60)

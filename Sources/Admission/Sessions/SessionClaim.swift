@@ -49,11 +49,6 @@ struct SessionTokens: Sendable {
         case current, previous, meanwhile
     }
 
-    mutating func forgetPrevious() {
-        previous = Self.none
-        meanwhile = Self.none
-    }
-
     /// Compares with all, whatever comes of the first.
     func match(_ digest: [UInt8], at time: MonotonicTime) -> Match? {
         let isCurrent = current.matches(digest)

@@ -146,11 +146,6 @@ package struct SessionRegister<Holder> {
         entries[place]?.detachedAt = time
     }
 
-    /// Its client has proved that it knows the newest token: the one before is void.
-    package mutating func confirmed(_ place: Place) {
-        entries[place]?.session?.tokens.forgetPrevious()
-    }
-
     /// The session that was claimed has arrived at `holder`, who has it in hand from here on.
     ///
     /// - Parameter detachedAt: nil: it has its client.

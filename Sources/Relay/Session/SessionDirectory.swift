@@ -74,11 +74,6 @@ package final class SessionDirectory: Sendable {
         register.withLock { $0.claimFailed(place) }
     }
 
-    /// Its client has the token that it was given last.
-    func confirmed(_ place: Register.Place) {
-        register.withLock { $0.confirmed(place) }
-    }
-
     /// Whether this client may be about to come back for a session.
     func isAwaited(_ client: ClientIdentity) -> Bool {
         mayComeBack(client.owner, client.address)

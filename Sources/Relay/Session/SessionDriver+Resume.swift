@@ -158,7 +158,6 @@ extension SessionDriver {
         isDetached = false
         let actions = machine.clientAttached(now: reactor.now)
         translate { $0.attached(claimed.identity, after: claimed.lastSeq, into: &$1) }
-        confirmation = .told
         tellTarget(isAttached: true)
         sendTicket()
         tellClient()
@@ -172,23 +171,10 @@ extension SessionDriver {
             close(.clientDisconnected)
         } else if machine.isDetached {
             detached()
+            armTimer()
         } else {
             perform(machine.clientLost(now: reactor.now))
         }
-    }
-
-    /// The answer to a ping shows that what was sent before it has arrived, the newest token among it.
-    func askForConfirmation() {
-        guard confirmation == .told, let webSocket, webSocket.queuedBytes == 0 else { return }
-        confirmation = .asked
-        webSocket.ping()
-    }
-
-    /// The token before the newest is of use to nobody but a thief.
-    func confirmToken() {
-        guard confirmation == .asked, let place else { return }
-        confirmation = .none
-        settings.directory.confirmed(place)
     }
 
     private func resumeFailed(_ failure: ResumeFailure) {
@@ -203,15 +189,6 @@ extension SessionDriver {
             "session resumed",
             metadata: [LogKeys.session: "\(client.session)", LogKeys.resumed: "\(session.logName)"])
     }
-}
-
-/// How far a client has come with the token that it was given last.
-enum TokenConfirmation {
-    case none
-    /// It is on its way, or waits for room.
-    case told
-    /// A ping is behind it.
-    case asked
 }
 
 /// What became of asking for a session.

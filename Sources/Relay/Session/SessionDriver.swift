@@ -45,8 +45,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var endIsDue = false
     /// What is to be asked for once more, and how often it still may be.
     var retry: (request: ResumeRequest, left: Int)?
-    /// The client has been told a new token, and has yet to show that it knows it.
-    var confirmation = TokenConfirmation.none
     var kind: DialectKind?
     /// The turn in which the wait for the client's first message was over.
     var lastTurnOfWait: UInt64?
@@ -126,7 +124,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketHeardPong() {
-        confirmToken()
         machine.clientHeard(now: reactor.now)
     }
 
@@ -142,7 +139,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketWrote() {
-        askForConfirmation()
         tellClient()
         perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
     }

@@ -214,16 +214,6 @@ struct SessionClaimTests {
         #expect(stage.book.register.count == 0)
     }
 
-    @Test func `a client that has shown the newest token has no use for the one before, and neither has a thief`()
-        throws
-    {
-        let stage = try Stage()
-        let second = try #require(stage.claim(stage.token).claimed).token
-        stage.book.register.confirmed(stage.place)
-        #expect(stage.claim(stage.token, after: 1).isInvalid)
-        #expect(stage.claim(second, after: 2).claimed != nil)
-    }
-
     // MARK: Keeping secrets
 
     @Test func `nothing that prints shows a token`() throws {
