@@ -95,14 +95,14 @@ extension SessionDriver {
     private func surrender(
         _ place: SessionDirectory.Register.Place, to other: Reactor, _ kind: DialectKind?
     ) -> SurrenderedSession {
-        guard case .translated(let translation) = speech, translation.isResumable, machine.isResumable,
+        guard case .translated(let translation) = speech, translation.value.isResumable, machine.isResumable,
             self.place == place
         else { return .none(.expired) }
         guard kind == self.kind else { return .none(.invalid) }
         let moving = leg?.leave(for: other)
         guard leg == nil || moving != nil else { return .none(.unavailable) }
         let session = SurvivingSession(
-            place: place, machine: machine, translation: translation, pending: pending, endOfTarget: endOfTarget,
+            place: place, machine: machine, translation: translation.value, pending: pending, endOfTarget: endOfTarget,
             deadlines: deadlines, targetPauses: targetPauses, leg: moving, lastTarget: lastTarget,
             logName: client.session)
         self.place = nil
@@ -141,7 +141,7 @@ extension SessionDriver {
         place = session.place
         machine = session.machine
         isDetached = machine.isDetached
-        speech = .translated(session.translation)
+        speech = .translated(TranslationHolder(session.translation))
         pending = session.pending
         endOfTarget = session.endOfTarget
         deadlines = session.deadlines

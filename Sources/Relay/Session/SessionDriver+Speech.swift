@@ -21,7 +21,7 @@ extension SessionDriver {
 
     private func begin(_ kind: DialectKind) {
         become(kind)
-        if case .translated(let translation) = speech, translation.awaitsConnect { return }
+        if case .translated(let translation) = speech, translation.value.awaitsConnect { return }
         switch request.resume {
         case nil: dial(request.target)
         case let request? where kind.resumesByQuery: resume(request)
@@ -36,7 +36,7 @@ extension SessionDriver {
             kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
             outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,
             makeDecompressor: { ZlibDecompressor() })
-        speech = translation.map(Speech.translated) ?? .raw
+        speech = translation.map { .translated(TranslationHolder($0)) } ?? .raw
     }
 
     /// The dialect is known: what either side has said meanwhile is said in it.
@@ -46,7 +46,7 @@ extension SessionDriver {
         pending.prepend(held)
         if leg == nil, endOfTarget == nil { begin(kind) } else { become(kind) }
         if case .raw = speech { deliverPendingRaw() }
-        if case .translated(let translation) = speech, !translation.awaitsConnect { meetTarget() }
+        if case .translated(let translation) = speech, !translation.value.awaitsConnect { meetTarget() }
         if let message { deliver(message) }
         tellClient()
         perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
@@ -62,7 +62,7 @@ extension SessionDriver {
     }
 
     private func deliverPendingRaw() {
-        pending.take { rest in
+        pending.take(spare: &sessions.scratch.spare) { rest in
             rest.withUnsafeBytes { bytes in
                 guard !bytes.isEmpty else { return }
                 noteRelayed(bytes.count)
@@ -82,6 +82,16 @@ extension SessionDriver {
         guard !bytes.isEmpty else { return }
         deadlines.sentToTarget(at: reactor.now, keepAlive: settings.dialects.keepAlive)
         leg?.send(bytes)
+    }
+
+    /// The piece's bytes lie where libwebsockets will write the next ones.
+    func receive(_ piece: MessagePiece) {
+        var bytes: [UInt8] = []
+        swap(&bytes, &sessions.scratch.piece)
+        bytes.append(contentsOf: piece.bytes)
+        receive(bytes[...], isText: piece.isText, isLast: piece.isLast)
+        bytes.removeAll(keepingCapacity: true)
+        swap(&bytes, &sessions.scratch.piece)
     }
 
     func receive(_ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool) {
@@ -107,7 +117,7 @@ extension SessionDriver {
         case .choosing(let chooser): return chooser.canHold ? 0 : settings.session.clientBufferBytes + 1
         case .translated(let translation):
             // What is still compressed inside stands for an unknown lot, and so does what waits for its turn.
-            return translation.holdsBytes || share.isWaiting
+            return translation.value.holdsBytes || share.isWaiting
                 ? max(queued, settings.session.clientBufferBytes + 1) : queued
         }
     }
@@ -124,7 +134,7 @@ extension SessionDriver {
         switch speech {
         case .raw: break
         case .choosing(var chooser):
-            pending.take { chooser.hold(&$0) }
+            pending.take(spare: &sessions.scratch.spare) { chooser.hold(&$0) }
             speech = .choosing(chooser)
         case .translated: translatePending()
         }
@@ -143,7 +153,9 @@ extension SessionDriver {
             let canReply = (leg?.queuedBytes ?? 0) <= settings.session.targetBufferBytes
             let before = pending.count
             translate { translation, output in
-                hasEvent = pending.take { translation.next(&$0, now: reactor.now, canReply: canReply, into: &output) }
+                hasEvent = pending.take(spare: &sessions.scratch.spare) {
+                    translation.next(&$0, now: reactor.now, canReply: canReply, into: &output)
+                }
                 share.spend(before - pending.count + output.frames.bytes.count + output.toTarget.count)
             }
             if !hasEvent { break }
@@ -151,10 +163,10 @@ extension SessionDriver {
         tellEndOfTarget()
     }
 
-    /// Asked here, and not where the translation changes: a copy that is held there would make each change copy what it keeps.
     private var hasMoreToTell: Bool {
         guard case .translated(let translation) = speech else { return false }
-        return translation.isConnected && machine.acceptsFromTarget && (pending.count > 0 || translation.holdsBytes)
+        return translation.value.isConnected && machine.acceptsFromTarget
+            && (pending.count > 0 || translation.value.holdsBytes)
     }
 
     /// What telnet wants said to the target may have waited for room.
@@ -182,7 +194,7 @@ extension SessionDriver {
     }
 
     private var holdsBytes: Bool {
-        if case .translated(let translation) = speech { translation.holdsBytes } else { false }
+        if case .translated(let translation) = speech { translation.value.holdsBytes } else { false }
     }
 
     /// A client that hasn't asked for a target yet doesn't care for the end of one that was dialled for it.
@@ -195,21 +207,27 @@ extension SessionDriver {
 
     private var mayConnectAgain: Bool {
         guard case .translated(let translation) = speech else { return false }
-        return translation.awaitsConnect && !translation.isConnected && !translation.hasEnded
+        return translation.value.awaitsConnect && !translation.value.isConnected && !translation.value.hasEnded
     }
 
     // MARK: The translation
 
     /// One step of the translation, and what comes of it.
+    ///
+    /// The reactor's output is swapped out meanwhile: a step of another session may want it while orders are carried out.
     func translate(_ step: (inout Translation, inout TranslationOutput) -> Void) {
-        guard case .translated(var translation) = speech else { return }
-        speech = .raw  // So that the translation isn't copied when it changes; it is put back at once.
-        step(&translation, &output)
-        speech = .translated(translation)
-        carryOut()
+        guard case .translated(let translation) = speech else { return }
+        var output = TranslationOutput()
+        swap(&output, &sessions.scratch.output)
+        step(&translation.value, &output)
+        carryOut(&output)
+        let orders = output.orders
+        output.removeAll()
+        swap(&output, &sessions.scratch.output)
+        for order in orders { carryOut(order) }
     }
 
-    private func carryOut() {
+    private func carryOut(_ output: inout TranslationOutput) {
         output.frames.bytes.withUnsafeBytes { bytes in
             guard let webSocket else { return }
             for frame in output.frames.frames {
@@ -218,9 +236,6 @@ extension SessionDriver {
             }
         }
         output.toTarget.withUnsafeBytes { sendToTarget($0) }
-        let orders = output.orders
-        output.removeAll()
-        for order in orders { carryOut(order) }
     }
 
     private func carryOut(_ order: TranslationOrder) {

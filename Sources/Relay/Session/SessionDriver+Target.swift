@@ -98,11 +98,11 @@ extension SessionDriver {
 
     /// The client has asked for the target that there is, or does so by being here.
     private var awaitsTarget: Bool {
-        if case .translated(let translation) = speech { translation.isDialing } else { false }
+        if case .translated(let translation) = speech { translation.value.isDialing } else { false }
     }
 
     private func openForResuming(as id: String, _ token: SessionToken) {
-        guard case .translated(let translation) = speech, translation.isResumable, let place else { return }
+        guard case .translated(let translation) = speech, translation.value.isResumable, let place else { return }
         machine.setResumable()
         settings.directory.open(place, as: id, token, heldBy: Pinned(self, to: reactor))
     }
@@ -159,13 +159,13 @@ extension SessionDriver {
     /// The client's dialect names a target, and it hasn't yet, or the one that it named wasn't reached.
     private var awaitsConnect: Bool {
         guard case .translated(let translation) = speech else { return false }
-        return translation.awaitsConnect && !translation.isConnected
+        return translation.value.awaitsConnect && !translation.value.isConnected
     }
 
     /// A client that came by a ticket is handed its next one, so that a reload or a reconnect works.
     func sendTicket() {
         guard client.principal.isByTicket, let tickets = settings.tickets, webSocket != nil,
-            case .translated(let translation) = speech, translation.hasNotices
+            case .translated(let translation) = speech, translation.value.hasNotices
         else { return }
         switch tickets.issue(to: client.principal, at: MonotonicTime(nanoseconds: reactor.now)) {
         case .issued(let issued):

@@ -29,7 +29,7 @@ extension SessionDriver {
     }
 
     private var hasNotices: Bool {
-        if case .translated(let translation) = speech { translation.hasNotices } else { false }
+        if case .translated(let translation) = speech { translation.value.hasNotices } else { false }
     }
 
     private func count(_ piece: MessagePiece, _ now: UInt64) {

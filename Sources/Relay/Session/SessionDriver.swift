@@ -30,7 +30,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var pending = PendingInput()
     /// The target has ended, which the client is told behind what is pending.
     var endOfTarget: EndOfTarget?
-    var output = TranslationOutput()
     var deadlines = SessionDeadlines()
     /// The session is here and its client is gone.
     var isDetached = false
@@ -118,7 +117,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         if case .raw = speech {
             sendToTarget(piece.bytes)
         } else {
-            receive(Array(piece.bytes)[...], isText: piece.isText, isLast: piece.isLast)
+            receive(piece)
         }
         perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: reactor.now))
     }
@@ -135,7 +134,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func endsSession(_ code: UInt16?) -> Bool {
         guard case .translated(let translation) = speech else { return true }
-        return translation.endsSession(closeCode: code)
+        return translation.value.endsSession(closeCode: code)
     }
 
     func webSocketWrote() {
@@ -166,7 +165,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
             noteRelayed(bytes.count)
             webSocket.send(bytes)
         } else {
-            pending.append(bytes)
+            pending.append(bytes, spare: &sessions.scratch.spare)
             tellClient()
         }
         perform(machine.targetSent(queued: clientQueue, now: reactor.now))

@@ -14,6 +14,8 @@ final class SessionTable: TimerTarget {
     private var timer: ReactorTimer?
 
     let compressor = ZlibCompressor()
+    /// Memory for the steps of all sessions: each is over before the next begins, and so a session that is idle holds none.
+    let scratch = SessionScratch()
 
     var count: Int { drivers.count }
 
@@ -63,4 +65,14 @@ final class SessionTable: TimerTarget {
         }
         if !waiting.isEmpty { timer?.arm(at: reactor.now) }
     }
+}
+
+/// What a step of a session needs while it lasts, kept from one to the next. Empty between two.
+final class SessionScratch {
+    /// A piece of a client's message.
+    var piece: [UInt8] = []
+    /// What came of a step of a translation.
+    var output = TranslationOutput()
+    /// What a target has sent: see `PendingInput`.
+    var spare: [UInt8] = []
 }

@@ -30,7 +30,7 @@ struct GMCPDialect: ByteCountedDialect {
 
     func content(of event: TargetEvent) -> MessageContent? {
         switch event {
-        case .text(let text): MessageContent(.text, text[...])
+        case .text(let text): MessageContent(.text, text)
         case .prompt: MessageContent(.prompt)
         case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, _) where isOwn(name): nil

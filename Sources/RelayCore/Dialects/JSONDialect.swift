@@ -46,7 +46,7 @@ struct JSONDialect: ByteCountedDialect {
 
     func content(of event: TargetEvent) -> MessageContent? {
         switch event {
-        case .text(let text): return MessageContent(.text, text[...])
+        case .text(let text): return MessageContent(.text, text)
         case .prompt: return MessageContent(.prompt)
         case .echo(let isSuppressed): return MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, let data):

@@ -39,7 +39,7 @@ struct LegacyDialect: Dialect {
 
     func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer) {
         guard case .text(let text) = event else { return }
-        append(text, to: &frames)
+        append(Array(text), to: &frames)
     }
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {

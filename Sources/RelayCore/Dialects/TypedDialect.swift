@@ -33,6 +33,7 @@ struct TypedDialect: ResumableDialect {
     /// What doesn't look like an object is input: so it was before messages had types.
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard message.looksLikeObject else { return .input(message.repairedUTF8) }
+        if let input = TypedInput(message) { return .input(input.text, cid: input.cid) }
         return try TypedMessage(JSONObject(message: message)).command()
     }
 
@@ -113,7 +114,7 @@ struct TypedDialect: ResumableDialect {
 extension TypedDialect {
     func content(of event: TargetEvent) -> MessageContent? {
         switch event {
-        case .text(let text): MessageContent(.text, text[...])
+        case .text(let text): MessageContent(.text, text)
         case .prompt: MessageContent(.prompt)
         case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, let data):

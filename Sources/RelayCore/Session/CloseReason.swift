@@ -1,36 +1,68 @@
 /// Why and with which code a session's WebSocket is closed (RFC 6455 §7.4; 1014 from the IANA registry).
-package struct CloseReason: Hashable, Sendable {
-    package let code: UInt16
-    /// At most 123 bytes of UTF-8.
-    package let text: String
-
-    package static let targetClosed = CloseReason(code: 1000, text: "target closed the connection")
-    package static let shuttingDown = CloseReason(code: 1001, text: "gateway is shutting down")
-    package static let targetUnreachable = CloseReason(code: 1014, text: "target is unreachable")
-    package static let targetLost = CloseReason(code: 1014, text: "connection to the target was lost")
+package enum CloseReason: Hashable, Sendable {
+    case targetClosed
+    case shuttingDown
+    case targetUnreachable
+    case targetLost
 
     /// Another connection has resumed the session.
-    package static let sessionReplaced = CloseReason(code: 1008, text: "session_replaced")
+    case sessionReplaced
     /// The client's identity or address was revoked or blocked.
-    package static let deviceBlocked = CloseReason(code: 1008, text: "device_blocked")
+    case deviceBlocked
     /// There is no such session to resume, or no longer.
-    package static let sessionExpired = CloseReason(code: 1008, text: "session_expired")
-    package static let invalidResume = CloseReason(code: 1008, text: "invalid_resume")
+    case sessionExpired
+    case invalidResume
     /// The session is older than `SESSION_TIMEOUT_HOURS`. A rule of this gateway's (1008), and no normal end (1000): the client may begin
     /// anew at once.
-    package static let sessionTimeout = CloseReason(code: 1008, text: "session_timeout")
+    case sessionTimeout
     /// It made room for another one of its identity's.
-    package static let sessionEvicted = CloseReason(code: 1008, text: "session_evicted")
+    case sessionEvicted
     /// The client has asked for too many targets on one connection.
-    package static let tooManyDials = CloseReason(code: 1008, text: "too many connects")
+    case tooManyDials
     /// The identity or the address has as many sessions as it may have.
-    package static let tooManySessions = CloseReason(code: 1013, text: "too many sessions")
+    case tooManySessions
 
     // Ordered by a translation.
-    package static let clientDisconnected = CloseReason(code: 1000, text: "client disconnected")
-    package static let targetNotAllowed = CloseReason(code: 1008, text: "target is not allowed")
-    package static let noTargetNamed = CloseReason(code: 1008, text: "no target was named in time")
-    static let alreadyConnected = CloseReason(code: 1008, text: "connection already has a session")
-    static let malformedConnect = CloseReason(code: 1008, text: "malformed connect")
-    static let targetBroken = CloseReason(code: 1014, text: "target sent a broken stream")
+    case clientDisconnected
+    case targetNotAllowed
+    case noTargetNamed
+    case alreadyConnected
+    case malformedConnect
+    case targetBroken
+
+    package var code: UInt16 {
+        switch self {
+        case .targetClosed, .clientDisconnected: 1000
+        case .shuttingDown: 1001
+        case .sessionReplaced, .deviceBlocked, .sessionExpired, .invalidResume, .sessionTimeout, .sessionEvicted,
+            .tooManyDials, .targetNotAllowed, .noTargetNamed, .alreadyConnected, .malformedConnect:
+            1008
+        case .tooManySessions: 1013
+        case .targetUnreachable, .targetLost, .targetBroken: 1014
+        }
+    }
+
+    /// At most 123 bytes of UTF-8.
+    package var text: String {
+        switch self {
+        case .targetClosed: "target closed the connection"
+        case .shuttingDown: "gateway is shutting down"
+        case .targetUnreachable: "target is unreachable"
+        case .targetLost: "connection to the target was lost"
+        case .sessionReplaced: "session_replaced"
+        case .deviceBlocked: "device_blocked"
+        case .sessionExpired: "session_expired"
+        case .invalidResume: "invalid_resume"
+        case .sessionTimeout: "session_timeout"
+        case .sessionEvicted: "session_evicted"
+        case .tooManyDials: "too many connects"
+        case .tooManySessions: "too many sessions"
+        case .clientDisconnected: "client disconnected"
+        case .targetNotAllowed: "target is not allowed"
+        case .noTargetNamed: "no target was named in time"
+        case .alreadyConnected: "connection already has a session"
+        case .malformedConnect: "malformed connect"
+        case .targetBroken: "target sent a broken stream"
+        }
+    }
 }

@@ -49,9 +49,6 @@ extension Translation {
 
     // MARK: Notices
 
-    /// The dialect has a place for what the gateway itself has to say.
-    package var hasNotices: Bool { dialect.hasNotices }
-
     /// Hands the client a ticket for its next upgrade, in dialects that have a place for it.
     ///
     /// - Parameter expiresIn: seconds.

@@ -17,6 +17,9 @@ package import Telnet
 /// ```
 /// A resume that succeeds ends here for the translation of the new connection: the driver drops it, and goes on with the one of the
 /// session, which has been `connected` all the time, with or without a client. That one is tied to no connection and no thread.
+///
+/// What the driver asks for each message (``isConnected``, ``holdsBytes``, ``hasNotices``) is stored: to call a getter of another module the
+/// whole value would be copied, with a count for each reference in it.
 package struct Translation {
     /// `MAX_MESSAGE_BYTES`
     package static let defaultMaximumMessageBytes = 65_536
@@ -40,7 +43,9 @@ package struct Translation {
     let outputBufferBytes: Int
     var client: ClientDescription
     var gatherer: MessageGatherer
-    var phase: Phase
+    var phase: Phase {
+        didSet { isConnected = phase == .connected }
+    }
     var telnet: TelnetClient?
     /// While dialing: everything. While connected: GMCP and MSDP that the target hasn't agreed to yet.
     var waiting = WaitingCommands()
@@ -76,14 +81,19 @@ package struct Translation {
         history = SessionHistory(numbering: .messages, maximumBytes: 0)
         gatherer = MessageGatherer(limit: maximumMessageBytes)
         phase = dialect.awaitsConnect ? .idle : .dialing
+        awaitsConnect = dialect.awaitsConnect
+        hasNotices = dialect.hasNotices
     }
 
     /// The client names its target in a message, and a ``TranslationOrder/dial(_:columns:rows:)`` follows. Otherwise the driver
     /// dials the connection's target by itself.
-    package var awaitsConnect: Bool { dialect.awaitsConnect }
+    package let awaitsConnect: Bool
+
+    /// The dialect has a place for what the gateway itself has to say.
+    package let hasNotices: Bool
 
     /// Whether ``next(_:now:canReply:into:)`` takes anything: before ``connected(_:telnet:into:)`` the target's bytes stay where they are.
-    package var isConnected: Bool { phase == .connected }
+    package private(set) var isConnected = false
 
     /// A target is awaited: ``connected(_:telnet:into:)`` or ``dialFailed(_:into:)`` is due.
     package var isDialing: Bool { phase == .dialing }
@@ -92,7 +102,7 @@ package struct Translation {
     package var hasEnded: Bool { phase == .ended }
 
     /// The target's bytes lie inside and wait for ``next(_:now:canReply:into:)``, even if there is no input.
-    package var holdsBytes: Bool { telnet?.holdsBytes ?? false }
+    package private(set) var holdsBytes = false
 
     // MARK: The target
 
@@ -138,6 +148,7 @@ package struct Translation {
     ) -> Bool {
         guard phase == .connected else { return false }
         let progress = telnet?.advance(&input, now: now, steps: Self.stepsPerEvent) ?? .usedUp
+        holdsBytes = telnet?.holdsBytes ?? false
         if case .event(let event) = progress { dialect.encode(event, keeping: &history, into: &output.frames) }
         if canReply { reply(into: &output) }
         if telnet?.failure != nil {
@@ -176,6 +187,7 @@ package struct Translation {
     mutating func close(_ reason: CloseReason, into output: inout TranslationOutput) {
         phase = .ended
         telnet = nil
+        holdsBytes = false
         output.orders.append(.close(reason))
     }
 }

@@ -13,7 +13,7 @@ struct WaitingCommands: Sendable {
     mutating func append(_ command: ClientCommand) -> Bool {
         let size = command.size
         guard commands.count < Self.maximumCount, size <= Self.maximumBytes - bytes else { return false }
-        commands.append(command)
+        commands.append(command.detached)
         bytes += size
         return true
     }
@@ -25,6 +25,11 @@ struct WaitingCommands: Sendable {
 }
 
 extension ClientCommand {
+    /// What it says in memory of its own: a part of a message would hold all of it.
+    fileprivate var detached: ClientCommand {
+        if case .input(let text, let cid) = self { .input(Array(text)[...], cid: cid) } else { self }
+    }
+
     fileprivate var size: Int {
         switch self {
         case .input(let text, _): text.count

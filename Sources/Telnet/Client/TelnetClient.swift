@@ -48,10 +48,9 @@ package struct TelnetClient {
         textEncoder = TextEncoder(encoding: settings.encoding)
     }
 
-    /// Bytes of the target lie inside and wait for ``next(_:now:)``, even if there is no input.
-    package var holdsBytes: Bool {
-        failure == nil && (pending != nil || msdp != nil || !inflated.isEmpty || compression.holdsBytes)
-    }
+    /// Bytes of the target lie inside and wait for ``next(_:now:)``, even if there is no input. Asked for each message, and so kept: to
+    /// compute it for another module a value of this size would be copied.
+    package private(set) var holdsBytes = false
 
     /// How the target writes text at present.
     package var encoding: TextEncoding { textDecoder.encoding }
@@ -76,6 +75,10 @@ package struct TelnetClient {
     package mutating func advance(
         _ input: inout ArraySlice<UInt8>, now: UInt64, steps: Int
     ) -> TelnetProgress {
+        defer {
+            holdsBytes =
+                failure == nil && (pending != nil || msdp != nil || !inflated.isEmpty || compression.holdsBytes)
+        }
         for _ in 0..<steps {
             guard failure == nil else { break }
             if let event = takeHeldEvent() { return .event(event) }
@@ -159,7 +162,7 @@ package struct TelnetClient {
     /// With a tag that turns out to be text, and three bytes for each, it has room in one event.
     private static let strippedWindowBytes = 2_048
 
-    private mutating func takeText(_ run: inout ArraySlice<UInt8>) -> [UInt8] {
+    private mutating func takeText(_ run: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard var stripped = stripper?.strip(run)[...] else {
             return textDecoder.decode(&run, limit: Self.maximumTextBytes)
         }
@@ -168,13 +171,13 @@ package struct TelnetClient {
     }
 
     /// What a split character or a begun tag holds back.
-    mutating func flushText() -> [UInt8] {
+    mutating func flushText() -> ArraySlice<UInt8> {
         var markup = (stripper?.flush() ?? [])[...]
         let text = textDecoder.decode(&markup, limit: Self.maximumTextBytes)
         return text + textDecoder.flush()
     }
 
-    mutating func textEvent(_ text: [UInt8]) -> TargetEvent? {
+    mutating func textEvent(_ text: ArraySlice<UInt8>) -> TargetEvent? {
         guard !text.isEmpty else { return nil }
         hasTextSincePrompt = true
         return .text(text)

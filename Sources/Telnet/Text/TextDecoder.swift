@@ -14,14 +14,30 @@ struct TextDecoder {
         self.encoding = encoding
     }
 
-    /// Takes at least one byte off the front of a non-empty `input`, and gives at most `limit` bytes, which must be 16 or more.
-    mutating func decode(_ input: inout ArraySlice<UInt8>, limit: Int) -> [UInt8] {
-        switch encoding {
-        case .utf8: decodeUTF8(&input, limit: limit)
-        case .latin1: decodeBytes(&input, limit: limit) { Self.appendLatin1($0, to: &$1) }
-        case .ascii: decodeBytes(&input, limit: limit) { $1 += [0xEF, 0xBF, 0xBD] }
-        default: decodeCodePage(&input, limit: limit)
+    /// Takes at least one byte off the front of a non-empty `input`, and gives at most `limit` bytes, which must be 16 or more. What is
+    /// valid as it stands isn't copied.
+    mutating func decode(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8> {
+        if let whole = takeWhole(&input, limit: limit) { return whole }
+        return switch encoding {
+        case .utf8: decodeUTF8(&input, limit: limit)[...]
+        case .latin1: decodeBytes(&input, limit: limit) { Self.appendLatin1($0, to: &$1) }[...]
+        case .ascii: decodeBytes(&input, limit: limit) { $1 += [0xEF, 0xBF, 0xBD] }[...]
+        default: decodeCodePage(&input, limit: limit)[...]
         }
+    }
+
+    /// All of `input`, where nothing in it has to be changed.
+    private func takeWhole(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8>? {
+        guard partial.isEmpty, input.count <= limit else { return nil }
+        let whole = input
+        let span = whole.span
+        let end =
+            encoding == .utf8
+            ? UTF8Sequence.wholeCharacters(in: span, 0..<span.count)
+            : UTF8Sequence.asciiCharacters(in: span, 0..<span.count)
+        guard end == span.count else { return nil }
+        input = whole[whole.endIndex...]
+        return whole
     }
 
     /// What waits for a rest that won't come.
@@ -43,7 +59,7 @@ struct TextDecoder {
         var decoder = TextDecoder(encoding: .utf8)
         var input = bytes
         let text = decoder.decode(&input, limit: .max)
-        return text + decoder.flush()
+        return Array(text) + decoder.flush()
     }
 
     static func string(_ bytes: ArraySlice<UInt8>) -> String {

@@ -56,7 +56,7 @@ func joined(_ events: [TargetEvent]) -> [TargetEvent] {
     return result
 }
 
-func text(_ text: String) -> TargetEvent { .text(Array(text.utf8)) }
+func text(_ text: String) -> TargetEvent { .text(Array(text.utf8)[...]) }
 
 /// `IAC SB option payload IAC SE`
 func subnegotiation(_ option: Int, _ parts: any TraceBytes...) -> [UInt8] {
@@ -72,7 +72,7 @@ func areWellFormed(_ events: [TargetEvent]) -> Bool {
     events.allSatisfy { event in
         switch event {
         case .text(let bytes):
-            !bytes.isEmpty && bytes.count <= TelnetClient.maximumTextBytes && isText(bytes)
+            !bytes.isEmpty && bytes.count <= TelnetClient.maximumTextBytes && isText(Array(bytes))
         case .gmcp(let name, let data): GMCP.isName(name.utf8) && isText(data)
         default: true
         }
