@@ -1,0 +1,92 @@
+/// CPU per relayed message, by size, connections and messages in flight; and latency at a fixed rate.
+extension BenchRun {
+    private struct Work {
+        let bytes, clients, window: Int
+        let subjects: [Subject]
+        let rounds: Int
+
+        var cell: String { Cell.flood(bytes: bytes, clients: clients, window: window) }
+    }
+
+    func measureMessages() throws {
+        let room = try ServerRoom(settings)
+        let subjects = Subject.allCases.filter(settings.has)
+        var servers: [Subject: Server] = [:]
+        for subject in subjects { servers[subject] = try server(for: subject, room) }
+        for work in works {
+            for round in 0..<work.rounds {
+                // Another one is first each time, so that what drifts meets all of them.
+                let present = work.subjects.filter { servers[$0] != nil }
+                for subject in present.rotated(by: round) {
+                    guard let server = servers[subject] else { continue }
+                    let job = job(.flood, clients: work.clients, bytes: work.bytes, window: work.window)
+                    recordMessages(try load(job, on: subject, server, room), subject, work.cell, round: round)
+                }
+            }
+            say(summary(.cpuPerMessage, work.cell, work.subjects))
+        }
+    }
+
+    /// One that doesn't start is left out, unless it is ours.
+    private func server(for subject: Subject, _ room: ServerRoom) throws -> Server? {
+        do {
+            return try room.server(for: subject)
+        } catch {
+            guard subject != .portcullis, subject != .portcullisTyped, subject != .floor else { throw error }
+            results.note("\(subject.title) did not start.")
+            return nil
+        }
+    }
+
+    private var works: [Work] {
+        let pair: [Subject] = [.portcullis, .floor]
+        let fast: [Subject] = pair + [.haproxy, .websocat]
+        var works = [
+            Work(bytes: 64, clients: 100, window: 1, subjects: Subject.allCases, rounds: plan.rounds),
+            Work(bytes: 64, clients: 100, window: 4, subjects: plan.isFull ? fast : pair, rounds: plan.rounds),
+            Work(bytes: 64, clients: 100, window: 16, subjects: plan.isFull ? fast : pair, rounds: plan.rounds),
+            Work(bytes: 1_024, clients: 100, window: 1, subjects: plan.isFull ? fast : pair, rounds: plan.rounds),
+        ]
+        for clients in [1, 100, 1_000] {
+            for bytes in [64, 1_024, 16_384]
+            where !works.contains(where: { $0.bytes == bytes && $0.clients == clients }) {
+                works.append(
+                    Work(
+                        bytes: bytes, clients: clients, window: 1, subjects: plan.isFull ? fast : pair,
+                        rounds: plan.furtherRounds))
+            }
+        }
+        return works
+    }
+
+    func measureLatency() throws {
+        let room = try ServerRoom(settings)
+        let subjects = [.portcullis, .portcullisTyped, .floor, .haproxy, .websocat].filter(settings.has)
+        for round in 0..<plan.furtherRounds {
+            for subject in subjects {
+                guard let server = try server(for: subject, room) else { continue }
+                var job = job(.echo)
+                job.rate = 20
+                job.seconds *= 2
+                recordMessages(try load(job, on: subject, server, room), subject, Cell.latency, round: round)
+            }
+        }
+        say(summary(.latencyP99, Cell.latency, subjects))
+    }
+
+    /// One line: what has been found, of each.
+    func summary(_ quantity: Quantity, _ cell: String, _ subjects: [Subject]) -> String {
+        let found = subjects.compactMap { subject in
+            results.spread(quantity, of: subject, cell).map { "\(subject.title) \(Figures.short($0.median))" }
+        }
+        return "\(cell): \(quantity.title) [\(quantity.unit)]: \(found.joined(separator: ", "))"
+    }
+}
+
+extension Array {
+    func rotated(by count: Int) -> [Element] {
+        guard !isEmpty else { return self }
+        let start = count % self.count
+        return Array(self[start...] + self[..<start])
+    }
+}
