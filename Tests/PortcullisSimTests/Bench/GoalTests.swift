@@ -39,7 +39,7 @@ struct GoalTests {
     func empty() {
         let circumstances = GoalList.Circumstances(absent: [.haproxy], cores: 2)
         let goals = GoalList.goals(BenchResults(), circumstances)
-        #expect(goals.count == 16)
+        #expect(goals.count == 18)
         let rows = goals.map(GoalRow.init)
         #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
         #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
@@ -50,8 +50,8 @@ struct GoalTests {
     func found() {
         var results = BenchResults()
         for (bytes, window) in [(64, 1), (64, 4), (64, 16), (1_024, 1)] {
-            for subject in Subject.allCases {
-                let cell = Cell.flood(bytes: bytes, clients: 100, window: window)
+            for (subject, isBurst) in Subject.allCases.flatMap({ [($0, false), ($0, true)] }) {
+                let cell = Cell.flood(bytes: bytes, clients: 100, window: window, isBurst: isBurst)
                 results.record(10, .cpuPerMessage, of: subject, cell)
                 results.record(0, .allocationsPerMessage, of: subject, cell)
             }

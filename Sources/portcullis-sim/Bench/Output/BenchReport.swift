@@ -35,19 +35,15 @@ struct BenchReport: Codable, Sendable {
         self.versions = versions
         self.goals = goals.map(GoalRow.init)
         notes = results.notes
-        figures = results.rounds.compactMap { figure, rounds in
-            Spread(Array(rounds.values)).map {
-                Entry(
-                    quantity: figure.quantity, unit: figure.quantity.unit, subject: figure.subject, work: figure.cell,
-                    found: $0)
+        figures = Quantity.allCases.flatMap { quantity in
+            results.cells.flatMap { cell in
+                Subject.allCases.compactMap { subject in
+                    results.spread(quantity, of: subject, cell).map {
+                        Entry(quantity: quantity, unit: quantity.unit, subject: subject, work: cell, found: $0)
+                    }
+                }
             }
-        }.sorted { Self.order($0).lexicographicallyPrecedes(Self.order($1)) }
-    }
-
-    private static func order(_ entry: Entry) -> [String] {
-        let quantity = Quantity.allCases.firstIndex(of: entry.quantity) ?? 0
-        let subject = Subject.allCases.firstIndex(of: entry.subject) ?? 0
-        return ["\(10 + quantity)", entry.work, "\(10 + subject)"]
+        }
     }
 
     var json: String {

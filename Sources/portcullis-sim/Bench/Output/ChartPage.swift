@@ -7,6 +7,7 @@ extension BenchReport {
             chart("CPU per message", .cpuPerMessage, Cell.flood(bytes: 64, clients: 100, window: 1)),
             chart("CPU per message", .cpuPerMessage, Cell.flood(bytes: 64, clients: 100, window: 4)),
             chart("CPU per message", .cpuPerMessage, Cell.flood(bytes: 64, clients: 100, window: 16)),
+            chart("CPU per message", .cpuPerMessage, Cell.flood(bytes: 64, clients: 100, window: 16, isBurst: true)),
             chart("CPU per message", .cpuPerMessage, Cell.flood(bytes: 1_024, clients: 100, window: 1)),
             chart("CPU per message", .cpuPerMessage, Cell.flood(bytes: 16_384, clients: 100, window: 1)),
             chart("Latency, 99th percentile", .latencyP99, Cell.latency),

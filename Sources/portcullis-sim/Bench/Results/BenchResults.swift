@@ -3,9 +3,12 @@ struct BenchResults: Sendable {
     private(set) var rounds: [Figure: [Int: Double]] = [:]
     /// What went wrong, or has to be known to read the numbers.
     private(set) var notes: [String] = []
+    /// As they came.
+    private(set) var cells: [String] = []
 
     mutating func record(_ value: Double?, _ quantity: Quantity, of subject: Subject, _ cell: String, round: Int = 0) {
         guard let value, value.isFinite else { return }
+        if !cells.contains(cell) { cells.append(cell) }
         rounds[Figure(quantity: quantity, subject: subject, cell: cell), default: [:]][round] = value
     }
 

@@ -56,9 +56,11 @@ enum Cell {
     static let oneReactor = "one reactor, CPU-bound"
     static let twoReactors = "two reactors, CPU-bound"
 
-    static func flood(bytes: Int, clients: Int, window: Int) -> String {
+    /// - Parameter isBurst: the window is sent together; otherwise each answer brings the next message.
+    static func flood(bytes: Int, clients: Int, window: Int, isBurst: Bool = false) -> String {
         let size = bytes < 1_024 ? "\(bytes) B" : "\(bytes / 1_024) KiB"
-        return "\(size), \(clients) connection\(clients == 1 ? "" : "s"), \(window) in flight"
+        let way = isBurst ? "sent together" : "in flight"
+        return "\(size), \(clients) connection\(clients == 1 ? "" : "s"), \(window) \(way)"
     }
 
     /// - Parameter idle: how many sessions beside do nothing.

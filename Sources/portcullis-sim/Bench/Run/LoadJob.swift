@@ -7,6 +7,7 @@ struct LoadJob: Sendable {
     var clients = 100
     var bytes = 64
     var window = 1
+    var isBurst = false
     /// Messages a second and client.
     var rate: Double?
     var seconds: Double
@@ -21,6 +22,7 @@ struct LoadJob: Sendable {
             "--seconds", "\(seconds)", "--warm-up", "\(warmUpSeconds)", "--connect-rate", "0", "--connecting", "64",
             "--threads", "\(threads)", "--pid", "\(server.process.pid)", "--json",
         ]
+        if isBurst { words.append("--burst") }
         if let rate { words += ["--rate", "\(rate)"] }
         if subject == .haproxy { words += ["--transport", "stream"] }
         if subject == .portcullisTyped { words += ["--dialect", "typed", "--target", "127.0.0.1:\(target)"] }

@@ -2,10 +2,11 @@
 extension BenchRun {
     private struct Work {
         let bytes, clients, window: Int
+        var isBurst = false
         let subjects: [Subject]
         let rounds: Int
 
-        var cell: String { Cell.flood(bytes: bytes, clients: clients, window: window) }
+        var cell: String { Cell.flood(bytes: bytes, clients: clients, window: window, isBurst: isBurst) }
     }
 
     func measureMessages() throws {
@@ -19,7 +20,8 @@ extension BenchRun {
                 let present = work.subjects.filter { servers[$0] != nil }
                 for subject in present.rotated(by: round) {
                     guard let server = servers[subject] else { continue }
-                    let job = job(.flood, clients: work.clients, bytes: work.bytes, window: work.window)
+                    var job = job(.flood, clients: work.clients, bytes: work.bytes, window: work.window)
+                    job.isBurst = work.isBurst
                     recordMessages(try load(job, on: subject, server, room), subject, work.cell, round: round)
                 }
             }
@@ -41,19 +43,21 @@ extension BenchRun {
     private var works: [Work] {
         let pair: [Subject] = [.portcullis, .floor]
         let fast: [Subject] = pair + [.haproxy, .websocat]
+        let few = plan.isFull ? fast : pair
+        func work(_ bytes: Int, _ window: Int, isBurst: Bool = false, _ subjects: [Subject]) -> Work {
+            Work(
+                bytes: bytes, clients: 100, window: window, isBurst: isBurst, subjects: subjects, rounds: plan.rounds)
+        }
         var works = [
-            Work(bytes: 64, clients: 100, window: 1, subjects: Subject.allCases, rounds: plan.rounds),
-            Work(bytes: 64, clients: 100, window: 4, subjects: plan.isFull ? fast : pair, rounds: plan.rounds),
-            Work(bytes: 64, clients: 100, window: 16, subjects: plan.isFull ? fast : pair, rounds: plan.rounds),
-            Work(bytes: 1_024, clients: 100, window: 1, subjects: plan.isFull ? fast : pair, rounds: plan.rounds),
+            work(64, 1, Subject.allCases), work(64, 4, few), work(64, 4, isBurst: true, few), work(64, 16, few),
+            work(64, 16, isBurst: true, few), work(1_024, 1, few),
         ]
         for clients in [1, 100, 1_000] {
             for bytes in [64, 1_024, 16_384]
             where !works.contains(where: { $0.bytes == bytes && $0.clients == clients }) {
                 works.append(
                     Work(
-                        bytes: bytes, clients: clients, window: 1, subjects: plan.isFull ? fast : pair,
-                        rounds: plan.furtherRounds))
+                        bytes: bytes, clients: clients, window: 1, subjects: few, rounds: plan.furtherRounds))
             }
         }
         return works

@@ -66,6 +66,7 @@ extension LoadClient {
     func pump(_ now: UInt64) {
         guard stage == .open, let webSocket = leg?.transport else { return }
         if case .window(let messages, let bytes) = plan.kind {
+            if settings.isBurst, stream.inFlight > 0 { return }
             while stream.inFlight < messages, webSocket.queuedBytes < Self.maximumQueuedBytes {
                 send(bytes: bytes, intended: now)
             }

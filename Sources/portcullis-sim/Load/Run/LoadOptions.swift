@@ -32,6 +32,9 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "Messages in flight, for flood and slow.")
     var window = 1
 
+    @Flag(help: "Send a window's messages together, when all of the last ones have been answered.")
+    var burst = false
+
     @Option(help: "Reactors of this tool.")
     var threads = 1
 
@@ -101,7 +104,7 @@ struct LoadOptions: ParsableArguments {
             sources: SourceAddresses(count: sources), clients: clients,
             connectRate: connectRate > 0 ? connectRate : nil, maximumConnecting: connecting, warmUpSeconds: warmUp,
             seconds: seconds,
-            rate: rate, messageBytes: size, window: window, target: typedTarget, flapEvery: flapEvery,
+            rate: rate, messageBytes: size, window: window, isBurst: burst, target: typedTarget, flapEvery: flapEvery,
             flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, seed: seed)
     }
 

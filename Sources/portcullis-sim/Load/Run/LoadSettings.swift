@@ -54,6 +54,8 @@ struct LoadSettings: Sendable {
     var rate: Double
     var messageBytes: Int
     var window: Int
+    /// The window is filled when it is empty, not at each answer.
+    var isBurst: Bool
     var target: TypedRequest.Target
     /// Means, in seconds.
     var flapEvery: Double
