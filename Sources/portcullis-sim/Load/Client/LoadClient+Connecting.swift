@@ -6,6 +6,7 @@ extension LoadClient {
     /// - Parameter intended: when this connection was to begin.
     func connect(intended: UInt64) {
         guard stage == .waiting else { return worker.connectEnded() }
+        if settings.scenario == .challenge { return becomeAsker() }
         stage = .connecting
         intendedConnect = intended
         guard let devices = worker.devices else { return dial([]) }
@@ -20,6 +21,12 @@ extension LoadClient {
     func dial(_ headers: LoadDevices.Headers) {
         let leg = ClientLeg(client: self)
         self.leg = leg
+        if settings.transport == .stream {
+            return StreamTransport.dial(for: leg, on: worker, from: settings.sources.address(of: index)) { [self] in
+                self.leg = nil
+                failed(.notConnected)
+            }
+        }
         worker.edge.connect(headers: headers, from: settings.sources.address(of: index), handler: leg) {
             [self] failure in
             self.leg = nil
@@ -50,7 +57,7 @@ extension LoadClient {
         worker.statistics.connected += 1
         worker.statistics.connectLatency.record(nanoseconds: worker.reactor.now - intendedConnect)
         guard stage != .stopped else {
-            leg.webSocket?.close(code: 1000, reason: "")
+            leg.transport?.close(code: 1000, reason: "")
             return
         }
         message = []
@@ -79,7 +86,7 @@ extension LoadClient {
         stage = .open
         if settings.scenario == .connect {
             stage = .closing
-            leg?.webSocket?.close(code: 1000, reason: "")
+            leg?.transport?.close(code: 1000, reason: "")
         } else if worker.isTrafficOn {
             startTraffic(at: worker.reactor.now)
         }
@@ -139,7 +146,7 @@ extension LoadClient {
     /// there a second time.
     func vanish() {
         vanishAt = nil
-        guard let leg, let webSocket = leg.webSocket else { return }
+        guard let leg, let transport = leg.transport else { return }
         worker.statistics.vanished += 1
         worker.statistics.connected -= 1
         let hasSession = typed?.isResuming != true
@@ -151,10 +158,10 @@ extension LoadClient {
         self.leg = nil
         var away = settings.flapAway
         switch generator.next() % (typed == nil ? 3 : 4) {
-        case 0: webSocket.reset()
-        case 1: webSocket.close(code: 1001, reason: "")
+        case 0: transport.reset()
+        case 1: transport.close(code: 1001, reason: "")
         case 2:
-            webSocket.setReading(paused: true)
+            transport.setReading(paused: true)
             worker.keepSilent(leg)
         default:
             // One that hasn't got the session needn't be told that it has lost it.
@@ -182,7 +189,7 @@ extension LoadClient {
         worker.statistics.connected -= 1
         leg.client = nil
         self.leg = nil
-        leg.webSocket?.close(code: 1001, reason: "")
+        leg.transport?.close(code: 1001, reason: "")
     }
 
     /// What hasn't come by now is lost.
@@ -209,10 +216,11 @@ extension LoadClient {
     func finish() {
         if stage == .open || typed != nil { endStream() }
         if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
+        if settings.scenario == .challenge { worker.statistics.connected -= 1 }
         if let leg {
             // A session that nobody will come back to needn't be kept.
             if stage == .open, typed != nil { sendText(Array(#"{"type":"disconnect"}"#.utf8)) }
-            leg.webSocket?.close(code: 1000, reason: "")
+            leg.transport?.close(code: 1000, reason: "")
         }
         stage = .stopped
     }

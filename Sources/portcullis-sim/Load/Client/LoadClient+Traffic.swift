@@ -39,6 +39,7 @@ extension LoadClient {
             if stage == .waiting, settings.scenario == .connect { worker.enqueue(self, paced: true) }
             return
         }
+        if settings.scenario == .challenge { return askForChallenge() }
         plan = TrafficPlan(settings.traffic, start: start, seed: generator.next())
         if settings.scenario == .flap {
             vanishAt = vanishAt ?? start + generator.pause(meanSeconds: settings.flapEvery)
@@ -55,7 +56,7 @@ extension LoadClient {
 
     func setReading(paused: Bool) {
         isReadingPaused = paused
-        leg?.webSocket?.setReading(paused: paused)
+        leg?.transport?.setReading(paused: paused)
     }
 }
 
@@ -63,8 +64,9 @@ extension LoadClient {
 
 extension LoadClient {
     func pump(_ now: UInt64) {
-        guard stage == .open, let webSocket = leg?.webSocket else { return }
+        guard stage == .open, let webSocket = leg?.transport else { return }
         if case .window(let messages, let bytes) = plan.kind {
+            if settings.isBurst, stream.inFlight > 0 { return }
             while stream.inFlight < messages, webSocket.queuedBytes < Self.maximumQueuedBytes {
                 send(bytes: bytes, intended: now)
             }
@@ -95,13 +97,13 @@ extension LoadClient {
         } else {
             worker.withScratch(sent.range.count) { buffer in
                 stream.pattern.fill(buffer, from: sent.range.lowerBound)
-                leg?.webSocket?.sendMessage(UnsafeRawBufferPointer(buffer), isText: false)
+                leg?.transport?.sendMessage(UnsafeRawBufferPointer(buffer), isText: false)
             }
         }
     }
 
     func sendText(_ message: [UInt8]) {
-        message.withUnsafeBytes { leg?.webSocket?.sendMessage($0, isText: true) }
+        message.withUnsafeBytes { leg?.transport?.sendMessage($0, isText: true) }
     }
 
     func wrote() {
@@ -113,14 +115,15 @@ extension LoadClient {
 // MARK: Receiving
 
 extension LoadClient {
-    func received(_ piece: MessagePiece) {
+    /// - Parameter isLast: of its message; of a stream each piece is.
+    func received(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
         guard typed != nil else {
             guard stage == .open else { return }
-            take(piece.bytes)
+            take(bytes)
             return pump(worker.reactor.now)
         }
-        message.append(contentsOf: piece.bytes)
-        guard piece.isLast else { return }
+        message.append(contentsOf: bytes)
+        guard isLast else { return }
         let events = typed?.receive(message) ?? []
         message.removeAll(keepingCapacity: true)
         for event in events { handle(event) }

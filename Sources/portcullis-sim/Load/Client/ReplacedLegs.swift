@@ -25,6 +25,6 @@ final class ReplacedLegs {
         let rest = waiting.values
         waiting = [:]
         untold += UInt64(rest.count { now - $0.since > Self.patienceNanoseconds })
-        for entry in rest { entry.leg.webSocket?.drop() }
+        for entry in rest { entry.leg.transport?.drop() }
     }
 }

@@ -12,7 +12,7 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Many clients at once: load a gateway, measure it, and check every byte that comes back.",
         discussion: """
             Scenarios: echo (messages at --rate), flood (--window messages in flight), mud (typed lines at --rate, with pauses), idle,
-            connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read).
+            connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read), challenge (requests for challenges).
 
             Behind the gateway stands portcullis-sim echo. Latency counts from the intended time of sending, so a gateway that stalls is
             charged for what waits meanwhile. It ends with 0 only if nothing was lost, doubled, corrupt or refused.
@@ -34,6 +34,12 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "The gateway's process, for its CPU and memory.")
     var pid: Int32?
 
+    @Option(
+        help:
+            "A file whose first eight bytes count something that the gateway's process does: the difference is reported."
+    )
+    var counter: String?
+
     @Option(help: "A kind of error that is counted and doesn't fail the run; may be given several times.")
     var tolerate: [String] = []
 
@@ -43,12 +49,13 @@ struct LoadCommand: AsyncParsableCommand {
         var settings = try load.settings(edge: gateway.settings())
         settings.edge.certificatePath = try ReadableFile.check(identity.certificate, of: "--certificate")
         settings.edge.privateKeyPath = try ReadableFile.check(identity.key, of: "--key")
-        if let pid, ProcessUsage(pid: pid) == nil { throw SimOutput.failure("there is no process \(pid).") }
+        if let pid, ProcessTree(root: pid) == nil { throw SimOutput.failure("there is no process \(pid).") }
+        _ = try ReadableFile.check(counter, of: "--counter")
         let credentials = try identity.credentials(clients: settings.clients)
         let workers = try await makeWorkers(settings, credentials)
         try await register(credentials, workers)
         let report = try await LoadRun(
-            settings: settings, workers: workers, gatewayPID: pid,
+            settings: settings, workers: workers, gatewayPID: pid, counterPath: counter,
             tolerated: Set(tolerate.map(ErrorKind.init(rawValue:))), gatewayName: gateway.gateway,
             progress: ProgressOutput(isQuiet: quiet)
         ).run()
@@ -117,16 +124,17 @@ extension LoadWorker {
     static func make(
         on reactor: Reactor, _ settings: LoadSettings, devices: [SimulatedDevice], thread: Int, of threads: Int
     ) throws -> LoadWorker {
-        var loadDevices: LoadDevices?
-        if !devices.isEmpty {
-            let requests = try GatewayRequests(
+        var requests: GatewayRequests?
+        if !devices.isEmpty || settings.scenario == .challenge {
+            requests = try GatewayRequests(
                 on: reactor, settings: settings.edge,
                 sources: (0..<GatewayRequests.maximumConnections).map {
                     settings.sources.address(of: thread * GatewayRequests.maximumConnections + $0)
                 })
-            loadDevices = LoadDevices(devices, requests: requests)
         }
-        let worker = try LoadWorker(on: reactor, settings: settings, thread: thread, of: threads, devices: loadDevices)
+        let worker = try LoadWorker(
+            on: reactor, settings: settings, thread: thread, of: threads, requests: requests,
+            devices: requests.flatMap { devices.isEmpty ? nil : LoadDevices(devices, requests: $0) })
         // Never released: connections and timers call it until the process ends.
         return Unmanaged.passRetained(worker).takeUnretainedValue()
     }

@@ -14,6 +14,9 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "How long is measured, in seconds, once all have tried to connect.")
     var seconds = 10.0
 
+    @Option(help: "How long the clients have been at it before the measurement begins, in seconds.")
+    var warmUp = 0.0
+
     @Option(help: "First connections a second, in the scenario connect all; 0 is as fast as they come.")
     var connectRate = 200.0
 
@@ -29,11 +32,20 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "Messages in flight, for flood and slow.")
     var window = 1
 
+    @Flag(help: "Send a window's messages together, when all of the last ones have been answered.")
+    var burst = false
+
     @Option(help: "Reactors of this tool.")
     var threads = 1
 
     @Option(help: "How the clients speak; typed sessions are resumed.")
     var dialect: LoadDialect?
+
+    @Option(
+        help:
+            "What carries the bytes: websocket; or stream, for what passes them on as they are: TLS, or TCP to an http URL."
+    )
+    var transport = LoadTransport.websocket
 
     @Option(help: "What the target does: echo, numbered or screens, as portcullis-sim echo is told.")
     var answers = ClientStream.Answer.echo
@@ -60,11 +72,16 @@ struct LoadOptions: ParsableArguments {
     var seed: UInt64 = 1
 
     func validate() throws {
-        guard (1...1_000_000).contains(clients), seconds > 0, connectRate >= 0, (1...100_000).contains(connecting),
+        guard (1...1_000_000).contains(clients), seconds > 0, warmUp >= 0, connectRate >= 0,
+            (1...100_000).contains(connecting),
             (0.001...100_000).contains(rate), (1...1_000_000).contains(size), (1...100_000).contains(window),
             (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0,
             (1_024...16_777_216).contains(outputBuffer)
         else { throw ValidationError("a number is out of range.") }
+        guard transport == .websocket || (dialect ?? .raw) == .raw && ![.connect, .flap, .challenge].contains(scenario)
+        else {
+            throw ValidationError("--transport stream is for raw clients that stay: echo, flood, mud, idle and slow.")
+        }
         guard (0...SourceAddresses.maximumCount).contains(sources) else {
             throw ValidationError("--sources takes 0 to \(SourceAddresses.maximumCount).")
         }
@@ -83,10 +100,11 @@ struct LoadOptions: ParsableArguments {
         // A source in 127.0.0.0/8 reaches IPv4 alone.
         if sources > 0, edge.host == "localhost" { edge.address = "127.0.0.1" }
         return LoadSettings(
-            scenario: scenario, dialect: dialect, answer: answers, edge: edge,
+            scenario: scenario, dialect: dialect, transport: transport, answer: answers, edge: edge,
             sources: SourceAddresses(count: sources), clients: clients,
-            connectRate: connectRate > 0 ? connectRate : nil, maximumConnecting: connecting, seconds: seconds,
-            rate: rate, messageBytes: size, window: window, target: typedTarget, flapEvery: flapEvery,
+            connectRate: connectRate > 0 ? connectRate : nil, maximumConnecting: connecting, warmUpSeconds: warmUp,
+            seconds: seconds,
+            rate: rate, messageBytes: size, window: window, isBurst: burst, target: typedTarget, flapEvery: flapEvery,
             flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, seed: seed)
     }
 

@@ -8,6 +8,7 @@ struct LoadRun {
     let settings: LoadSettings
     let workers: [Pinned<LoadWorker>]
     let gatewayPID: Int32?
+    let counterPath: String?
     let tolerated: Set<ErrorKind>
     let gatewayName: String
     let progress: ProgressOutput
@@ -47,28 +48,37 @@ struct LoadRun {
         var before = LoadStatistics()
         var after = LoadStatistics()
         var seconds = 0.0
+        var counted: UInt64?
         var gateway = ProcessUsageRecord()
         var own = ProcessUsageRecord()
 
-        mutating func sample(_ pid: Int32?) {
-            if let usage = pid.flatMap({ ProcessUsage(pid: $0) }) { gateway.add(usage) }
+        mutating func sample(_ gatewayTree: ProcessTree?) {
+            if let usage = gatewayTree?.usage { gateway.add(usage) }
             if let usage = ProcessUsage(pid: getpid()) { own.add(usage) }
         }
     }
 
     private func measure() async -> Window {
+        let begin = Reactor.monotonicNow
+        await tell { $0.startTraffic(at: begin) }
+        await wait(settings.warmUpSeconds, "warming up") { _ in false }
+        await tell { $0.startMeasuring() }
         var window = Window()
+        let gatewayTree = gatewayPID.flatMap { ProcessTree(root: $0) }
+        let countedBefore = counterPath.flatMap { ProcessCounter.value(at: $0) }
         window.before = await snapshot()
-        window.sample(gatewayPID)
+        window.sample(gatewayTree)
         let start = Reactor.monotonicNow
-        await tell { $0.startTraffic(at: start) }
         await wait(settings.seconds, settings.scenario.rawValue) { _ in
-            window.sample(gatewayPID)
+            window.sample(gatewayTree)
             return false
         }
-        window.sample(gatewayPID)
+        window.sample(gatewayTree)
         window.after = await snapshot()
         window.seconds = seconds(from: start, to: Reactor.monotonicNow)
+        if let countedBefore, let now = counterPath.flatMap({ ProcessCounter.value(at: $0) }) {
+            window.counted = now - countedBefore
+        }
         return window
     }
 
@@ -137,7 +147,8 @@ struct LoadRun {
                 latencyMicroseconds: all.latency.summary),
             flapping: settings.scenario == .flap ? flapping(all) : nil,
             gatewayProcess: window.gateway.report(
-                seconds: window.seconds, messages: answered, connects: isStorm ? connects : 0),
+                seconds: window.seconds, messages: answered, connects: isStorm ? connects : 0,
+                counted: window.counted),
             ownProcess: window.own.report(
                 seconds: window.seconds, messages: answered, connects: isStorm ? connects : 0),
             errors: Dictionary(uniqueKeysWithValues: all.errors.counts.map { ($0.key.rawValue, $0.value) }),

@@ -17,6 +17,15 @@ enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
     case flap
     /// A flood toward clients that hardly read.
     case slow
+    /// Requests for challenges, one after the other.
+    case challenge
+}
+
+/// What carries the clients' bytes.
+enum LoadTransport: String, CaseIterable, Sendable, ExpressibleByArgument {
+    case websocket
+    /// TLS, or TCP where the URL says `http`, and nothing in it but the bytes.
+    case stream
 }
 
 /// How the clients speak.
@@ -29,6 +38,7 @@ enum LoadDialect: String, CaseIterable, Sendable, ExpressibleByArgument {
 struct LoadSettings: Sendable {
     var scenario: Scenario
     var dialect: LoadDialect
+    var transport: LoadTransport
     var answer: ClientStream.Answer
     var edge: EdgeClientSettings
     var sources: SourceAddresses
@@ -37,11 +47,15 @@ struct LoadSettings: Sendable {
     var connectRate: Double?
     /// Upgrades under way at once, of all clients.
     var maximumConnecting: Int
+    /// Traffic before the measurement.
+    var warmUpSeconds: Double
     var seconds: Double
     /// Messages a second and client, where there is a rate.
     var rate: Double
     var messageBytes: Int
     var window: Int
+    /// The window is filled when it is empty, not at each answer.
+    var isBurst: Bool
     var target: TypedRequest.Target
     /// Means, in seconds.
     var flapEvery: Double
@@ -54,7 +68,7 @@ struct LoadSettings: Sendable {
 
     var traffic: TrafficPlan.Kind {
         switch scenario {
-        case .idle, .connect: .none
+        case .idle, .connect, .challenge: .none
         case .flood, .slow: .window(messages: window, bytes: messageBytes)
         case .mud: .typed(perSecond: rate)
         case .echo: answer == .numbered ? .none : .steady(perSecond: rate, bytes: messageBytes)

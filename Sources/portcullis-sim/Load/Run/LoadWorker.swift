@@ -8,6 +8,10 @@ final class LoadWorker {
     let settings: LoadSettings
     let edge: EdgeClient
     let devices: LoadDevices?
+    /// Nil where nothing is asked of the gateway but WebSockets.
+    let requests: GatewayRequests?
+    /// Of clients that are streams; nil for TCP.
+    let streamTLS: TargetTLS?
     var statistics = LoadStatistics()
     /// Latencies count.
     private(set) var isMeasuring = false
@@ -34,12 +38,17 @@ final class LoadWorker {
     ///   - thread: the clients whose number has this remainder by `threads` are this worker's.
     ///   - devices: nil where clients don't connect by assertion.
     init(
-        on reactor: Reactor, settings: LoadSettings, thread: Int, of threads: Int, devices: LoadDevices?
-    ) throws(ReactorError) {
+        on reactor: Reactor, settings: LoadSettings, thread: Int, of threads: Int, requests: GatewayRequests?,
+        devices: LoadDevices?
+    ) throws {
         self.reactor = reactor
         self.settings = settings
         self.threads = threads
+        self.requests = requests
         self.devices = devices
+        streamTLS =
+            settings.transport == .stream && settings.edge.isTLS
+            ? try TargetTLS(TargetTLSSettings(mode: .required, caPath: settings.edge.caPath)) : nil
         edge = try EdgeClient(on: reactor, settings: settings.edge)
         clients = stride(from: thread, to: settings.clients, by: threads).map { LoadClient(index: $0, worker: self) }
     }
@@ -54,8 +63,11 @@ final class LoadWorker {
 
     func startTraffic(at start: UInt64) {
         isTrafficOn = true
-        isMeasuring = true
         for client in clients where settings.scenario != .connect { client.startTraffic(at: start) }
+    }
+
+    func startMeasuring() {
+        isMeasuring = true
     }
 
     /// What has been sent may still be answered.
@@ -68,7 +80,7 @@ final class LoadWorker {
 
     func finish() {
         for client in clients { client.finish() }
-        while let silent = silent.popFirst() { silent.leg.webSocket?.drop() }
+        while let silent = silent.popFirst() { silent.leg.transport?.drop() }
         replaced.finish(at: reactor.now)
     }
 
@@ -137,7 +149,7 @@ final class LoadWorker {
         }
         while let first = silent.first, first.until <= now {
             silent.removeFirst()
-            first.leg.webSocket?.drop()
+            first.leg.transport?.drop()
         }
         serveConnects()
     }

@@ -61,6 +61,7 @@ extension LoadReport {
             let each = [
                 process.cpuMicrosecondsPerMessage.map { ", \(Figures.short($0)) µs a message" },
                 process.cpuMicrosecondsPerConnect.map { ", \(Figures.short($0)) µs a connect" },
+                process.countedPerMessage.map { ", \(Figures.short($0)) counted a message" },
             ].compactMap(\.self).joined()
             return (
                 name,

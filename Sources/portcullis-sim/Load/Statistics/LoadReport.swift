@@ -29,6 +29,9 @@ struct LoadReport: Hashable, Sendable, Codable {
         let cpuMicrosecondsPerMessage, cpuMicrosecondsPerConnect: Double?
         let residentBytesBefore, residentBytesAfter, residentBytesHighest: UInt64
         let threads: Int
+        /// Of the counter that `--counter` named.
+        let counted: UInt64?
+        let countedPerMessage: Double?
     }
 
     let scenario: String

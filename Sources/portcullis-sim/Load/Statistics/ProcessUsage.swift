@@ -12,18 +12,37 @@ struct ProcessUsage: Hashable, Sendable {
         guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return nil }
         self.init(
             stat: stat, ticksPerSecond: Double(sysconf(Int32(_SC_CLK_TCK))),
-            pageBytes: UInt64(sysconf(Int32(_SC_PAGESIZE))))
+            pageBytes: UInt64(sysconf(Int32(_SC_PAGESIZE))), exactCPUSeconds: Self.exactCPUSeconds(of: pid))
+    }
+
+    /// By the process's own clock, which counts nanoseconds: ticks are too coarse for a measurement of a second or two.
+    private static func exactCPUSeconds(of pid: Int32) -> Double? {
+        var clock: clockid_t = 0
+        guard clock_getcpuclockid(pid, &clock) == 0 else { return nil }
+        // A timespec by its layout: which of the C modules in this file its members belong to, the compiler sees differently from here.
+        return withUnsafeTemporaryAllocation(of: Int.self, capacity: 2) { words in
+            let isRead = words.baseAddress!.withMemoryRebound(to: timespec.self, capacity: 1) {
+                clock_gettime(clock, $0) == 0
+            }
+            return isRead ? Double(words[0]) + Double(words[1]) / 1e9 : nil
+        }
+    }
+
+    init(cpuSeconds: Double, residentBytes: UInt64, threads: Int) {
+        self.cpuSeconds = cpuSeconds
+        self.residentBytes = residentBytes
+        self.threads = threads
     }
 
     /// - Parameter stat: of `/proc/<pid>/stat`. The second field is the program's name in parentheses, which may hold anything.
-    init?(stat: String, ticksPerSecond: Double, pageBytes: UInt64) {
+    init?(stat: String, ticksPerSecond: Double, pageBytes: UInt64, exactCPUSeconds: Double? = nil) {
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
         // Counted from the third: utime, stime, num_threads and rss are the 14th, 15th, 20th and 24th.
         guard fields.count > 21, let user = Double(fields[11]), let system = Double(fields[12]),
             let threads = Int(fields[17]), let pages = UInt64(fields[21])
         else { return nil }
-        cpuSeconds = (user + system) / ticksPerSecond
+        cpuSeconds = exactCPUSeconds ?? (user + system) / ticksPerSecond
         residentBytes = pages * pageBytes
         self.threads = threads
     }
@@ -41,7 +60,9 @@ struct ProcessUsageRecord: Sendable {
         highestResidentBytes = max(highestResidentBytes, usage.residentBytes)
     }
 
-    func report(seconds: Double, messages: UInt64, connects: UInt64) -> LoadReport.Process? {
+    func report(
+        seconds: Double, messages: UInt64, connects: UInt64, counted: UInt64? = nil
+    ) -> LoadReport.Process? {
         guard let first, let last else { return nil }
         let cpu = last.cpuSeconds - first.cpuSeconds
         return LoadReport.Process(
@@ -49,6 +70,7 @@ struct ProcessUsageRecord: Sendable {
             cpuMicrosecondsPerMessage: messages > 0 ? cpu / Double(messages) * 1e6 : nil,
             cpuMicrosecondsPerConnect: connects > 0 ? cpu / Double(connects) * 1e6 : nil,
             residentBytesBefore: first.residentBytes, residentBytesAfter: last.residentBytes,
-            residentBytesHighest: highestResidentBytes, threads: last.threads)
+            residentBytesHighest: highestResidentBytes, threads: last.threads, counted: counted,
+            countedPerMessage: counted.flatMap { messages > 0 ? Double($0) / Double(messages) : nil })
     }
 }

@@ -1,0 +1,112 @@
+/// The project's goals, held against a benchmark's results.
+enum GoalList {
+    /// Whom a benchmark knows not to be here, and other reasons for a gap.
+    struct Circumstances: Sendable {
+        /// Subjects that aren't installed.
+        var absent: Set<Subject> = []
+        var cores = 2
+        /// Sessions that were idle beside the busy ones.
+        var idleSessions = 9_000
+    }
+
+    static func goals(_ results: BenchResults, _ circumstances: Circumstances) -> [Goal] {
+        floorGoals(results) + peerGoals(results, circumstances) + gateGoals(results)
+            + sessionGoals(results, circumstances)
+    }
+
+    static let notRun = "left out of this run"
+
+    private static func floorGoals(_ results: BenchResults) -> [Goal] {
+        func goal(
+            _ what: String, _ most: Double, bytes: Int = 64, window: Int = 1, isBurst: Bool = false,
+            _ subject: Subject = .portcullis
+        ) -> Goal {
+            let cell = Cell.flood(bytes: bytes, clients: 100, window: window, isBurst: isBurst)
+            return Goal(
+                what: what, limit: .atMost(most), unit: .times,
+                measured: results.ratio(.cpuPerMessage, of: subject, cell, to: .floor), unmeasured: notRun)
+        }
+        let common = "CPU per message, 100 connections, one reactor, against the C floor"
+        return [
+            goal("\(common): raw, 64 B, one in flight", 0.96),
+            goal("… four in flight, sent together", 0.58, window: 4, isBurst: true),
+            goal("… four in flight, each answer brings the next", 0.58, window: 4),
+            goal("… sixteen in flight, sent together", 0.20, window: 16, isBurst: true),
+            goal("… sixteen in flight, each answer brings the next", 0.20, window: 16),
+            goal("… raw, 1 KiB, one in flight", 0.91, bytes: 1_024),
+            goal("… typed dialect, session layer and all limits on, 64 B, one in flight", 1.25, .portcullisTyped),
+        ]
+    }
+
+    private static func peerGoals(_ results: BenchResults, _ circumstances: Circumstances) -> [Goal] {
+        func goal(_ what: String, _ most: Double, _ peer: Subject, _ package: String) -> Goal {
+            Goal(
+                what: what, limit: .atMost(most), unit: .times,
+                measured: results.ratio(
+                    .cpuPerMessage, of: .portcullis, Cell.flood(bytes: 64, clients: 100, window: 1), to: peer),
+                unmeasured: circumstances.absent.contains(peer)
+                    ? "\(package) isn't installed (scripts/bench --install)" : notRun)
+        }
+        let common = "CPU per message, raw, 64 B, 100 connections, one in flight, against"
+        return [
+            goal("\(common) websockify (Python)", 0.1, .websockify, "websockify"),
+            goal("… websocat", 0.7, .websocat, "websocat"),
+            Goal(
+                what: "… websockify in Go", limit: .atMost(0.8), unit: .times, measured: nil,
+                unmeasured: "neither Debian nor PyPI has one"),
+            goal("… HAProxy's TLS-to-TCP pass (no WebSocket), same bytes", 1.0, .haproxy, "haproxy"),
+        ]
+    }
+
+    private static func gateGoals(_ results: BenchResults) -> [Goal] {
+        [
+            Goal(
+                what: "gated connects a second over ungated ones, TLS 1.3, P-256", limit: .atLeast(0.8), unit: .percent,
+                measured: results.ratio(
+                    .cpuPerConnect, of: .portcullis, Cell.ungated, to: .portcullis, Cell.gated),
+                unmeasured: notRun),
+            Goal(
+                what: "assertion check inside the gate (gated − ungated − challenge)", limit: .atMost(150),
+                unit: .microseconds, measured: assertionCheck(results), unmeasured: notRun),
+        ]
+    }
+
+    /// What a gated connect costs more than an ungated one, but for the challenge that it asks for.
+    static func assertionCheck(_ results: BenchResults) -> Spread? {
+        guard let gated = results.spread(.cpuPerConnect, of: .portcullis, Cell.gated),
+            let ungated = results.spread(.cpuPerConnect, of: .portcullis, Cell.ungated),
+            let challenge = results.spread(.cpuPerChallenge, of: .portcullis, Cell.challenge)
+        else { return nil }
+        return Spread([gated.median - ungated.median - challenge.median])
+    }
+
+    private static func sessionGoals(_ results: BenchResults, _ circumstances: Circumstances) -> [Goal] {
+        let idle = circumstances.idleSessions
+        let flood = Cell.flood(bytes: 64, clients: 100, window: 1)
+        func allocations(_ what: String, _ subject: Subject) -> Goal {
+            Goal(
+                what: what, limit: .atMost(0), unit: .count,
+                measured: results.spread(.allocationsPerMessage, of: subject, flood), unmeasured: notRun)
+        }
+        return [
+            Goal(
+                what: "throughput kept with \(idle) idle sessions beside 100 busy ones", limit: .atLeast(0.95),
+                unit: .percent,
+                measured: results.ratio(
+                    .cpuPerMessage, of: .portcullis, Cell.busy(clients: 100, idle: 0), to: .portcullis,
+                    Cell.busy(clients: 100, idle: idle)),
+                unmeasured: notRun),
+            Goal(
+                what: "resident memory per idle wss session, gate to TCP", limit: .atMost(18), unit: .kibibytes,
+                measured: results.spread(.residentPerSession, of: .portcullis, Cell.idle), unmeasured: notRun),
+            allocations("allocations per relayed message in the steady state, raw", .portcullis),
+            allocations("… typed", .portcullisTyped),
+            Goal(
+                what: "two reactors against one, CPU-bound", limit: .atLeast(1.8), unit: .times,
+                measured: results.ratio(
+                    .messagesPerSecond, of: .portcullis, Cell.twoReactors, to: .portcullis, Cell.oneReactor),
+                unmeasured: circumstances.cores < 4
+                    ? "not measurable on \(circumstances.cores) cores: the load needs two besides" : notRun),
+        ]
+    }
+}

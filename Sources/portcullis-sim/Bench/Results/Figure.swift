@@ -1,0 +1,70 @@
+/// What a number counts.
+enum Quantity: String, CaseIterable, Codable, Sendable {
+    case cpuPerMessage
+    case messagesPerSecond
+    /// Of the measured process, of one core.
+    case coreLoad
+    case latencyP50
+    case latencyP99
+    case cpuPerConnect
+    case connectsPerSecond
+    case cpuPerChallenge
+    case residentPerSession
+    case allocationsPerMessage
+
+    var title: String {
+        switch self {
+        case .cpuPerMessage: "CPU per message"
+        case .messagesPerSecond: "messages per second"
+        case .coreLoad: "load of the core"
+        case .latencyP50: "latency, median"
+        case .latencyP99: "latency, 99th percentile"
+        case .cpuPerConnect: "CPU per connect"
+        case .connectsPerSecond: "connects per second"
+        case .cpuPerChallenge: "CPU per challenge"
+        case .residentPerSession: "resident memory per idle session"
+        case .allocationsPerMessage: "allocations per message"
+        }
+    }
+
+    var unit: String {
+        switch self {
+        case .cpuPerMessage, .latencyP50, .latencyP99, .cpuPerConnect, .cpuPerChallenge: "µs"
+        case .messagesPerSecond, .connectsPerSecond: "1/s"
+        case .coreLoad: "%"
+        case .residentPerSession: "KiB"
+        case .allocationsPerMessage: "1"
+        }
+    }
+}
+
+/// The name of one number: what of whom, doing what.
+struct Figure: Hashable, Codable, Sendable {
+    let quantity: Quantity
+    let subject: Subject
+    /// The work, in words: see ``Cell``.
+    let cell: String
+}
+
+/// The works that are measured, in words.
+enum Cell {
+    static let latency = "64 B, 100 connections, 20 messages a second each"
+    static let gated = "gated: challenge, assertion, TLS, 101"
+    static let ungated = "the same without the gate"
+    static let challenge = "challenges, 16 connections"
+    static let idle = "idle wss sessions"
+    static let oneReactor = "one reactor, CPU-bound"
+    static let twoReactors = "two reactors, CPU-bound"
+
+    /// - Parameter isBurst: the window is sent together; otherwise each answer brings the next message.
+    static func flood(bytes: Int, clients: Int, window: Int, isBurst: Bool = false) -> String {
+        let size = bytes < 1_024 ? "\(bytes) B" : "\(bytes / 1_024) KiB"
+        let way = isBurst ? "sent together" : "in flight"
+        return "\(size), \(clients) connection\(clients == 1 ? "" : "s"), \(window) \(way)"
+    }
+
+    /// - Parameter idle: how many sessions beside do nothing.
+    static func busy(clients: Int, idle: Int) -> String {
+        flood(bytes: 64, clients: clients, window: 1) + (idle == 0 ? ", alone" : ", beside \(idle) idle")
+    }
+}

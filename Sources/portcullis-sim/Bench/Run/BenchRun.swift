@@ -1,0 +1,86 @@
+import Foundation
+
+/// A whole benchmark: one scenario after the other, each with servers of its own. Synchronous: there is nothing else to do meanwhile.
+final class BenchRun {
+    /// The parts that `--only` names.
+    enum Part: String, CaseIterable, Sendable {
+        case messages
+        case latency
+        case connects
+        case idle
+        case allocations
+        case reactors
+    }
+
+    let settings: BenchSettings
+    var results = BenchResults()
+    private let start = Date()
+    private var jobs = 0
+
+    init(_ settings: BenchSettings) {
+        self.settings = settings
+    }
+
+    var plan: BenchPlan { settings.plan }
+
+    func run(_ parts: Set<Part>) throws {
+        if parts.contains(.messages) { try measureMessages() }
+        if parts.contains(.latency) { try measureLatency() }
+        if parts.contains(.connects) { try measureConnects() }
+        if parts.contains(.allocations) { try measureAllocations() }
+        if parts.contains(.idle) { try measureIdleSessions() }
+        if parts.contains(.reactors), settings.coreCount >= 4 { try measureReactors() }
+    }
+
+    // MARK: What the parts share
+
+    func say(_ text: String) {
+        let seconds = Int(Date().timeIntervalSince(start))
+        SimOutput.say(String(format: "bench: %3d s  %@", seconds, text))
+    }
+
+    func job(_ scenario: Scenario, clients: Int = 100, bytes: Int = 64, window: Int = 1) -> LoadJob {
+        LoadJob(
+            scenario: scenario, clients: clients, bytes: bytes, window: window, seconds: plan.seconds,
+            warmUpSeconds: plan.warmUpSeconds)
+    }
+
+    /// Runs a load to its end.
+    ///
+    /// - Returns: nil where it lost or missed anything: such a figure wouldn't be one.
+    func load(_ job: LoadJob, on subject: Subject, _ server: Server, _ room: ServerRoom, cores: [Int]? = nil) throws
+        -> LoadReport?
+    {
+        let running = try startLoad(job, on: subject, server, room, cores: cores)
+        let report = running.report(seconds: job.seconds + job.warmUpSeconds + 120)
+        guard let report, report.isGood else {
+            let errors = report?.errors.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } ?? []
+            results.note(
+                "\(subject.title), \(Cell.flood(bytes: job.bytes, clients: job.clients, window: job.window)) "
+                    + "(\(job.scenario.rawValue)): no figure, \(errors.isEmpty ? running.lastWords : errors.joined(separator: ", "))"
+            )
+            return nil
+        }
+        return report
+    }
+
+    func startLoad(
+        _ job: LoadJob, on subject: Subject, _ server: Server, _ room: ServerRoom, cores: [Int]? = nil
+    ) throws -> RunningLoad {
+        jobs += 1
+        return try RunningLoad(
+            job.arguments(for: subject, server, settings, target: room.target.port), name: "load-\(jobs)",
+            cores: cores ?? settings.loadCore, settings)
+    }
+
+    /// The figures of a run that carries messages.
+    func recordMessages(_ report: LoadReport?, _ subject: Subject, _ cell: String, round: Int) {
+        guard let report, let process = report.gatewayProcess else { return }
+        results.record(process.cpuMicrosecondsPerMessage, .cpuPerMessage, of: subject, cell, round: round)
+        results.record(report.traffic.messagesPerSecond, .messagesPerSecond, of: subject, cell, round: round)
+        results.record(process.cpuPercent, .coreLoad, of: subject, cell, round: round)
+        let latency = report.traffic.latencyMicroseconds
+        results.record(latency?.p50, .latencyP50, of: subject, cell, round: round)
+        results.record(latency?.p99, .latencyP99, of: subject, cell, round: round)
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// What a benchmark runs with: programs, folders and cores.
+struct BenchSettings: Sendable {
+    var gateway: String
+    /// This program.
+    var tool: String
+    var floor: String?
+    /// Counts allocations when it is preloaded.
+    var allocationCounter: String?
+    var peers: [Subject: String]
+    var certificates: String
+    /// For what lasts as long as the run.
+    var folder: String
+    var plan: BenchPlan
+    var coreCount = ProcessInfo.processInfo.activeProcessorCount
+
+    /// The measured process has one for itself; load and target share the other.
+    var measuredCore: [Int] { [0] }
+    var loadCore: [Int] { [1] }
+
+    func has(_ subject: Subject) -> Bool {
+        switch subject {
+        case .portcullis, .portcullisTyped: true
+        case .floor: floor != nil
+        case .haproxy, .websocat, .websockify: peers[subject] != nil
+        }
+    }
+}
+
+/// How long, and how often.
+struct BenchPlan: Sendable {
+    /// Of the measurements that goals rest on.
+    var rounds: Int
+    /// Of the others.
+    var furtherRounds: Int
+    var seconds: Double
+    var warmUpSeconds: Double
+    var idleSessions = 9_000
+    /// Peers are measured everywhere, not only where a goal names them.
+    var isFull: Bool
+
+    static let quick = BenchPlan(rounds: 3, furtherRounds: 1, seconds: 1.5, warmUpSeconds: 0.5, isFull: false)
+    static let full = BenchPlan(rounds: 7, furtherRounds: 3, seconds: 2.5, warmUpSeconds: 0.7, isFull: true)
+}

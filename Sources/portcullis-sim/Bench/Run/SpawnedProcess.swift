@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+
+/// A program that this one has started, and ends. It doesn't outlive this process: `setpriv` sees to that.
+final class SpawnedProcess {
+    let pid: Int32
+    private var status: Int32?
+
+    /// - Parameters:
+    ///   - cores: the only ones that it may run on (`taskset`).
+    ///   - environment: all of it.
+    ///   - output, log: files for what it writes to standard output and standard error.
+    init(
+        _ program: String, _ arguments: [String], cores: [Int], environment: [String: String] = [:], output: String,
+        log: String
+    ) throws {
+        let words =
+            ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", cores.map(String.init).joined(separator: ","), program]
+            + arguments
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        var all = environment
+        all["PATH"] = ProcessInfo.processInfo.environment["PATH"]
+        all["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
+        let argv = words.map { strdup($0) } + [nil]
+        let envp = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { (argv + envp).forEach { free($0) } }
+        var pid: pid_t = 0
+        let error = posix_spawnp(&pid, words[0], &actions, nil, argv, envp)
+        guard error == 0 else {
+            throw SimOutput.failure("\(program) can't be started: \(String(cString: strerror(error))).")
+        }
+        self.pid = pid
+    }
+
+    /// The exit code, or 128 and the signal; nil while it runs.
+    var exitCode: Int32? {
+        if let status { return status }
+        var raw: Int32 = 0
+        guard waitpid(pid, &raw, WNOHANG) == pid else { return nil }
+        let signal = raw & 0x7F
+        status = signal == 0 ? raw >> 8 & 0xFF : 128 + signal
+        return status
+    }
+
+    /// - Returns: nil when it still ran after so long.
+    func waitForExit(seconds: Double) -> Int32? {
+        let deadline = Date(timeIntervalSinceNow: seconds)
+        while exitCode == nil, Date() < deadline { usleep(20_000) }
+        return exitCode
+    }
+
+    func signal(_ number: Int32) {
+        if exitCode == nil { kill(pid, number) }
+    }
+
+    func end() {
+        signal(SIGKILL)
+        _ = waitForExit(seconds: 5)
+    }
+}

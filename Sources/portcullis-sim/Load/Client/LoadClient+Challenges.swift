@@ -1,0 +1,33 @@
+import Reactors
+
+// MARK: The scenario `challenge`
+
+extension LoadClient {
+    /// Not connected itself: it asks over its worker's connections, and asks again as soon as it has an answer.
+    func becomeAsker() {
+        stage = .open
+        connectEnded()
+        worker.statistics.connects += 1
+        worker.statistics.connected += 1
+        if worker.isTrafficOn { askForChallenge() }
+    }
+
+    func askForChallenge() {
+        guard stage == .open, worker.isTrafficOn, let requests = worker.requests else { return }
+        let asked = worker.reactor.now
+        worker.statistics.messagesSent += 1
+        requests.challenge { [self] result in
+            switch result {
+            case .success:
+                worker.statistics.messagesAnswered += 1
+                if worker.isMeasuring {
+                    worker.statistics.latency.record(nanoseconds: worker.reactor.now - asked)
+                }
+                askForChallenge()
+            case .failure(let kind):
+                worker.statistics.errors.count(kind)
+                stage = .stopped
+            }
+        }
+    }
+}

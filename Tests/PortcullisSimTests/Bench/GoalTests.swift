@@ -1,0 +1,76 @@
+import Testing
+
+@testable import portcullis_sim
+
+struct GoalTests {
+    private static func goal(_ limit: Goal.Limit, _ unit: Goal.Unit, _ values: [Double]) -> Goal {
+        Goal(what: "w", limit: limit, unit: unit, measured: Spread(values), unmeasured: "nobody looked")
+    }
+
+    @Test("a goal is met at its limit, and missed by one in the last place that is shown")
+    func limits() {
+        #expect(Self.goal(.atMost(0.96), .times, [0.964]).verdict == .met)
+        #expect(Self.goal(.atMost(0.96), .times, [0.966]).verdict == .missed)
+        #expect(Self.goal(.atLeast(0.8), .percent, [0.7996]).verdict == .met)
+        #expect(Self.goal(.atLeast(0.8), .percent, [0.799]).verdict == .missed)
+        #expect(Self.goal(.atMost(0), .count, [0.004]).verdict == .met)
+        #expect(Self.goal(.atMost(0), .count, [0.006]).verdict == .missed)
+        #expect(Self.goal(.atMost(18), .kibibytes, [18.04]).verdict == .met)
+    }
+
+    @Test("a goal without a figure says why, and isn't met")
+    func unmeasured() {
+        let goal = Self.goal(.atMost(1), .times, [])
+        #expect(goal.verdict == .unknown("nobody looked"))
+        #expect(GoalRow(goal).verdict == "not measured: nobody looked")
+        #expect(GoalRow(goal).measured == "–")
+    }
+
+    @Test("a row shows the median, and the spread where there were rounds")
+    func rows() {
+        let times = GoalRow(Self.goal(.atMost(0.2), .times, [0.25, 0.2, 0.3]))
+        #expect(times.goal == "≤ 0.20 ×" && times.measured == "0.25 × (0.20–0.30)" && times.verdict == "missed")
+        let percent = GoalRow(Self.goal(.atLeast(0.95), .percent, [0.971]))
+        #expect(percent.goal == "≥ 95.0 %" && percent.measured == "97.1 %" && percent.verdict == "met")
+        #expect(GoalRow(Self.goal(.atMost(0), .count, [0])).goal == "0")
+    }
+
+    @Test("every goal of an empty run is unmeasured, and absent programs are named")
+    func empty() {
+        let circumstances = GoalList.Circumstances(absent: [.haproxy], cores: 2)
+        let goals = GoalList.goals(BenchResults(), circumstances)
+        #expect(goals.count == 18)
+        let rows = goals.map(GoalRow.init)
+        #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
+        #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
+        #expect(rows.contains { $0.verdict.contains("not measurable on 2 cores") })
+    }
+
+    @Test("each goal finds its figures")
+    func found() {
+        var results = BenchResults()
+        for (bytes, window) in [(64, 1), (64, 4), (64, 16), (1_024, 1)] {
+            for (subject, isBurst) in Subject.allCases.flatMap({ [($0, false), ($0, true)] }) {
+                let cell = Cell.flood(bytes: bytes, clients: 100, window: window, isBurst: isBurst)
+                results.record(10, .cpuPerMessage, of: subject, cell)
+                results.record(0, .allocationsPerMessage, of: subject, cell)
+            }
+        }
+        for (cell, cost) in [(Cell.gated, 500.0), (Cell.ungated, 400)] {
+            results.record(cost, .cpuPerConnect, of: .portcullis, cell)
+        }
+        results.record(20, .cpuPerChallenge, of: .portcullis, Cell.challenge)
+        results.record(10, .cpuPerMessage, of: .portcullis, Cell.busy(clients: 100, idle: 0))
+        results.record(12.5, .cpuPerMessage, of: .portcullis, Cell.busy(clients: 100, idle: 9_000))
+        results.record(17, .residentPerSession, of: .portcullis, Cell.idle)
+        results.record(100, .messagesPerSecond, of: .portcullis, Cell.oneReactor)
+        results.record(190, .messagesPerSecond, of: .portcullis, Cell.twoReactors)
+        let rows = GoalList.goals(results, GoalList.Circumstances(cores: 4)).map(GoalRow.init)
+        #expect(rows.filter { $0.measured == "–" }.map(\.what) == ["… websockify in Go"])
+        func measured(_ what: String) -> String? { rows.first { $0.what.hasPrefix(what) }?.measured }
+        #expect(measured("gated") == "80.0 %")
+        #expect(measured("assertion") == "80.0 µs")
+        #expect(measured("throughput") == "80.0 %")
+        #expect(measured("two reactors") == "1.90 ×")
+    }
+}
