@@ -44,6 +44,7 @@ package final class Reactor: @unchecked Sendable {
     package private(set) var turn: UInt64 = 0
     private var touched: [any Flushable] = []
     private var flushing: [any Flushable] = []
+    private var deferred: [any Flushable] = []
     private(set) lazy var timers = TimerQueue(reactor: self)
     var edge: EdgeListener?
 
@@ -145,6 +146,8 @@ package final class Reactor: @unchecked Sendable {
         for job in batch {
             job()
         }
+        for connection in deferred { touch(connection) }
+        deferred.removeAll(keepingCapacity: true)
     }
 
     // MARK: Time and flushing
@@ -160,6 +163,12 @@ package final class Reactor: @unchecked Sendable {
         guard !connection.isTouched else { return }
         connection.isTouched = true
         touched.append(connection)
+    }
+
+    /// The same of the next turn, which comes at once: others have theirs in between.
+    func touchNextTurn(_ connection: any Flushable) {
+        deferred.append(connection)
+        uv_async_send(wake)
     }
 
     private func endTurn() {

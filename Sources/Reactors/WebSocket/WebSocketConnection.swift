@@ -54,6 +54,9 @@ package final class WebSocketConnection: Flushable {
     private var isDeaf = false
     private var wantsPause = false
     private var isPaused = false
+    /// OpenSSL may hold what nobody has asked for: see `ReadAhead`.
+    private var mayHoldBytes = false
+    private var isSocketEmpty = false
     var isTouched = false
 
     init(
@@ -65,6 +68,7 @@ package final class WebSocketConnection: Flushable {
         self.peer = peer
         self.maximumMessageBytes = maximumMessageBytes
         reactor = owner.reactor
+        ReadAhead.begin(on: wsi, for: self)
     }
 
     // MARK: For the handler
@@ -233,9 +237,34 @@ package final class WebSocketConnection: Flushable {
     func ended() {
         guard let handler else { return }
         self.handler = nil
+        if let wsi { ReadAhead.end(on: wsi) }
         wsi = nil
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
+    }
+
+    // MARK: Reading ahead
+
+    /// From OpenSSL, inside a callback of libwebsockets.
+    func socketWasRead(isEmpty: Bool) {
+        isSocketEmpty = isEmpty
+        guard !isEmpty else { return }
+        mayHoldBytes = true
+        reactor.touch(self)
+    }
+
+    /// Before anything is written: so all that has come is answered together.
+    private func readOn() {
+        var records = 0
+        while mayHoldBytes, !isPaused, !wantsPause || isDeaf, let wsi {
+            guard ReadAhead.holdsBytes(wsi) else { return mayHoldBytes = false }
+            guard records < ReadAhead.recordsPerTurn else { return reactor.touchNextTurn(self) }
+            records += 1
+            isSocketEmpty = false
+            ReadAhead.serve(wsi)
+            // The rest of a record is still to come.
+            if isSocketEmpty { mayHoldBytes = false }
+        }
     }
 
     // MARK: Writing
@@ -249,7 +278,8 @@ package final class WebSocketConnection: Flushable {
         guard let wsi else { return }
         let isClosed = isClosedByLibwebsockets
         applyPause(to: wsi)
-        guard !isClosed else { return }
+        readOn()
+        guard self.wsi != nil, !isClosed, !isClosedByLibwebsockets else { return }
         let before = output.count
         writePing()
         guard self.wsi != nil else { return }

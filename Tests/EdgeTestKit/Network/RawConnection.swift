@@ -71,6 +71,12 @@ package final class RawConnection: Sendable {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
+    /// Queues several pieces, and hands them to the socket at once: with TLS each is a record of its own, and they arrive together.
+    package func postTogether(_ pieces: [[UInt8]]) {
+        for piece in pieces { channel.write(ByteBuffer(bytes: piece), promise: nil) }
+        channel.flush()
+    }
+
     /// Ends our direction and keeps reading (plain connections).
     package func finishSending() async throws {
         try await channel.close(mode: .output)

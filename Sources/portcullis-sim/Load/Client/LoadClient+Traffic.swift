@@ -84,8 +84,8 @@ extension LoadClient {
     /// - Parameter bytes: nil is a whole line.
     private func send(bytes: Int?, intended: UInt64) {
         let sent =
-            typed == nil
-            ? stream.send(bytes: bytes, intended: intended) : stream.sendNumbered(bytes: bytes, intended: intended)
+            numbersInputs
+            ? stream.sendNumbered(bytes: bytes, intended: intended) : stream.send(bytes: bytes, intended: intended)
         worker.statistics.messagesSent += 1
         worker.statistics.bytesSent += UInt64(sent.range.count)
         put(sent)
@@ -93,7 +93,8 @@ extension LoadClient {
 
     func put(_ sent: ClientStream.Sent) {
         if typed != nil {
-            sendText(TypedRequest.input(stream.pattern.bytes(sent.range), number: sent.number))
+            let number = numbersInputs ? sent.number : nil
+            sendText(TypedRequest.input(stream.pattern.bytes(sent.range), number: number))
         } else {
             worker.withScratch(sent.range.count) { buffer in
                 stream.pattern.fill(buffer, from: sent.range.lowerBound)
@@ -101,6 +102,9 @@ extension LoadClient {
             }
         }
     }
+
+    /// Who comes back may have to send an input again. To everybody else an acknowledgement of each would be a message more.
+    private var numbersInputs: Bool { typed != nil && settings.scenario == .flap }
 
     func sendText(_ message: [UInt8]) {
         message.withUnsafeBytes { leg?.transport?.sendMessage($0, isText: true) }

@@ -30,11 +30,10 @@ enum TypedRequest {
         message("syncAck", [("sessionId", .string(session.id)), ("lastSeq", .integer(lastSequence))])
     }
 
-    /// - Parameter number: of the session's inputs; the gateway applies each once, however often it is sent.
-    static func input(_ text: [UInt8], number: UInt64) -> [UInt8] {
-        message(
-            "input",
-            [("text", .string(String(decoding: text, as: UTF8.self))), ("cid", .integer(Int(clamping: number)))])
+    /// - Parameter number: of the session's inputs; the gateway applies each once, however often it is sent. nil: it doesn't count.
+    static func input(_ text: [UInt8], number: UInt64?) -> [UInt8] {
+        let cid = number.map { ("cid", JSONValue.integer(Int(clamping: $0))) }
+        return message("input", [("text", .string(String(decoding: text, as: UTF8.self)))] + [cid].compactMap(\.self))
     }
 
     private static func message(_ type: String, _ members: [(String, JSONValue)]) -> [UInt8] {
