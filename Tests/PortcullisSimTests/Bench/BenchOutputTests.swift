@@ -67,7 +67,7 @@ struct BenchOutputTests {
     func drawing() {
         let chart = Self.report.chart
         #expect(XMLParts(chart).isBalanced)
-        #expect(chart.contains(">µs</text>") && chart.contains(">KiB</text>"))
+        #expect(chart.contains("[µs]</text>") && chart.contains("[KiB]</text>"))
         #expect(chart.contains(">Portcullis</text>") && chart.contains(">C floor</text>"))
         #expect(BarChart.escaped("<a & b>") == "&lt;a &amp; b&gt;")
     }

@@ -25,7 +25,7 @@ extension BenchReport {
         let mine = figures.filter { $0.quantity == quantity && $0.work == work && $0.subject != without }
         guard !mine.isEmpty else { return nil }
         return BarChart(
-            title: "\(title): \(work)", unit: quantity.unit,
+            title: "\(title): \(work)", unit: "\(quantity.title) [\(quantity.unit)]",
             bars: mine.map { BarChart.Bar(label: $0.subject.title, spread: $0.found, isOurs: $0.subject.isOurs) })
     }
 
@@ -36,7 +36,7 @@ extension BenchReport {
         let mine = figures.filter { $0.quantity == quantity && $0.subject == .portcullis && isMeant($0.work) }
         guard !mine.isEmpty else { return nil }
         return BarChart(
-            title: title, unit: quantity.unit,
+            title: title, unit: "\(quantity.title) [\(quantity.unit)]",
             bars: mine.map { BarChart.Bar(label: $0.work, spread: $0.found, isOurs: true) })
     }
 }

@@ -52,7 +52,10 @@ final class BenchRun {
         -> LoadReport?
     {
         let running = try startLoad(job, on: subject, server, room, cores: cores)
-        let report = running.report(seconds: job.seconds + job.warmUpSeconds + 120)
+        // The servers end with their last reference.
+        let report = withExtendedLifetime((server, room)) {
+            running.report(seconds: job.seconds + job.warmUpSeconds + 120)
+        }
         guard let report, report.isGood else {
             let errors = report?.errors.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } ?? []
             results.note(

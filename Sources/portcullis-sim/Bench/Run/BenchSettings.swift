@@ -34,6 +34,8 @@ struct BenchPlan: Sendable {
     var rounds: Int
     /// Of the others.
     var furtherRounds: Int
+    /// Of those whose goal leaves no room for noise.
+    var idleRounds: Int { rounds + 2 }
     var seconds: Double
     var warmUpSeconds: Double
     var idleSessions = 9_000

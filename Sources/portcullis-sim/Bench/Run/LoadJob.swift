@@ -24,7 +24,11 @@ struct LoadJob: Sendable {
         ]
         if isBurst { words.append("--burst") }
         if let rate { words += ["--rate", "\(rate)"] }
-        if subject == .haproxy { words += ["--transport", "stream"] }
+        if subject == .haproxy {
+            words += ["--transport", "stream"]
+        } else if scenario == .flood || scenario == .echo {
+            words += ["--transport", "frames"]
+        }
         if subject == .portcullisTyped { words += ["--dialect", "typed", "--target", "127.0.0.1:\(target)"] }
         return words + further
     }

@@ -13,13 +13,14 @@ extension BenchRun {
         defer { idle.forEach { $0.process.end() } }
         let alone = try room.gateway(.open)
         for clients in [100, 1] {
-            for round in 0..<plan.rounds {
+            for round in 0..<plan.idleRounds {
                 let job = job(.flood, clients: clients)
                 // What does nothing of use still answers pings: not while the other one is measured.
                 let others = [crowded.process] + idle.map(\.process)
                 others.forEach { $0.signal(SIGSTOP) }
                 let without = try load(job, on: .portcullis, alone, room)
                 others.forEach { $0.signal(SIGCONT) }
+                usleep(300_000)
                 recordMessages(without, .portcullis, Cell.busy(clients: clients, idle: 0), round: round)
                 let with = try load(job, on: .portcullis, crowded, room)
                 recordMessages(with, .portcullis, Cell.busy(clients: clients, idle: plan.idleSessions), round: round)

@@ -27,6 +27,15 @@ extension LoadClient {
                 failed(.notConnected)
             }
         }
+        if settings.transport == .frames {
+            return FrameTransport.dial(
+                for: leg, on: worker, headers: headers, from: settings.sources.address(of: index),
+                seed: generator.next()
+            ) { [self] kind in
+                self.leg = nil
+                failed(kind)
+            }
+        }
         worker.edge.connect(headers: headers, from: settings.sources.address(of: index), handler: leg) {
             [self] failure in
             self.leg = nil

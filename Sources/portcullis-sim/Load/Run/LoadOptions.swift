@@ -43,7 +43,7 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help:
-            "What carries the bytes: websocket; or stream, for what passes them on as they are: TLS, or TCP to an http URL."
+            "What carries the bytes: websocket; frames, which is cheaper and puts the messages of a turn in one TLS record; or stream, without WebSocket."
     )
     var transport = LoadTransport.websocket
 
@@ -78,8 +78,8 @@ struct LoadOptions: ParsableArguments {
             (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0,
             (1_024...16_777_216).contains(outputBuffer)
         else { throw ValidationError("a number is out of range.") }
-        guard transport == .websocket || (dialect ?? .raw) == .raw && ![.connect, .flap, .challenge].contains(scenario)
-        else {
+        let staysRaw = (dialect ?? .raw) == .raw && ![.connect, .flap, .challenge].contains(scenario)
+        guard transport != .stream || staysRaw else {
             throw ValidationError("--transport stream is for raw clients that stay: echo, flood, mud, idle and slow.")
         }
         guard (0...SourceAddresses.maximumCount).contains(sources) else {

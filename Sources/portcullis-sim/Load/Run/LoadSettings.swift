@@ -23,7 +23,10 @@ enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
 
 /// What carries the clients' bytes.
 enum LoadTransport: String, CaseIterable, Sendable, ExpressibleByArgument {
+    /// By libwebsockets: each message in a record of its own.
     case websocket
+    /// A WebSocket of the tool's own: the messages of a turn leave in one record.
+    case frames
     /// TLS, or TCP where the URL says `http`, and nothing in it but the bytes.
     case stream
 }

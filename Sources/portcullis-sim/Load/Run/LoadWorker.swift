@@ -47,7 +47,7 @@ final class LoadWorker {
         self.requests = requests
         self.devices = devices
         streamTLS =
-            settings.transport == .stream && settings.edge.isTLS
+            settings.transport != .websocket && settings.edge.isTLS
             ? try TargetTLS(TargetTLSSettings(mode: .required, caPath: settings.edge.caPath)) : nil
         edge = try EdgeClient(on: reactor, settings: settings.edge)
         clients = stride(from: thread, to: settings.clients, by: threads).map { LoadClient(index: $0, worker: self) }

@@ -1,0 +1,64 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// `portcullis-sim load` itself: what it says of a gateway is only worth something if each of its ways carries every byte.
+    @Suite struct LoadToolTests {
+        @Test(arguments: [
+            ["--scenario", "flood", "--window", "4"], ["--scenario", "flood", "--transport", "frames"],
+            ["--scenario", "flood", "--transport", "frames", "--window", "4", "--burst", "--size", "70000"],
+            ["--scenario", "echo", "--rate", "20", "--transport", "frames"], ["--scenario", "challenge"],
+        ])
+        func everyWayToAGatewayIsAnswered(arguments: [String]) async throws {
+            let certificates = try await DevCertificates.shared()
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.tls(certificates).appAttest(apple).setting("REQUIRE_APP_AUTH", false)
+                    .setting("MAX_MESSAGE_BYTES", 100_000)
+            }
+            let report = try await load("https://localhost:\(edge.gateway.port)", ca: certificates.serverCA, arguments)
+            #expect(report.contains("answered") && !report.contains("error "))
+        }
+
+        @Test func aRefusalIsCountedByItsCodeAndFailsTheRun() async throws {
+            let certificates = try await DevCertificates.shared()
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.tls(certificates).appAttest(apple) }
+            for transport in ["websocket", "frames"] {
+                let result = try await ChildProcess.run(
+                    Binaries.find("portcullis-sim"),
+                    words("https://localhost:\(edge.gateway.port)", ca: certificates.serverCA)
+                        + ["--scenario", "idle", "--transport", transport])
+                #expect(result.ending == .exited(1))
+                #expect(result.outputText.contains("error refused_401_"), "\(result)")
+            }
+        }
+
+        @Test func aStreamWithoutWebSocketIsEchoed() async throws {
+            let target = try await TargetServer.start(.echo)
+            let report = try await load(
+                "http://127.0.0.1:\(target.port)", ca: nil, ["--scenario", "flood", "--transport", "stream"])
+            #expect(report.contains("answered") && !report.contains("error "))
+        }
+
+        /// - Returns: the table, and how many messages were answered, if any were.
+        private func load(_ gateway: String, ca: String?, _ arguments: [String]) async throws -> String {
+            let result = try await ChildProcess.check(
+                Binaries.find("portcullis-sim"), words(gateway, ca: ca) + arguments + ["--json"])
+            let fields = try #require(
+                JSONSerialization.jsonObject(with: Data(result.standardOutput)) as? [String: Any])
+            let traffic = try #require(fields["traffic"] as? [String: Any])
+            let errors = (fields["errors"] as? [String: Int] ?? ["": 0]).map { "error \($0.key)" }
+            return (errors + [(traffic["messagesAnswered"] as? Int ?? 0) > 0 ? "answered" : "silent"]).joined()
+        }
+
+        private func words(_ gateway: String, ca: String?) -> [String] {
+            [
+                "load", "--gateway", gateway, "--clients", "4", "--seconds", "0.3", "--warm-up", "0.1", "--sources",
+                "0", "--quiet",
+            ]
+                + (ca.map { ["--ca", $0] } ?? [])
+        }
+    }
+}
