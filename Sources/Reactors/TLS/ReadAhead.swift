@@ -9,7 +9,7 @@ import Glibc
 /// has libwebsockets served itself, outside of its callbacks, until nothing is left. That also brings what a client has sent in several
 /// records into one turn of the loop, and so into one write to the target.
 enum ReadAhead {
-    /// Records that are served in one turn behind the first: a client that sends without end has to wait for the others.
+    /// Records that are served in one turn behind the first: one that sends many small ones waits for the others.
     static let recordsPerTurn = 64
 
     /// - Parameter connection: unretained; it calls ``end(on:)`` before it goes.

@@ -57,6 +57,7 @@ package final class WebSocketConnection: Flushable {
     /// OpenSSL may hold what nobody has asked for: see `ReadAhead`.
     private var mayHoldBytes = false
     private var isSocketEmpty = false
+    private var hasReadSocket = false
     var isTouched = false
 
     init(
@@ -249,16 +250,19 @@ package final class WebSocketConnection: Flushable {
     func socketWasRead(isEmpty: Bool) {
         isSocketEmpty = isEmpty
         guard !isEmpty else { return }
+        hasReadSocket = true
         mayHoldBytes = true
         reactor.touch(self)
     }
 
-    /// Before anything is written: so all that has come is answered together.
+    /// Before anything is written: so all that has come is answered together. What the socket brings beyond that is for the next turn,
+    /// behind the other connections.
     private func readOn() {
         var records = 0
+        hasReadSocket = false
         while mayHoldBytes, !isPaused, !wantsPause || isDeaf, let wsi {
             guard ReadAhead.holdsBytes(wsi) else { return mayHoldBytes = false }
-            guard records < ReadAhead.recordsPerTurn else { return reactor.touchNextTurn(self) }
+            guard records < ReadAhead.recordsPerTurn, !hasReadSocket else { return reactor.touchNextTurn(self) }
             records += 1
             isSocketEmpty = false
             ReadAhead.serve(wsi)
