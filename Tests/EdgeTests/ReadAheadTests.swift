@@ -6,50 +6,56 @@ extension EdgeTests {
     @Suite struct ReadAheadTests {
         @Test(arguments: [2, 16, 64, 65, 66, 500])
         func everyRecordOfManyIsServed(count: Int) async throws {
-            let edge = try await Edge.start(.echo)
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start(.echo) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
             let messages = (0..<count).map { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 1 + $0 % 40) }
-            socket.connection.postTogether(messages.map { WebSocketFrame.binary($0).encoded() })
+            try await socket.connection.sendTogether(messages.map { WebSocketFrame.binary($0).encoded() })
             let expected = messages.flatMap(\.self)
             #expect(try await socket.receive(expected.count) == expected)
         }
 
         /// libwebsockets answers pings by itself, and tells nobody of them.
         @Test func aMessageBehindAPingIsServed() async throws {
-            let edge = try await Edge.start(.echo)
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start(.echo) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
             let frames: [WebSocketFrame] = [.ping([1]), .binary([2, 3])]
-            socket.connection.postTogether(frames.map { $0.encoded() })
+            try await socket.connection.sendTogether(frames.map { $0.encoded() })
             let answers = [try await socket.nextFrame(), try await socket.nextFrame()]
             #expect(answers.contains(WebSocketFrame(WebSocketFrame.Opcode.pong, [1])))
             #expect(answers.contains(.binary([2, 3])))
         }
 
         @Test func aFrameThatIsCutIntoARecordForEachByteIsServed() async throws {
-            let edge = try await Edge.start(.echo)
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start(.echo) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
             let payload = [UInt8](0..<200)
-            socket.connection.postTogether(WebSocketFrame.binary(payload).encoded().map { [$0] })
+            try await socket.connection.sendTogether(WebSocketFrame.binary(payload).encoded().map { [$0] })
             #expect(try await socket.receive(payload.count) == payload)
         }
 
         @Test func aCloseBehindMessagesIsAnsweredAndTheyReachTheTarget() async throws {
-            let edge = try await Edge.start(.scripted)
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start(.scripted) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
             let frames = (0..<100 as Range<UInt8>).map { WebSocketFrame.binary([$0]) } + [.close(1000, "bye")]
-            socket.connection.postTogether(frames.map { $0.encoded() })
+            try await socket.connection.sendTogether(frames.map { $0.encoded() })
             #expect(try await target.receive(100) == [UInt8](0..<100))
             #expect(try await socket.receiveToClose().close.code == 1000)
         }
 
         /// Reading stops in the midst of what has arrived, and goes on without another byte from the client.
         @Test func whatLiesInsideWhileTheClientIsNotReadIsServedAfterwards() async throws {
-            let edge = try await Edge.start(.deaf)
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start(.deaf) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
             let message = [UInt8](repeating: 0x62, count: 16_000)
-            for _ in 0..<800 { socket.connection.postTogether([WebSocketFrame.binary(message).encoded()]) }
+            let frames = [[UInt8]](repeating: WebSocketFrame.binary(message).encoded(), count: 10)
+            for _ in 0..<80 { try await socket.connection.sendTogether(frames) }
             for _ in 0..<20 { try await edge.expectHealthy() }
             try await target.setReading(true)
             var received = 0

@@ -32,6 +32,7 @@ package final class RawConnection: Sendable {
                     if let context {
                         let handler = try NIOSSLClientHandler(
                             context: context, serverHostname: host.contains { $0.isLetter } ? host : nil)
+                        try channel.pipeline.syncOperations.addHandler(Cork())
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
                     try channel.pipeline.syncOperations.addHandler(StreamCollector(stream))
@@ -71,10 +72,14 @@ package final class RawConnection: Sendable {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
-    /// Queues several pieces, and hands them to the socket at once: with TLS each is a record of its own, and they arrive together.
-    package func postTogether(_ pieces: [[UInt8]]) {
-        for piece in pieces { channel.write(ByteBuffer(bytes: piece), promise: nil) }
-        channel.flush()
+    /// Sends several pieces, each in a TLS record of its own, in one write to the socket: they arrive together. Only with TLS.
+    package func sendTogether(_ pieces: [[UInt8]]) async throws {
+        try await channel.eventLoop.submit { [channel] in
+            let cork = try channel.pipeline.syncOperations.handler(type: Cork.self)
+            cork.insert()
+            for piece in pieces { channel.writeAndFlush(ByteBuffer(bytes: piece), promise: nil) }
+            cork.remove(from: channel)
+        }.get()
     }
 
     /// Ends our direction and keeps reading (plain connections).

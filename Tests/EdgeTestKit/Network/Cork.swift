@@ -1,0 +1,32 @@
+import NIOCore
+
+/// Stands between TLS and the socket: while it is in, what TLS writes is held, and leaves in one piece when it is out.
+///
+/// On the channel's event loop only.
+final class Cork: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var held: ByteBuffer?
+
+    func insert() {
+        held = ByteBuffer()
+    }
+
+    func remove(from channel: any Channel) {
+        guard let bytes = held else { return }
+        held = nil
+        guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard held != nil else { return context.write(data, promise: promise) }
+        held?.writeImmutableBuffer(unwrapOutboundIn(data))
+        promise?.succeed()
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        if held == nil { context.flush() }
+    }
+}
