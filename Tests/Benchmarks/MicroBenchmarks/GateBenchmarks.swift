@@ -1,7 +1,8 @@
 import AppAttest
 import Benchmark
 import Crypto
-import Foundation
+import FoundationEssentials
+import Glibc
 import KeyStore
 import KeyStoreSQLite
 
