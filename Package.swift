@@ -1,13 +1,24 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// `scripts/fuzz` and `scripts/bench-micro` set one of these, each with a build folder of its own. Without them nobody builds or fetches what
+/// only they need.
+let isFuzzing = Context.environment["PORTCULLIS_FUZZ"] == "1"
+let isBenchmarking = Context.environment["PORTCULLIS_BENCHMARKS"] == "1"
+
+/// Both are optimised builds that call what is internal to a target; fuzzing wants its branches counted and its memory watched besides.
+let trialSettings: [SwiftSetting] =
+    (isFuzzing || isBenchmarking ? [.unsafeFlags(["-enable-testing"])] : [])
+    + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])
+
 /// Every target of ours: Swift 6 mode, each import named where it is used and internal unless said otherwise.
-let houseSettings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .treatAllWarnings(as: .error),
-]
+let houseSettings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .treatAllWarnings(as: .error),
+    ] + trialSettings
 
 /// A pure target: no I/O, no clock, no environment, no threads. It touches no memory that the compiler can't check.
 let pureSettings: [SwiftSetting] =
@@ -172,3 +183,38 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+/// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
+let fuzzed: [Target.Dependency] = [
+    "AppAttest", "AddressText", "Telnet", "Compression", "RelayCore", "ProxyProtocol", "KeyStore", "Admission",
+    "GatewayServer", "Reactors", "DeviceSimulation", crypto, x509,
+]
+if isFuzzing {
+    package.targets += [
+        .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
+        .executableTarget(
+            name: "portcullis-fuzz", dependencies: fuzzed + ["CLibFuzzer"], path: "Tests/Fuzz",
+            exclude: ["CLibFuzzer", "Corpus", "Tests"], swiftSettings: houseSettings,
+            linkerSettings: [.unsafeFlags(["-sanitize=address"]), .linkedLibrary("stdc++")]),
+    ]
+} else {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz", exclude: ["CLibFuzzer", "Corpus", "Driver"],
+            swiftSettings: houseSettings))
+}
+
+if isBenchmarking {
+    // Without its traits: they replace malloc and the runtime's reference counting, whose figures we don't use.
+    package.dependencies.append(
+        .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))
+    package.targets.append(
+        .executableTarget(
+            name: "MicroBenchmarks",
+            dependencies: [
+                "AppAttest", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore", "Telnet",
+                "Compression", crypto, .product(name: "Benchmark", package: "benchmark"),
+            ],
+            path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))
+}

@@ -29,6 +29,17 @@ struct RepositoryTests {
         #expect(HouseRules.untrackable(files) == [])
     }
 
+    @Test("asks for the benchmark package, and for flags of the compiler's, only where it is told to")
+    func manifestExtras() throws {
+        let manifest = try Repository.text("Package.swift")
+        let condition = try #require(manifest.range(of: "\nif isBenchmarking {\n"))
+        #expect(!manifest[..<condition.lowerBound].contains("ordo-one"))
+        #expect(manifest[condition.upperBound...].contains("ordo-one/benchmark"))
+        let lines = manifest.split(separator: "\n").filter { $0.contains("unsafeFlags") }
+        let ofTheFuzzer = #"linkerSettings: [.unsafeFlags(["-sanitize=address"])"#
+        #expect(!lines.isEmpty && lines.allSatisfy { $0.contains("(is") || $0.contains(ofTheFuzzer) })
+    }
+
     @Test("tracks no private key")
     func tracksNoPrivateKey() {
         let key = "-----BEGIN EC PRIVATE " + "KEY-----\n" + String(repeating: "A", count: 64) + "\n"

@@ -4,7 +4,10 @@ import Testing
 /// What every script does with its options, before it looks at the machine, builds or makes anything.
 @Suite("The scripts' options")
 struct ScriptOptionsTests {
-    static let scripts = ["run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "soak", "attack", "bench"]
+    static let scripts = [
+        "run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "soak", "attack", "bench", "fuzz",
+        "bench-micro",
+    ]
 
     @Test("are all looked at here")
     func complete() throws {
@@ -37,7 +40,11 @@ struct ScriptOptionsTests {
 
     @Test(
         "an option without its value is refused likewise",
-        arguments: [("test", "--filter"), ("make-dev-certs", "--out"), ("bench", "--only"), ("bench", "--out")])
+        arguments: [
+            ("test", "--filter"), ("make-dev-certs", "--out"), ("bench", "--only"), ("bench", "--out"),
+            ("fuzz", "--only"),
+            ("bench-micro", "--filter"),
+        ])
     func valueMissing(script: String, option: String) throws {
         let refused = try call(script, option, keeping: "2>&1 >/dev/null")
         #expect(refused.status == 64 && refused.output.contains("\(option) needs a value"))

@@ -85,15 +85,21 @@ struct MSDPReader {
 
     private mutating func entry(depth: Int) -> MSDPEntry? {
         guard take(.variable), countItem() else { return nil }
-        let name = takeString()
-        guard !name.isEmpty, name.count <= MSDP.maximumNameBytes, let value = values(depth: depth) else { return nil }
-        return MSDPEntry(name: TextDecoder.string(name), value: value)
+        let bytes = takeString()
+        guard bytes.count <= MSDP.maximumNameBytes else { return nil }
+        // Decoding leaves NULs out: a name may be nothing else.
+        let name = TextDecoder.string(bytes)
+        guard !name.isEmpty, let value = values(depth: depth) else { return nil }
+        return MSDPEntry(name: name, value: value)
     }
 
     /// A variable's values: several in a row are an array, and none is an empty string.
     private mutating func values(depth: Int) -> MSDPValue? {
         guard let values = list(depth: depth) else { return nil }
-        return values.count > 1 ? .array(values) : values.first ?? .string("")
+        guard values.count > 1 else { return values.first ?? .string("") }
+        // An array that nothing announced: only now it's known that the values lie a level deeper.
+        let array = MSDPValue.array(values)
+        return depth + array.depth <= MSDP.maximumDepth ? array : nil
     }
 
     /// `VAL value`, any number of times.

@@ -4,6 +4,15 @@ package enum MSDPValue: Hashable, Sendable {
     /// In the target's order; a name may come twice.
     case table([MSDPEntry])
     case array([MSDPValue])
+
+    /// Tables and arrays within each other; 0 for a string.
+    var depth: Int {
+        switch self {
+        case .string: 0
+        case .table(let entries): entries.reduce(1) { max($0, 1 + $1.value.depth) }
+        case .array(let values): values.reduce(1) { max($0, 1 + $1.depth) }
+        }
+    }
 }
 
 /// One name of an MSDP table.

@@ -39,7 +39,8 @@ import Testing
     @Test func whatIsNotMSDPEndsItsSubnegotiationAndNothingElse() {
         let good = TargetEvent.msdp(name: "A", value: .string("x"))
         for wrong in [
-            trace(1, 2, "no name"), trace(6, "x"), trace(1, "B", 2, 3), trace(1, "B", 2, 5, 2, "x"),
+            trace(1, 2, "no name"), trace(1, 0, 0, 2, "no name either"), trace(6, "x"), trace(1, "B", 2, 3),
+            trace(1, "B", 2, 5, 2, "x"),
             trace(1, "B", 2, 3, 6),
             trace(1, "B", 2, 5, 4), trace(4), trace(1, "B", 2, 5, 1, "x", 6),
         ] {
@@ -57,6 +58,11 @@ import Testing
         #expect(said(1, "A", 2, nested(32)).count == 1)
         #expect(said(1, "A", 2, nested(33)).isEmpty)
         #expect(said(1, "A", 2, [UInt8](repeating: 3, count: 60_000)).isEmpty)
+        // Several values are an array around them.
+        #expect(said(1, "A", 2, nested(31), 2, "x").count == 1)
+        #expect(said(1, "A", 2, nested(32), 2, "x").isEmpty)
+        #expect(said(1, "A", 2, 3, 1, "k", 2, nested(30), 2, "x", 4).count == 1)
+        #expect(said(1, "A", 2, 3, 1, "k", 2, nested(31), 2, "x", 4).isEmpty)
         let tables = (0..<10_000).flatMap { _ in trace(3, 1, "k", 2) }
         #expect(said(1, "A", 2, tables).isEmpty)
         let tooDeep = (0..<33).reduce(MSDPValue.string("x")) { value, _ in .array([value]) }

@@ -1,0 +1,48 @@
+/// One reader of foreign bytes, with what must hold whatever they are.
+///
+/// The same functions run under libFuzzer, which looks for inputs, and in a test, which replays the inputs that are kept in `Corpus`.
+struct FuzzTarget: Sendable {
+    /// Also its folder's below `Corpus`.
+    let name: String
+    let check: Check
+
+    enum Check: Sendable {
+        case immediate(@Sendable ([UInt8]) throws -> Void)
+        /// For what only an asynchronous interface reaches.
+        case awaiting(@Sendable ([UInt8]) async throws -> Void)
+    }
+
+    init(_ name: String, _ check: @escaping @Sendable ([UInt8]) throws -> Void) {
+        self.name = name
+        self.check = .immediate(check)
+    }
+
+    init(_ name: String, awaiting check: @escaping @Sendable ([UInt8]) async throws -> Void) {
+        self.name = name
+        self.check = .awaiting(check)
+    }
+
+    static let all =
+        attestFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
+        + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets
+}
+
+/// What must hold, and didn't.
+struct FuzzViolation: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// - Parameter what: says what must hold.
+func require(_ condition: @autoclosure () throws -> Bool, _ what: @autoclosure () -> String) throws {
+    guard try condition() else { throw FuzzViolation(description: what()) }
+}
+
+/// `bytes` cut into pieces of `count`, the last one shorter.
+func pieces(of bytes: ArraySlice<UInt8>, _ count: Int) -> [ArraySlice<UInt8>] {
+    stride(from: bytes.startIndex, to: bytes.endIndex, by: count).map { bytes[$0..<min($0 + count, bytes.endIndex)] }
+}
+
+func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
+
+/// The standard library's judgement, which is independent of ours.
+func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool { String(validating: bytes, as: UTF8.self) != nil }

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import KeyStore
+
+@testable import Admission
+
+/// What the gate reads of requests, and the lists that operators keep for it.
+let gateFuzzTargets = [
+    FuzzTarget("identifiers") { bytes in
+        let text = text(bytes)
+        if let id = KeyID(text: text) {
+            try require(KeyID(text: id.base64) == id && id.bytes.count == 32, "a key has one identifier")
+        }
+        if let decoded = StrictBase64.decode(text, maximumBytes: 4_096) {
+            let standard = Data(decoded).base64EncodedString()
+            let written = text.replacing("-", with: "+").replacing("_", with: "/")
+            try require(
+                written == standard
+                    || written + String(repeating: "=", count: (4 - written.utf8.count % 4) % 4) == standard,
+                "bytes have one base64 in each alphabet")
+        }
+        if let decoded = Hexadecimal.decode(text, count: text.utf8.count / 2) {
+            try require(Hexadecimal.encode(decoded) == text.lowercased(), "bytes have one hexadecimal form")
+        }
+        if let challenge = Challenge(hex: text) {
+            try require(challenge.bytes.count == Challenge.byteCount, "a challenge has 32 bytes")
+        }
+    },
+    FuzzTarget("ticket") { bytes in
+        let office = TicketOffice()
+        let time = MonotonicTime(nanoseconds: 0)
+        guard case .issued(let issued) = office.issueForOperator(timeToLive: .seconds(9), uses: 1, at: time) else {
+            throw FuzzViolation(description: "the first ticket is given")
+        }
+        guard case .unknown = office.spend(text(bytes), at: time) else {
+            throw FuzzViolation(description: "nobody has a ticket of ours")
+        }
+        guard case .spent = office.spend(issued.ticket.text, at: time) else {
+            throw FuzzViolation(description: "a ticket stays good whatever else is shown")
+        }
+        let zeros = [UInt8](repeating: 0, count: 32)
+        try require(
+            (SessionToken.digest(of: text(bytes)) == zeros) == (text(bytes).utf8.count != SessionToken.characterCount),
+            "what isn't of a token's length is hashed to nothing")
+    },
+    FuzzTarget("registration") { bytes in
+        guard case .success(let request) = RegistrationRequest.read(bytes, maximumBytes: 2_048) else { return }
+        try require(
+            bytes.count <= 2_048 && request.attestation.count < bytes.count && !request.nonce.isEmpty,
+            "a request is no larger than its body")
+    },
+    FuzzTarget("block-list") { bytes in
+        let text = text(bytes)
+        guard let list = try? BlockList(text) else { return }
+        try require((try? BlockList(text + "\n# the end")) == list, "a comment changes nothing")
+        try require((try? BlockList(text + "\nnothing")) == nil, "an entry that isn't one is refused")
+    },
+    FuzzTarget("shared-secrets") { bytes in
+        let text = text(bytes)
+        guard let secrets = try? SharedSecrets(text) else { return }
+        try require(
+            (1...SharedSecrets.maximumCount).contains(secrets.names.count)
+                && Set(secrets.names).count == secrets.names.count,
+            "there is a secret, and no name twice")
+        try require(secrets.secret(shownAs: text) == nil, "the file isn't the secret")
+    },
+]

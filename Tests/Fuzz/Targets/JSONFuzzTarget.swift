@@ -1,0 +1,19 @@
+@testable import RelayCore
+
+/// JSON from clients, and inside GMCP from MUDs.
+let jsonFuzzTarget = FuzzTarget("json") { bytes in
+    let value = try? JSONReader.read(bytes[...])
+    try require(JSONReader.isValid(bytes[...]) == (value != nil), "what is valid can be read, and nothing else")
+    var tokenizer = JSONTokenizer(bytes[...])
+    while let token = try? tokenizer.next() {
+        try require(tokenizer.depth <= JSONReader.maximumDepth, "depth is bounded")
+        if case .number(let range) = token {
+            try require(Double(text(bytes[range])) != nil, "a number is one")
+        }
+    }
+    guard let value else { return }
+    var written: [UInt8] = []
+    JSONWriter.append(value, to: &written)
+    try require(isUTF8(written), "what is written is UTF-8")
+    try require(try JSONReader.read(written[...]) == value, "what is written reads as the same value")
+}

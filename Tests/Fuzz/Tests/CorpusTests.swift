@@ -1,0 +1,63 @@
+import AppAttest
+import Foundation
+import Testing
+
+/// The inputs that are kept: seeds of every kind, and whatever once broke something. libFuzzer begins with them.
+@Suite("The fuzz corpus")
+struct CorpusTests {
+    /// So that nobody has to wonder what a large one is.
+    static let maximumBytes = 8_192
+
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Corpus")
+
+    private static func names(in folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }.sorted()
+    }
+
+    @Test("has a folder for every target, and no other")
+    func folders() throws {
+        #expect(try Self.names(in: Self.folder) == FuzzTarget.all.map(\.name).sorted())
+    }
+
+    /// Otherwise nothing would come as far as the promises about what is verified.
+    @Test("has an attestation and an assertion that verify")
+    func genuine() async throws {
+        func seed(_ name: String) throws -> [UInt8] {
+            [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent(name)))
+        }
+        let attestation = try await AttestSample.verifier.verify(
+            attestation: try seed("attestation/genuine"), keyID: AttestSample.keyID,
+            clientDataHash: AttestSample.clientDataHash, at: AttestSample.time)
+        #expect(attestation.publicKeyX963 == AttestSample.publicKeyX963)
+        let assertion = try AssertionVerifier().verify(
+            assertion: try seed("assertion/genuine"), clientDataHash: AttestSample.clientDataHash,
+            publicKeyX963: attestation.publicKeyX963, app: attestation.app, previousCounter: 0)
+        #expect(assertion.counter == AttestSample.counter)
+    }
+
+    @Test("finds what is broken")
+    func violation() {
+        #expect(throws: FuzzViolation.self) { try require(1 + 1 == 3, "sums are right") }
+    }
+
+    @Test("breaks no promise of any reader", arguments: FuzzTarget.all.map(\.name))
+    func replay(name: String) async throws {
+        let target = try #require(FuzzTarget.all.first { $0.name == name })
+        let folder = Self.folder.appendingPathComponent(name)
+        let names = try Self.names(in: folder)
+        #expect(!names.isEmpty)
+        for file in names {
+            let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent(file)))
+            #expect(bytes.count <= Self.maximumBytes, "\(file)")
+            for input in [bytes, [], Array(bytes.dropLast(bytes.count / 2))] {
+                await #expect(throws: Never.self, "\(name)/\(file)") {
+                    switch target.check {
+                    case .immediate(let check): try check(input)
+                    case .awaiting(let check): try await check(input)
+                    }
+                }
+            }
+        }
+    }
+}
