@@ -119,7 +119,9 @@ extension LoadClient {
         case .open where isOvertaken(leg), .opening where isOvertaken(leg): overtaken()
         default:
             worker.statistics.errors.count(leg.ending)
-            if typed == nil { endStream() }
+            if typed == nil {
+                if settings.sessionsEnd { abandonStream() } else { endStream() }
+            }
             goAway(meanSeconds: 1)
         }
     }
@@ -167,14 +169,17 @@ extension LoadClient {
     /// The session can't be had now: a little later then.
     func postpone() {
         worker.statistics.postponed += 1
-        leave()
-        goAway(meanSeconds: 0.2)
+        tryLater(meanSeconds: 0.2)
     }
 
     func giveUpAnswer() {
         worker.statistics.errors.count(.timedOut)
+        tryLater(meanSeconds: 1)
+    }
+
+    func tryLater(meanSeconds: Double) {
         leave()
-        goAway(meanSeconds: 1)
+        goAway(meanSeconds: meanSeconds)
     }
 
     private func leave() {
@@ -188,6 +193,14 @@ extension LoadClient {
     /// What hasn't come by now is lost.
     func endStream() {
         worker.statistics.count(stream.finish())
+        worker.statistics.checkedBytes += stream.verifier.verified
+    }
+
+    /// What hasn't come by now is lost with the session. What has come counts.
+    func abandonStream() {
+        worker.statistics.begunAnew += 1
+        worker.statistics.abandonedBytes += stream.outstandingBytes
+        worker.statistics.count(stream.abandon())
         worker.statistics.checkedBytes += stream.verifier.verified
     }
 
@@ -207,7 +220,7 @@ extension LoadClient {
 
     /// The end: what hasn't come is lost.
     func finish() {
-        if stage == .open || typed != nil { endStream() }
+        if stage == .open || typed != nil && !settings.sessionsEnd { endStream() }
         if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
         if let leg {
             // A session that nobody will come back to needn't be kept.
