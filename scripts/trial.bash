@@ -1,5 +1,5 @@
 # What trials against a gateway of their own share: its processes, and that none of them stays. Sourced behind setup.bash, with `script_name`
-# set: `number`, `find_programs`, `begin_trial`, `plain`, `await`, `start_target`, `start_gateway`, `resident`, `figure`.
+# set: `number`, `find_programs`, `begin_trial`, `plain`, `await`, `start_target`, `start_gateway`, `resident`, `open_files`, `figure`.
 
 # number OPTION VALUE: checks an argument.
 number() {
@@ -43,8 +43,9 @@ end_trial() {
     trap 'kill -KILL "${pids[@]}" 2>/dev/null || true' INT TERM HUP
     for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
     wait 2>/dev/null || true
+    [ -z "${store_mount:-}" ] || umount "$store_mount" 2>/dev/null || true
     if ${keep:-false}; then
-        rm -f "$state"/authority.json "$state"/keys.sqlite*
+        rm -rf "$state"/authority.json "$state"/keys.sqlite* "$state"/device*.json "$state"/authorities
         say "logs and reports: $state"
     else
         rm -rf "$state"
@@ -67,17 +68,19 @@ await() {
     die "$3 did not start." "its log stands above."
 }
 
-# start_target NAME ARGUMENT…: sets port_NAME.
+# start_target NAME ARGUMENT…: sets port_NAME and target_NAME, its process. Where port_NAME is set it is started there again.
 start_target() {
-    local name=$1
+    local name=$1 kept=port_$1
     shift
-    plain "$bin/portcullis-sim" echo --port 0 "$@" >"$state/target-$name.log" 2>&1 &
+    : >"$state/target-$name.log"
+    plain "$bin/portcullis-sim" echo --port "${!kept:-0}" "$@" >"$state/target-$name.log" 2>&1 &
     pids+=($!)
+    printf -v "target_$name" '%s' $!
     printf -v "port_$name" '%s' "$(await "$state/target-$name.log" 'listens on' "the target" | grep -oE '[0-9]+$')"
 }
 
-# start_gateway: two reactors, the gate closed to all but simulated devices and debug clients. Standard input has further settings. Sets
-# gateway_pid, port and idle.
+# start_gateway [VARIABLE=VALUE…]: two reactors, the gate closed to all but simulated devices and debug clients. Standard input has further
+# settings; the arguments are its environment. Sets gateway_pid, port, idle and idle_files.
 start_gateway() {
     {
         cat <<ENV
@@ -90,22 +93,25 @@ APPATTEST_TEAM_ID=ABCDE12345
 APPATTEST_BUNDLE_ID=com.example.mud
 APPATTEST_ROOT_CA_PATH='$state/root.pem'
 APPATTEST_ALLOW_CUSTOM_ROOT=true
-ATTESTED_KEYS_PATH='$state/keys.sqlite'
+ATTESTED_KEYS_PATH='${store_mount:-$state}/keys.sqlite'
 MTLS_CLIENT_CA_PATH='$certs/ca.pem'
 AUDIT_LOG_PATH='$state/audit.log'
 CONTROL_SOCKET_PATH='$state/control.sock'
 ENV
         cat
     } >"$state/gateway.env"
-    plain "$bin/portcullis" serve --env-file "$state/gateway.env" >"$state/gateway.out" 2>"$state/gateway.log" &
+    plain "$@" "$bin/portcullis" serve --env-file "$state/gateway.env" >"$state/gateway.out" 2>"$state/gateway.log" &
     gateway_pid=$!
     pids+=("$gateway_pid")
     port=$(await "$state/gateway.log" 'listening on https' "the gateway" | sed -E 's/.*listening on [^ ]*:([0-9]+) .*/\1/')
     idle=$(resident)
+    idle_files=$(open_files)
 }
 
 # What the gateway holds in memory now.
 resident() { awk '/^VmRSS/ {printf "%.1f MiB", $2 / 1024}' "/proc/$gateway_pid/status" 2>/dev/null || printf 'gone'; }
+
+open_files() { find "/proc/$gateway_pid/fd" -mindepth 1 2>/dev/null | wc -l; }
 
 # figure NAME FILE…: the sum of a report's figure over the files.
 figure() {

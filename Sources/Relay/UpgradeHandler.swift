@@ -7,12 +7,14 @@ import RelayCore
 /// Brings an upgrade before the gate, and opens a session for whoever it admits. Reactor thread only.
 final class UpgradeHandler {
     private let settings: RelaySettings
+    private let sessionSettings: SessionSettings
     private let record: DecisionRecord
     private let sessions: SessionTable
     private unowned let reactor: Reactor
 
     init(settings: RelaySettings, record: DecisionRecord, sessions: SessionTable, reactor: Reactor) {
         self.settings = settings
+        sessionSettings = SessionSettings(settings)
         self.record = record
         self.sessions = sessions
         self.reactor = reactor
@@ -48,7 +50,7 @@ final class UpgradeHandler {
             session: context.id, principal: admitted.principal, address: context.address,
             port: context.isForwarded ? 0 : upgrade.peer.port, isSecure: upgrade.isTLS)
         return SessionDriver(
-            admitted: admitted, client: client, request: session, settings: settings, sessions: sessions,
+            admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
             reactor: reactor)
     }
 

@@ -5,9 +5,12 @@ struct SimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "portcullis-sim",
         abstract:
-            "Stand-ins to try the gateway with: a small MUD, a device, a root in Apple's place, a load, an attack, a benchmark.",
+            """
+            Stand-ins to try the gateway with: a small MUD, a device, a root in Apple's place, a load, an attack, a benchmark, a watch \
+            on memory.
+            """,
         subcommands: [
             MudCommand.self, AuthorityCommand.self, DeviceCommand.self, EchoCommand.self, LoadCommand.self,
-            AttackCommand.self, BenchCommand.self,
+            AttackCommand.self, BenchCommand.self, WatchCommand.self,
         ])
 }

@@ -65,6 +65,19 @@ extension EdgeTests {
             expectRefusal(refused, 401, "invalid_client_certificate")
         }
 
+        /// Its client doesn't answer the Close, so that it is there for a while.
+        @Test func aSessionThatEndsAlreadyIsNotCountedAgain() async throws {
+            let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
+            let socket = try await bench.gateway.open(tls: TLSChoice(identity: bench.certificates.client))
+            try bench.put(bench.certificates.revokingCRL, at: "list.crl")
+            for _ in 0..<3 { try await bench.reload(.command) }
+            try await expectBlocked(socket)
+            let closed = bench.gateway.output.errorLines.filter {
+                $0.contains("sessions of revoked certificates closed")
+            }
+            #expect(closed.count == 1, "\(closed)")
+        }
+
         @Test(arguments: Way.allCases)
         func whoIsBlockedLosesItsSessionAndNobodyElseDoes(way: Way) async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }

@@ -11,7 +11,7 @@ import RelayCore
 /// over: see `SessionDriver+Resume`.
 final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     let client: ClientIdentity
-    let settings: RelaySettings
+    let settings: SessionSettings
     let reactor: Reactor
     let request: SessionRequest
     unowned let sessions: SessionTable
@@ -72,7 +72,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     private var isPerforming = false
 
     init(
-        admitted: Admitted, client: ClientIdentity, request: SessionRequest, settings: RelaySettings,
+        admitted: Admitted, client: ClientIdentity, request: SessionRequest, settings: SessionSettings,
         sessions: SessionTable, reactor: Reactor
     ) {
         self.admitted = admitted

@@ -31,12 +31,13 @@ final class SessionTable: TimerTarget {
 
     /// Ends every session in order that `isMeant`.
     ///
-    /// - Returns: how many.
+    /// - Returns: how many, without those that are ending already.
     @discardableResult
     func close(_ reason: CloseReason, where isMeant: (Principal, ClientAddress) -> Bool = { _, _ in true }) -> Int {
         let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
+        let underway = meant.count { $0.machine.isUnderway }
         for driver in meant { driver.close(reason) }
-        return meant.count
+        return underway
     }
 
     /// Who is there is told; sessions that nobody can come back to end.

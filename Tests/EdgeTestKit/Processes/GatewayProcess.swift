@@ -34,15 +34,17 @@ package final class GatewayProcess: Sendable {
     /// - Parameters:
     ///   - directory: that of an earlier gateway, whose key store is to be used again.
     ///   - maximumFiles: how many descriptors the process may have, where they are to run out.
+    ///   - disk: a small one for the key store, where that is to run full.
     /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
-        within limit: Duration = .seconds(60)
+        disk: SmallDisk? = nil, within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
+        if let disk { settings["ATTESTED_KEYS_PATH"] = disk.file("keys.sqlite") }
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
-        let child = try launch(["serve"], settings, in: directory, maximumFiles: maximumFiles)
+        let child = try launch(["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -69,7 +71,8 @@ package final class GatewayProcess: Sendable {
 
     /// The settings go into a file, as an operator has them, and the environment stays plain.
     private static func launch(
-        _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil
+        _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
+        disk: SmallDisk? = nil
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -85,6 +88,7 @@ package final class GatewayProcess: Sendable {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments
             program = try ChildProcess.executable("sh")
         }
+        if let disk { (program, arguments) = try disk.command(program, arguments) }
         return try ChildProcess(program, arguments, environment: environment, directory: directory.path)
     }
 

@@ -29,6 +29,18 @@ struct ClientStreamTests {
         #expect(stream.finish() == [.lost(40)])
     }
 
+    @Test func ofASessionThatWasEndedNothingIsLostButWhatIsWrongIs() {
+        let pattern = StreamPattern.bytes(seed: 5)
+        var stream = ClientStream(sending: pattern, answer: .echo)
+        _ = stream.send(bytes: 100, intended: 1)
+        _ = pattern.bytes(0..<60).withUnsafeBytes { stream.receive($0) { _ in } }
+        var right = stream
+        #expect(right.abandon().isEmpty)
+        #expect(right.outstandingBytes == 40)
+        _ = [UInt8](repeating: 0, count: 8).withUnsafeBytes { stream.receive($0) { _ in } }
+        #expect(stream.abandon() == [.corrupt(8)])
+    }
+
     @Test func aScreenAnswersEachLine() {
         var stream = ClientStream(sending: .typed(seed: 8), answer: .screens)
         let lines = (0..<5).map { stream.send(bytes: nil, intended: $0) }

@@ -57,6 +57,7 @@ struct ScheduleTests {
         #expect(sources.address(of: 300) == "127.0.0.2")
         #expect(Set((0..<300).compactMap { sources.address(of: $0) }).count == 300)
         #expect(SourceAddresses(count: SourceAddresses.maximumCount).address(of: 64_999) == "127.0.253.233")
+        #expect(SourceAddresses(count: 4, first: 300).address(of: 5) == "127.0.1.47")
         #expect(SourceAddresses(count: 0).address(of: 5) == nil)
     }
 }

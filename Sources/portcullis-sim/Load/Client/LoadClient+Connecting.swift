@@ -135,7 +135,9 @@ extension LoadClient {
         case .open where isOvertaken(leg), .opening where isOvertaken(leg): overtaken()
         default:
             worker.statistics.errors.count(leg.ending)
-            if typed == nil { endStream() }
+            if typed == nil {
+                if settings.sessionsEnd { abandonStream() } else { endStream() }
+            }
             goAway(meanSeconds: 1)
         }
     }
@@ -183,14 +185,17 @@ extension LoadClient {
     /// The session can't be had now: a little later then.
     func postpone() {
         worker.statistics.postponed += 1
-        leave()
-        goAway(meanSeconds: 0.2)
+        tryLater(meanSeconds: 0.2)
     }
 
     func giveUpAnswer() {
         worker.statistics.errors.count(.timedOut)
+        tryLater(meanSeconds: 1)
+    }
+
+    func tryLater(meanSeconds: Double) {
         leave()
-        goAway(meanSeconds: 1)
+        goAway(meanSeconds: meanSeconds)
     }
 
     private func leave() {
@@ -204,6 +209,14 @@ extension LoadClient {
     /// What hasn't come by now is lost.
     func endStream() {
         worker.statistics.count(stream.finish())
+        worker.statistics.checkedBytes += stream.verifier.verified
+    }
+
+    /// What hasn't come by now is lost with the session. What has come counts.
+    func abandonStream() {
+        worker.statistics.begunAnew += 1
+        worker.statistics.abandonedBytes += stream.outstandingBytes
+        worker.statistics.count(stream.abandon())
         worker.statistics.checkedBytes += stream.verifier.verified
     }
 
@@ -223,7 +236,7 @@ extension LoadClient {
 
     /// The end: what hasn't come is lost.
     func finish() {
-        if stage == .open || typed != nil { endStream() }
+        if stage == .open || typed != nil && !settings.sessionsEnd { endStream() }
         if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
         if settings.scenario == .challenge { worker.statistics.connected -= 1 }
         if let leg {

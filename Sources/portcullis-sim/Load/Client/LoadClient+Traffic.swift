@@ -154,6 +154,7 @@ extension LoadClient {
         switch event {
         case .bytes(let bytes): bytes.withUnsafeBytes { take($0) }
         case .began:
+            worker.statistics.begun += 1
             beginSession()
             becomeOpen()
         case .resumed:
@@ -169,22 +170,29 @@ extension LoadClient {
             if !stream.acknowledged(number) { worker.statistics.errors.count(.unknownAcknowledgement) }
         case .refusedToResume(let code): beginAnew(code)
         case .postponed: postpone()
-        case .failed(let code): worker.statistics.errors.count(.told(code: code))
+        case .failed(let code): failed(told: code)
         case .wrong(let kind): worker.statistics.errors.count(kind)
-        case .ended:
-            worker.statistics.errors.count(ErrorKind(rawValue: "disconnected"))
-            endStream()
-            beginSession()
+        case .ended: sessionEnded()
         }
     }
 
     func beginAnew(_ code: String) {
         worker.statistics.errors.count(.told(code: code))
-        worker.statistics.begunAnew += 1
-        worker.statistics.abandonedBytes += stream.outstandingBytes
-        worker.statistics.checkedBytes += stream.verifier.verified
+        abandonStream()
         beginSession()
         guard let greeting = typed?.greeting(to: settings.target) else { return }
         sendText(greeting)
+    }
+
+    private func sessionEnded() {
+        worker.statistics.errors.count(.disconnected)
+        if settings.sessionsEnd { abandonStream() } else { endStream() }
+        beginSession()
+    }
+
+    /// A target that can't be reached now may be back soon.
+    private func failed(told code: String) {
+        worker.statistics.errors.count(.told(code: code))
+        if settings.sessionsEnd, stage == .opening { tryLater(meanSeconds: 1) }
     }
 }

@@ -56,6 +56,9 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "Local addresses in 127.0.0.0/8 that the clients come from; 0 leaves it to the system.")
     var sources = 250
 
+    @Option(help: "The number of the first one: so that two crowds have none in common.")
+    var firstSource = 0
+
     @Option(help: "The mean time until a flapping client vanishes, in seconds.")
     var flapEvery = 10.0
 
@@ -67,6 +70,9 @@ struct LoadOptions: ParsableArguments {
 
     @Option(help: "The gateway's OUTPUT_BUFFER_BYTES: a gap is right if it is what that implies.")
     var outputBuffer = 51_200
+
+    @Flag(help: "Sessions may end by the target or the gateway: that is counted, and the client begins anew.")
+    var sessionsEnd = false
 
     @Option(help: "Of all that is random, and of the bytes.")
     var seed: UInt64 = 1
@@ -82,8 +88,10 @@ struct LoadOptions: ParsableArguments {
         guard transport != .stream || staysRaw else {
             throw ValidationError("--transport stream is for raw clients that stay: echo, flood, mud, idle and slow.")
         }
-        guard (0...SourceAddresses.maximumCount).contains(sources) else {
-            throw ValidationError("--sources takes 0 to \(SourceAddresses.maximumCount).")
+        guard (0...SourceAddresses.maximumCount).contains(sources),
+            (0...SourceAddresses.maximumCount - sources).contains(firstSource)
+        else {
+            throw ValidationError("--sources and --first-source take 0 to \(SourceAddresses.maximumCount) together.")
         }
         guard answers != .screens || scenario == .mud || scenario == .flap else {
             throw ValidationError("--answers screens needs lines: --scenario mud or flap.")
@@ -101,11 +109,12 @@ struct LoadOptions: ParsableArguments {
         if sources > 0, edge.host == "localhost" { edge.address = "127.0.0.1" }
         return LoadSettings(
             scenario: scenario, dialect: dialect, transport: transport, answer: answers, edge: edge,
-            sources: SourceAddresses(count: sources), clients: clients,
+            sources: SourceAddresses(count: sources, first: firstSource), clients: clients,
             connectRate: connectRate > 0 ? connectRate : nil, maximumConnecting: connecting, warmUpSeconds: warmUp,
             seconds: seconds,
             rate: rate, messageBytes: size, window: window, isBurst: burst, target: typedTarget, flapEvery: flapEvery,
-            flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, seed: seed)
+            flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, sessionsEnd: sessionsEnd,
+            seed: seed)
     }
 
     private var typedTarget: TypedRequest.Target {

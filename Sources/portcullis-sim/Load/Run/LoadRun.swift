@@ -159,7 +159,8 @@ struct LoadRun {
         LoadReport.Flapping(
             vanished: all.vanished, answersLost: all.answersLost, resumed: all.resumed, takenOver: all.takenOver,
             overtaken: all.overtaken,
-            postponed: all.postponed, begunAnew: all.begunAnew, abandonedBytes: all.abandonedBytes, gaps: all.gaps,
+            postponed: all.postponed, begun: all.begun, begunAnew: all.begunAnew, abandonedBytes: all.abandonedBytes,
+            gaps: all.gaps,
             gapBytes: all.gapBytes, checkedBytes: all.checkedBytes)
     }
 }

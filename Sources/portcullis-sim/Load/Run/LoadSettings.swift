@@ -67,6 +67,8 @@ struct LoadSettings: Sendable {
     var readPause: Double
     /// The gateway's `OUTPUT_BUFFER_BYTES`, which says what may be gone.
     var outputBufferBytes: Int
+    /// Sessions that end by another's will are no fault; what they hadn't brought yet is lost with them.
+    var sessionsEnd: Bool
     var seed: UInt64
 
     var traffic: TrafficPlan.Kind {

@@ -31,6 +31,8 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     static let takeoverUntold = ErrorKind(rawValue: "takeover_untold")
     /// A session that nobody had got back when the run was over.
     static let notResumed = ErrorKind(rawValue: "not_resumed")
+    /// The gateway has said that the session is over.
+    static let disconnected = ErrorKind(rawValue: "disconnected")
     /// A message that the dialect doesn't have.
     static let badMessage = ErrorKind(rawValue: "bad_message")
     /// No answer to the upgrade: no TCP, no TLS, or the connection ended.

@@ -30,7 +30,8 @@ struct LoadStatistics: Sendable {
     var overtaken: UInt64 = 0
     /// Resumes that had to wait, by the gateway's word.
     var postponed: UInt64 = 0
-    /// Sessions that began anew because a resume was refused; how many bytes were on their way in them.
+    /// Sessions of the typed dialect that began; of these, ones in place of a session that was over; how many bytes were on their way then.
+    var begun: UInt64 = 0
     var begunAnew: UInt64 = 0
     var abandonedBytes: UInt64 = 0
     /// That the gateway itself has told.
@@ -60,6 +61,7 @@ struct LoadStatistics: Sendable {
         takenOver += other.takenOver
         overtaken += other.overtaken
         postponed += other.postponed
+        begun += other.begun
         begunAnew += other.begunAnew
         abandonedBytes += other.abandonedBytes
         gaps += other.gaps

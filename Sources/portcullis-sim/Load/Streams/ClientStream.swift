@@ -93,6 +93,11 @@ struct ClientStream: Sendable {
         return faults
     }
 
+    /// The session has ended in the middle, and what it hadn't brought by then is nobody's fault.
+    mutating func abandon() -> [StreamFault] {
+        finish().filter { if case .lost = $0 { false } else { true } }
+    }
+
     /// Nothing more will come.
     mutating func finish() -> [StreamFault] {
         let faults = verifier.finish()

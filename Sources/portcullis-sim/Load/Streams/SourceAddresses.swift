@@ -4,11 +4,13 @@ struct SourceAddresses: Hashable, Sendable {
     static let maximumCount = 65_000
 
     let count: Int
+    /// The number of the first one, from 0.
+    var first = 0
 
     /// - Returns: nil where the system is to choose.
     func address(of client: Int) -> String? {
         guard count > 0 else { return nil }
-        let number = client % count + 2
+        let number = first + client % count + 2
         return "127.0.\(number >> 8).\(number & 255)"
     }
 }

@@ -1,0 +1,35 @@
+import Foundation
+
+/// What a process holds at one moment, as Linux tells (proc(5)).
+struct ProcessSample: Hashable, Sendable {
+    /// Seconds since the first one.
+    let time: Double
+    let residentKiB: Double
+    /// Of these, memory that stands for no file: what leaks is in here, whichever allocator it came from.
+    let anonymousKiB: Double
+    let threads: Int
+    let files: Int
+
+    /// - Returns: nil for a process that isn't there, or isn't ours to look into.
+    init?(pid: Int32, time: Double) {
+        guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
+            let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+        else { return nil }
+        self.init(status: status, files: files, time: time)
+    }
+
+    /// - Parameter status: of `/proc/<pid>/status`.
+    init?(status: String, files: Int, time: Double) {
+        func number(_ name: String) -> Int? {
+            let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+            return line?.dropFirst(name.count + 1).split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
+        }
+        guard let resident = number("VmRSS"), let anonymous = number("RssAnon"), let threads = number("Threads")
+        else { return nil }
+        self.time = time
+        residentKiB = Double(resident)
+        anonymousKiB = Double(anonymous)
+        self.threads = threads
+        self.files = files
+    }
+}

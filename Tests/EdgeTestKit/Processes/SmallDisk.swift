@@ -1,0 +1,54 @@
+import Foundation
+
+/// A disk of one process alone, for its key store, that can run full: a tmpfs in a mount namespace of its own. It ends with the process.
+package struct SmallDisk: Sendable {
+    private static let size = "4m"
+    private let directory: TemporaryDirectory
+
+    package init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Whether this user may have one: root may, and others where they may make user namespaces.
+    package static let isAvailable: Bool = {
+        guard let words = try? namespace(), let program = words.first else { return false }
+        let trial = Process()
+        trial.executableURL = URL(fileURLWithPath: program)
+        trial.arguments = words.dropFirst() + ["mount", "-t", "tmpfs", "tmpfs", NSTemporaryDirectory()]
+        trial.standardError = FileHandle.nullDevice
+        guard (try? trial.run()) != nil else { return false }
+        trial.waitUntilExit()
+        return trial.terminationStatus == 0
+    }()
+
+    private static func namespace() throws -> [String] {
+        let asRoot = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
+        return [try ChildProcess.executable("unshare")] + asRoot + ["--mount"]
+    }
+
+    /// What runs the program with the disk in place, as the same process.
+    func command(_ program: String, _ arguments: [String]) throws -> (String, [String]) {
+        let words = try Self.namespace()
+        let mount = "mount -t tmpfs -o mode=700,size=\(Self.size) tmpfs \"$1\" && shift && exec \"$@\""
+        return (words[0], words.dropFirst() + ["sh", "-c", mount, "sh", directory.path, program] + arguments)
+    }
+
+    func file(_ name: String) -> String { directory.file(name) }
+
+    /// Takes all the room that is left.
+    package func fill(of process: Int32) throws {
+        let descriptor = open(filler(process), O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        guard descriptor >= 0 else { throw EdgeTestError("the disk of \(process) can't be reached: \(errno)") }
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 4_096)
+        while write(descriptor, zeros, zeros.count) > 0 {}
+        guard errno == ENOSPC else { throw EdgeTestError("the disk isn't full: \(errno)") }
+    }
+
+    package func empty(of process: Int32) throws {
+        try FileManager.default.removeItem(atPath: filler(process))
+    }
+
+    /// As the process sees it.
+    private func filler(_ process: Int32) -> String { "/proc/\(process)/root" + file("filler") }
+}

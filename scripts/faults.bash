@@ -1,0 +1,545 @@
+# What goes wrong in scripts/soak, and what mustn't come of it. Sourced behind trial.bash and authorities.bash by scripts/soak, whose
+# variables it uses. `fault_NAME` plays one; `complain` notes what isn't as it should be.
+
+all_faults=(clients target disk clock reload)
+attested_tolerates=() gateway_environment=() store_mount=
+# Seconds that each takes, at most and roughly.
+declare -A fault_seconds=([clients]=6 [target]=8 [disk]=8 [clock]=14 [reload]=14)
+declare -A fault_played=()
+
+fault_name() {
+    local name
+    for name in "${all_faults[@]}"; do [ "$name" != "${2:-}" ] || { printf '%s' "$name"; return 0; }; done
+    refuse_usage "$1 takes one of ${all_faults[*]}"
+}
+
+plays() {
+    local name
+    for name in ${faults[@]+"${faults[@]}"}; do [ "$name" != "$1" ] || return 0; done
+    return 1
+}
+
+complain() {
+    good=false
+    say "wrong: $*"
+}
+
+# ---- What they need -------------------------------------------------------------------------------------------------
+
+# find_faults: takes those out that can't be played here. For a full disk the script begins again, in a mount namespace of its own.
+find_faults() {
+    local name found=()
+    if $install && plays disk && ! command -v sqlite3 >/dev/null 2>&1; then require_packages sqlite3; fi
+    for name in "${all_faults[@]}"; do
+        plays "$name" || continue
+        if "can_play_$name"; then found+=("$name"); else say "skipped: the fault $name, for $missing"; fi
+    done
+    faults=(${found[@]+"${found[@]}"})
+    [ ${#faults[@]} -gt 0 ] || die "none of the faults can be played here."
+}
+
+can_play_clients() { :; }
+can_play_target() { :; }
+can_play_reload() { :; }
+
+can_play_disk() {
+    missing="there is no sqlite3 command (see --install)"
+    command -v sqlite3 >/dev/null 2>&1 || return 1
+    missing="this machine lets nobody mount a tmpfs in a namespace (unshare)"
+    [ -z "${PORTCULLIS_SOAK_NAMESPACE:-}" ] || return 0
+    local own=(unshare --mount)
+    [ "$(id -u)" -eq 0 ] || own=(unshare --user --map-root-user --mount)
+    "${own[@]}" mount -t tmpfs tmpfs /mnt 2>/dev/null || return 1
+    PORTCULLIS_SOAK_NAMESPACE=1 exec "${own[@]}" "$script_path" "${arguments[@]}" --bin "$bin"
+}
+
+can_play_clock() {
+    missing="there is no C compiler for scripts/clock.c"
+    [ -n "$(compiler)" ]
+}
+
+compiler() { command -v cc || command -v clang || true; }
+
+# Before the gateway starts: its files that will change, its disk and its clock.
+prepare_faults() {
+    certs=$state/live
+    mkdir "$certs"
+    make_authority server
+    issue server one localhost '-1 day' '+10 days' server
+    issue server two localhost '-1 day' '+10 days' server
+    make_authority clients
+    make_authority visitors
+    local name
+    for name in client killed marked blocked unused; do issue clients "$name" "soak $name" '-1 day' '+10 days'; done
+    issue visitors visitor "soak visitor" '-1 day' '+10 days'
+    lists=$state/lists
+    mkdir "$lists"
+    make_list visitors "$lists/visitors"
+    make_list clients "$lists/nobody"
+    revoke clients unused
+    make_list clients "$lists/unused"
+    revoke clients marked
+    make_list clients "$lists/marked"
+
+    put server-ca.pem "$state/authorities/server/ca.pem"
+    put client.crt "$state/authorities/clients/client.pem"
+    put client.key "$state/authorities/clients/client.key"
+    show_server one
+    put ca.pem "$state/authorities/clients/ca.pem"
+    put lists.crl "$lists/nobody"
+    put blocked /dev/null
+
+    if plays disk; then
+        store_mount=$state/store
+        mkdir "$store_mount"
+        mount -t tmpfs -o size=64m,mode=700 tmpfs "$store_mount" || die "no tmpfs could be mounted at $store_mount."
+        attested_tolerates=(--tolerate refused_503_store_unavailable)
+    fi
+    if plays clock; then
+        "$(compiler)" -O2 -shared -fPIC scripts/clock.c -o "$state/clock.so" -ldl || die "scripts/clock.c can't be compiled."
+        set_clock 0
+        gateway_environment=(LD_PRELOAD="$state/clock.so" SOAK_CLOCK="$state/clock")
+    fi
+}
+
+fault_settings() {
+    cat <<ENV
+MTLS_CLIENT_CRL_PATH='$certs/lists.crl'
+BLOCK_LIST_PATH='$certs/blocked'
+RESUME_GRACE_MINUTES=1
+# Whoever is shut out goes on trying, a thousand times from one address.
+FAILED_UPGRADES_PER_MINUTE=1000000
+ENV
+}
+
+# put NAME FILE…: the gateway's file of that name is the files together from now on; at no moment it is half of them.
+put() {
+    local name=$1
+    shift
+    cat "$@" >"$certs/$name.new"
+    chmod 600 "$certs/$name.new"
+    mv -f "$certs/$name.new" "$certs/$name"
+}
+
+# What is opened once is opened, before files are counted.
+warm_up() {
+    by clients client
+    expect_admitted "the first client" "${by[@]}"
+    register_device "$state/device-first.json" >/dev/null || complain "the first device can't be registered"
+    expect_admitted "the first device" --device "$state/device-first.json"
+    reload
+    sleep 1
+    idle_files=$(open_files)
+}
+
+# ---- The crowds that they concern -----------------------------------------------------------------------------------
+
+# Each from addresses of its own, five from each: a session that ends has its place until the client has heard of it. What ends their sessions is counted, and the clients begin anew.
+start_concerned() {
+    local few=$((sessions / 20 > 20 ? sessions / 20 : 20))
+    fragile=$few
+    if plays target; then
+        start_concerned_crowd fragile "$fragile" 10000 --target fragile --rate 0.5 \
+            --certificate "$certs/client.crt" --key "$certs/client.key" \
+            --tolerate closed_1000 --tolerate closed_1014 --tolerate disconnected --tolerate session_expired \
+            --tolerate connection_failed --tolerate takeover_untold
+    fi
+    if plays reload; then
+        start_by marked 40000 --tolerate refused_401_invalid_client_certificate
+        start_by blocked 60000 --tolerate refused_403_device_blocked
+        start_by visitor 50000 --tolerate refused_401_invalid_client_certificate
+    fi
+    if plays clients; then
+        killed=$few
+        start_killed
+    fi
+}
+
+start_concerned_crowd() {
+    local name=$1 clients=$2 first=$3
+    shift 3
+    crowds+=("$name")
+    start_crowd "$name" "$clients" $(((clients + 4) / 5)) --first-source "$first" --sessions-end --seed "$first" "$@"
+}
+
+# start_by NAME FIRST-SOURCE ARGUMENT…: ten clients by the certificate of that name.
+start_by() {
+    local name=$1 first=$2 authority=clients
+    shift 2
+    [ "$name" != visitor ] || authority=visitors
+    start_concerned_crowd "$name" 10 "$first" --target "127.0.0.1:$port_echo" --rate 0.5 \
+        --certificate "$state/authorities/$authority/$name.pem" --key "$state/authorities/$authority/$name.key" \
+        --tolerate closed_1008 --tolerate session_expired --tolerate not_resumed --tolerate takeover_untold "$@"
+}
+
+# Two processes that will be killed: sessions that outlive their clients, and ones that don't. Nobody checks their bytes.
+start_killed() {
+    start_killed_process killed_typed flap 20000 --flap-every 10 --flap-away 2
+    start_killed_process killed_raw echo 30000 --rate 5 --size 2000
+    await_phase killed_typed flap 30
+    await_phase killed_raw echo 30
+    local name
+    for name in killed_typed killed_raw; do
+        tail -1 "$state/$name.progress" | grep -q " 0 errors" \
+            || complain "clients that came after killed ones weren't let in: $(tail -1 "$state/$name.progress")"
+    done
+}
+
+start_killed_process() {
+    local name=$1 scenario=$2 first=$3
+    shift 3
+    : >"$state/$name.progress"
+    plain "$bin/portcullis-sim" load --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" --scenario "$scenario" \
+        --clients "$killed" --seconds 1000000 --sources $(((killed + 9) / 10)) --first-source "$first" --output-buffer "$buffer" \
+        --target "127.0.0.1:$port_echo" --certificate "$state/authorities/clients/killed.pem" \
+        --key "$state/authorities/clients/killed.key" "$@" >"$state/$name.txt" 2>"$state/$name.progress" &
+    pids+=($!)
+    printf -v "pid_$name" '%s' $!
+}
+
+# kill_process VARIABLE: whose process is meant, by SIGKILL; returns when it is gone.
+kill_process() {
+    local pid=${!1} other rest=()
+    { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true
+    for other in "${pids[@]}"; do [ "$other" = "$pid" ] || rest+=("$other"); done
+    pids=("${rest[@]}")
+}
+
+# await_phase NAME PHASE SECONDS: until the crowd's progress says so.
+await_phase() {
+    local end=$((SECONDS + $3))
+    until grep -q "^$2 " "$state/$1.progress" 2>/dev/null; do
+        [ $SECONDS -lt $end ] || { complain "the crowd $1 didn't get to $2: $(tail -1 "$state/$1.progress")"; return 0; }
+        sleep 0.2
+    done
+}
+
+# ---- Playing them ---------------------------------------------------------------------------------------------------
+
+# Each fault must have two turns: what is made at the first time stays, and the memory is watched from there on.
+least_seconds() {
+    local name sum=10
+    for name in "${faults[@]}"; do sum=$((sum + 2 * fault_seconds[$name])); done
+    printf '%s' "$((sum > 60 ? sum : 60))"
+}
+
+play_faults() {
+    local name end watch=
+    for name in echo screens numbered; do await_phase "$name" flap $((crowd / rate + 120)); done
+    end=$((SECONDS + seconds))
+    start_concerned
+    for name in "${crowds[@]:3}"; do await_phase "$name" flap 60; done
+    while :; do
+        for name in "${faults[@]}"; do
+            [ -z "$watch" ] || [ $((SECONDS + fault_seconds[$name])) -lt "$end" ] || break 2
+            kill -0 "$gateway_pid" 2>/dev/null || break 2
+            say "fault: $name"
+            "fault_$name"
+            fault_played[$name]=$((${fault_played[$name]:-0} + 1))
+        done
+        [ -n "$watch" ] || start_watch
+        sleep 2
+    done
+    while [ $SECONDS -lt "$end" ]; do sleep 1; done
+    kill -TERM "$watch" 2>/dev/null || true
+    wait "$watch" || complain "$(tail -1 "$state/watch.txt")"
+}
+
+# Sets watch.
+start_watch() {
+    plain "$bin/portcullis-sim" watch --pid "$gateway_pid" --limit "$slope" --save "$state/watch.json" --trace "$state/watch.tsv" \
+        >"$state/watch.txt" 2>&1 &
+    watch=$!
+    pids+=($watch)
+}
+
+# What the gateway says to one client that connects, says a word and goes.
+probe() {
+    (plain timeout 20 "$bin/portcullis-sim" device connect --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" \
+        --send soak "$@" 2>&1)
+}
+
+# expect_admitted WHO ARGUMENT…
+expect_admitted() {
+    local who=$1 said
+    shift
+    said=$(probe "$@") || complain "$who was refused: $said"
+}
+
+# expect_refused WHO WITH ARGUMENT…
+expect_refused() {
+    local who=$1 with=$2 said
+    shift 2
+    if said=$(probe "$@"); then
+        complain "$who was admitted"
+    elif ! grep -q "refused with $with" <<<"$said"; then
+        complain "$who was not refused with $with: $said"
+    fi
+}
+
+# by AUTHORITY NAME: sets by, the arguments of a client with that certificate.
+by() { by=(--certificate "$state/authorities/$1/$2.pem" --key "$state/authorities/$1/$2.key"); }
+
+# ---- clients, target ------------------------------------------------------------------------------------------------
+
+fault_clients() {
+    kill_process pid_killed_typed
+    kill_process pid_killed_raw
+    start_killed
+    sleep 3
+}
+
+fault_target() {
+    kill_process target_fragile
+    # Some find out that it can't be reached.
+    sleep 2
+    start_target fragile
+    local end=$((SECONDS + 20))
+    # The clients that were there come back soon, the others when they have a network again.
+    until [ "$(find "/proc/$target_fragile/fd" -mindepth 1 | wc -l)" -gt $((fragile / 2)) ]; do
+        [ $SECONDS -lt $end ] || { complain "nobody came back to the target"; return 0; }
+        sleep 0.2
+    done
+}
+
+# ---- disk -----------------------------------------------------------------------------------------------------------
+
+# register_device FILE: prints what the gateway says, and the key where it is registered.
+register_device() {
+    (plain timeout 20 "$bin/portcullis-sim" device register --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" \
+        --authority "$state/authority.json" --device "$1" 2>&1)
+}
+
+# stored COLUMN KEY: of that key in the store; nothing for one that isn't there.
+stored() {
+    local key
+    key=$(base64 -d <<<"$2" | od -An -v -tx1 | tr -d ' \n')
+    sqlite3 -cmd '.timeout 5000' "$store_mount/keys.sqlite" "SELECT $1 FROM device_key WHERE key_id = x'$key'"
+}
+
+key_of() { grep -oE 'registered key [^ ]+' <<<"$1" | cut -d' ' -f3; }
+counter_of() { grep -oE '"counter":[0-9]+' "$1" | cut -d: -f2; }
+
+fault_disk() {
+    local said key refusals=0 try stored counter
+    rm -f "$state"/device*.json
+    said=$(register_device "$state/device.json") || { complain "no device could be registered: $said"; return 0; }
+    key=$(key_of "$said")
+    # What stands in the log has room there for good: it has to be empty, that each commit needs some.
+    for try in $(seq 50); do
+        cat /dev/zero >"$store_mount/filler" 2>/dev/null || true
+        [ "$(sqlite3 -cmd '.timeout 100' "$store_mount/keys.sqlite" 'PRAGMA wal_checkpoint(TRUNCATE)' 2>/dev/null)" != "0|0|0" ] || break
+        sleep 0.1
+    done
+    cat /dev/zero >>"$store_mount/filler" 2>/dev/null || true
+    for try in $(seq 5); do
+        if said=$(probe --device "$state/device.json"); then
+            stored=$(stored counter "$key") counter=$(counter_of "$state/device.json")
+            [ "$stored" = "$counter" ] || complain "admitted with the counter $counter while $stored is on the disk"
+        elif grep -q "refused with 503 store_unavailable" <<<"$said"; then
+            refusals=$((refusals + 1))
+        else
+            complain "with a full disk an assertion is answered: $said"
+        fi
+    done
+    [ "$refusals" -gt 0 ] || complain "the disk was not full: nobody was refused"
+    if said=$(register_device "$state/device-late.json"); then
+        key=$(key_of "$said")
+        [ -n "$(stored counter "$key")" ] || complain "registered, and not in the store"
+    else
+        grep -q "refused with 503 attestation_unavailable" <<<"$said" || complain "with a full disk a registration is answered: $said"
+    fi
+    rm "$store_mount/filler"
+    expect_admitted "a device, with room on the disk again," --device "$state/device.json"
+    said=$(register_device "$state/device-late.json") || complain "with room on the disk again no device can be registered: $said"
+    expect_admitted "a device that was registered then" --device "$state/device-late.json"
+}
+
+# ---- clock ----------------------------------------------------------------------------------------------------------
+
+# set_clock SECONDS: how far the gateway's clock is off from now on. Written in place, as the gateway has the file mapped.
+set_clock() { printf '%+011d' "$1" 1<>"$state/clock"; }
+
+fault_clock() {
+    issue clients expiring "soak expiring" '-2 hours' '+30 minutes'
+    issue clients young "soak young" '-30 minutes' '+1 day'
+    local expiring young said
+    by clients expiring
+    expiring=("${by[@]}")
+    by clients young
+    young=("${by[@]}")
+    # Sessions by a certificate that ends while they go on.
+    (plain timeout 60 "$bin/portcullis-sim" load --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" --scenario echo \
+        --clients 10 --sources 2 --first-source 45000 --rate 5 --seconds 12 "${expiring[@]}") \
+        >"$state/stepped.txt" 2>"$state/stepped.progress" &
+    local stepped=$!
+    pids+=($stepped)
+    await_phase stepped echo 20
+    expect_admitted "a certificate that ends in half an hour" "${expiring[@]}"
+    set_clock 3600
+    expect_refused "a certificate that has ended" "401 invalid_client_certificate" "${expiring[@]}"
+    expect_admitted "a certificate that has not" "${young[@]}"
+    said=$(register_device "$state/device-clock.json") || complain "an hour ahead no device can be registered: $said"
+    expect_admitted "a device, an hour ahead," --device "$state/device-clock.json"
+    set_clock -3600
+    expect_refused "a certificate that hasn't begun" "401 invalid_client_certificate" "${young[@]}"
+    expect_admitted "a certificate that has begun" "${expiring[@]}"
+    said=$(register_device "$state/device-clock.json") || complain "an hour behind no device can be registered: $said"
+    expect_admitted "a device, an hour behind," --device "$state/device-clock.json"
+    set_clock 0
+    expect_admitted "a certificate, at its time," "${young[@]}"
+    wait "$stepped" || complain "sessions have felt the clock: $(grep -E '^error' "$state/stepped.txt" "$state/stepped.progress")"
+}
+
+# ---- reload ---------------------------------------------------------------------------------------------------------
+
+show_server() {
+    put server.crt "$state/authorities/server/$1.pem"
+    put server.key "$state/authorities/server/$1.key"
+}
+
+expect_server() {
+    local shown
+    shown=$(openssl s_client -connect "localhost:$port" -CAfile "$certs/server-ca.pem" </dev/null 2>/dev/null \
+        | openssl x509 -noout -serial 2>/dev/null) || true
+    [ "$shown" = "$(serial_of "$state/authorities/server/$1.pem")" ] || complain "not the certificate $1 is shown, but ${shown:-none}"
+}
+
+ask_reload() { (plain timeout 60 "$bin/portcullis" reload --socket "$state/control.sock" 2>&1); }
+
+reload() {
+    local said
+    said=$(ask_reload) || complain "a reload was refused: $said"
+}
+
+# refuse_reload WHAT: is broken now.
+refuse_reload() {
+    local said
+    if said=$(ask_reload); then
+        complain "$1 was taken: $said"
+    elif ! grep -q "keeps its old settings" <<<"$said"; then
+        complain "$1 was answered: $said"
+    fi
+}
+
+storm() {
+    while kill -HUP "$gateway_pid" 2>/dev/null; do sleep 0.2; done
+}
+
+fault_reload() {
+    local ours=$state/authorities/clients/ca.pem theirs=$state/authorities/visitors/ca.pem name storm
+    storm &
+    storm=$!
+    pids+=($storm)
+    show_server two
+    reload
+    expect_server two
+    # First the authority and then its list; the other way round when it goes. In between its certificates are refused.
+    put ca.pem "$ours" "$theirs"
+    reload
+    put lists.crl "$lists/nobody" "$lists/visitors"
+    reload
+    by visitors visitor
+    expect_admitted "a certificate of the new authority" "${by[@]}"
+    put lists.crl "$lists/unused" "$lists/visitors"
+    reload
+    by clients unused
+    expect_refused "a revoked certificate that nobody had used" "401 invalid_client_certificate" "${by[@]}"
+    put lists.crl "$lists/marked" "$lists/visitors"
+    # Ten clients from two addresses, the 60,000th and the one behind it.
+    put blocked <(printf 'address 127.0.234.98/31\n')
+    reload
+    by clients marked
+    expect_refused "a revoked certificate" "401 invalid_client_certificate" "${by[@]}"
+    sleep 2
+    break_files
+    expect_server two
+    expect_refused "a revoked certificate, behind broken files," "401 invalid_client_certificate" "${by[@]}"
+    by visitors visitor
+    expect_admitted "a certificate of the new authority, behind broken files," "${by[@]}"
+
+    show_server one
+    put blocked /dev/null
+    put lists.crl "$lists/nobody"
+    put ca.pem "$ours"
+    reload
+    expect_server one
+    expect_refused "a certificate of the authority that is gone" "401 invalid_client_certificate" "${by[@]}"
+    by clients marked
+    expect_admitted "a certificate that is off the list again" "${by[@]}"
+    { kill "$storm" && wait "$storm"; } 2>/dev/null || true
+}
+
+# Each of the files is broken for a while, and in each something else has changed that nothing must come of.
+break_files() {
+    local name kept=$state/kept
+    mkdir -p "$kept"
+    cp "$certs"/{server.crt,server.key,ca.pem,lists.crl,blocked} "$state/gateway.env" "$kept"
+    put server.crt <(head -c 300 "$state/authorities/server/one.pem")
+    refuse_reload "half a certificate"
+    put server.crt "$state/authorities/server/one.pem"
+    refuse_reload "a certificate with another's key"
+    put server.crt "$kept/server.crt"
+    put ca.pem <(printf 'nobody\n')
+    refuse_reload "a file of no authorities"
+    put ca.pem "$kept/ca.pem"
+    put lists.crl "$lists/nobody" <(printf -- '-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n')
+    refuse_reload "a broken revocation list"
+    put lists.crl "$kept/lists.crl"
+    # These are the crowds' own.
+    put blocked <(printf 'address 127.0.0.0/8\naddress nowhere\n')
+    refuse_reload "a broken block list"
+    put blocked "$kept/blocked"
+    { cat "$kept/gateway.env"; printf 'MAX_SESSIONS_PER_IP=many\n'; } >"$state/gateway.env.new"
+    mv -f "$state/gateway.env.new" "$state/gateway.env"
+    refuse_reload "a setting that makes no sense"
+    cp "$kept/gateway.env" "$state/gateway.env.new"
+    mv -f "$state/gateway.env.new" "$state/gateway.env"
+    reload
+}
+
+# ---- What came of them ----------------------------------------------------------------------------------------------
+
+# logged MESSAGE: the sum of the counts in the log's lines with it.
+logged() {
+    grep -F "$1" "$state/gateway.log" | grep -oE 'count=[0-9]+' | awk -F= '{ sum += $2 } END { printf "%d", sum }'
+}
+
+# expect_closed WHAT MESSAGE: about all sessions of the ten clients, at each time, and of nobody else.
+expect_closed() {
+    local closed most=$((10 * ${fault_played[reload]:-0}))
+    closed=$(logged "$2")
+    printf '%-10s %s sessions closed, of %s\n' "$1" "$closed" "$most"
+    [ "$closed" -le "$most" ] || complain "$closed sessions were closed for $1, and it concerned $most"
+    [ "$closed" -ge $((most * 3 / 4)) ] || complain "only $closed sessions were closed for $1, and it concerned $most"
+}
+
+judge_faults() {
+    local name end files anew
+    printf '\n== faults ==\n\n'
+    for name in "${faults[@]}"; do printf '%-10s %s times\n' "$name" "${fault_played[$name]:-0}"; done
+    if plays target; then
+        anew=$(figure begunAnew "$state/fragile.json")
+        printf '%-10s %s sessions ended and begun anew, of %s clients\n' fragile "$anew" "$fragile"
+        [ "$anew" -ge "$fragile" ] || complain "not all sessions of the killed target were begun anew"
+    fi
+    if plays reload; then
+        expect_closed revoked "sessions of revoked certificates closed"
+        expect_closed blocked "sessions of blocked clients closed"
+    fi
+    if plays clients; then
+        kill_process pid_killed_typed
+        kill_process pid_killed_raw
+    fi
+    printf '\n== memory, threads and files ==\n\n'
+    cat "$state/watch.txt"
+    # What is left of killed clients is kept for a minute.
+    end=$((SECONDS + 100))
+    while files=$(open_files) && [ "$files" -gt "$idle_files" ] && [ $SECONDS -lt $end ]; do sleep 1; done
+    printf 'left       %s files open, %s before the first session\n' "$files" "$idle_files"
+    [ "$files" -le "$idle_files" ] || complain "$((files - idle_files)) files stay open"
+    printf '\n== whom nothing concerned ==\n\n'
+    printf '%s bytes lost, %s doubled, %s wrong; %s sessions lost; %s crashes\n' "$(figure lost_bytes "${reports[@]}")" \
+        "$(figure doubled_bytes "${reports[@]}")" "$(figure corrupt_bytes "${reports[@]}")" "$(figure begunAnew "${reports[@]}")" \
+        "$(kill -0 "$gateway_pid" 2>/dev/null && printf 0 || printf 1)"
+}
