@@ -5,7 +5,7 @@ import Testing
 struct SpreadTests {
     @Test(
         "the median is the middle one, or between the two in the middle",
-        arguments: [([3, 1, 2], 2), ([4, 1, 2, 3], 2.5), ([7], 7), ([1, 1, 9], 1)] as [([Double], Double)])
+        arguments: [([3.0, 1, 2], 2.0), ([4, 1, 2, 3], 2.5), ([7], 7), ([1, 1, 9], 1)] as [([Double], Double)])
     func median(values: [Double], median: Double) throws {
         let spread = try #require(Spread(values))
         #expect(spread.median == median)

@@ -16,6 +16,8 @@ final class BenchRun {
     var results = BenchResults()
     private let start = Date()
     private var jobs = 0
+    /// What repeating may still take.
+    private lazy var repeatSeconds = settings.plan.repeatSeconds
 
     init(_ settings: BenchSettings) {
         self.settings = settings
@@ -45,26 +47,40 @@ final class BenchRun {
             warmUpSeconds: plan.warmUpSeconds)
     }
 
-    /// Runs a load to its end.
+    /// Runs a load to its end; again where others worked meanwhile, as long as there is time for that.
     ///
     /// - Returns: nil where it lost or missed anything: such a figure wouldn't be one.
-    func load(_ job: LoadJob, on subject: Subject, _ server: Server, _ room: ServerRoom, cores: [Int]? = nil) throws
-        -> LoadReport?
-    {
-        let running = try startLoad(job, on: subject, server, room, cores: cores)
-        // The servers end with their last reference.
-        let report = withExtendedLifetime((server, room)) {
-            running.report(seconds: job.seconds + job.warmUpSeconds + 120)
+    func load(
+        _ job: LoadJob, on subject: Subject, _ server: Server, _ room: ServerRoom, cores: [Int]? = nil
+    ) throws -> LoadReport? {
+        var best: (report: LoadReport, disturbance: Double)?
+        while true {
+            let begin = Date()
+            // Processes of websockify's that are gone can't be asked.
+            let disturbance = Disturbance([server, room.target])
+            let running = try startLoad(job, on: subject, server, room, cores: cores)
+            guard let report = finish(running, job, subject) else { return best?.report }
+            let share = subject == .websockify ? 0 : disturbance.share(besides: running.process) ?? 0
+            if share < best?.disturbance ?? .infinity { best = (report, share) }
+            guard share > Disturbance.tolerated else { break }
+            repeatSeconds -= Date().timeIntervalSince(begin)
+            if repeatSeconds < 0 {
+                results.note("Others worked on this machine meanwhile: not every run could be repeated.")
+                break
+            }
         }
-        guard let report, report.isGood else {
-            let errors = report?.errors.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } ?? []
-            results.note(
-                "\(subject.title), \(Cell.flood(bytes: job.bytes, clients: job.clients, window: job.window)) "
-                    + "(\(job.scenario.rawValue)): no figure, \(errors.isEmpty ? running.lastWords : errors.joined(separator: ", "))"
-            )
-            return nil
-        }
-        return report
+        return best?.report
+    }
+
+    private func finish(_ running: RunningLoad, _ job: LoadJob, _ subject: Subject) -> LoadReport? {
+        let report = running.report(seconds: job.seconds + job.warmUpSeconds + 120)
+        if let report, report.isGood { return report }
+        let errors = report?.errors.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } ?? []
+        results.note(
+            "\(subject.title), \(Cell.flood(bytes: job.bytes, clients: job.clients, window: job.window)) "
+                + "(\(job.scenario.rawValue)): no figure, \(errors.isEmpty ? running.lastWords : errors.joined(separator: ", "))"
+        )
+        return nil
     }
 
     func startLoad(

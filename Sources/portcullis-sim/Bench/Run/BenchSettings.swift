@@ -34,14 +34,16 @@ struct BenchPlan: Sendable {
     var rounds: Int
     /// Of the others.
     var furtherRounds: Int
-    /// Of those whose goal leaves no room for noise.
-    var idleRounds: Int { rounds + 2 }
     var seconds: Double
     var warmUpSeconds: Double
+    /// For runs that others have disturbed, in all.
+    var repeatSeconds: Double
     var idleSessions = 9_000
     /// Peers are measured everywhere, not only where a goal names them.
     var isFull: Bool
 
-    static let quick = BenchPlan(rounds: 3, furtherRounds: 1, seconds: 1.5, warmUpSeconds: 0.5, isFull: false)
-    static let full = BenchPlan(rounds: 7, furtherRounds: 3, seconds: 2.5, warmUpSeconds: 0.7, isFull: true)
+    static let quick = BenchPlan(
+        rounds: 5, furtherRounds: 1, seconds: 1, warmUpSeconds: 0.4, repeatSeconds: 60, isFull: false)
+    static let full = BenchPlan(
+        rounds: 9, furtherRounds: 3, seconds: 2, warmUpSeconds: 0.6, repeatSeconds: 300, isFull: true)
 }

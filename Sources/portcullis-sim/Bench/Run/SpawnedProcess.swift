@@ -5,6 +5,8 @@ import Glibc
 final class SpawnedProcess {
     let pid: Int32
     private var status: Int32?
+    /// All that it used, once it has ended.
+    private(set) var cpuSeconds: Double?
 
     /// - Parameters:
     ///   - cores: the only ones that it may run on (`taskset`).
@@ -41,7 +43,13 @@ final class SpawnedProcess {
     var exitCode: Int32? {
         if let status { return status }
         var raw: Int32 = 0
-        guard waitpid(pid, &raw, WNOHANG) == pid else { return nil }
+        // A rusage begins with two timevals; its members belong to a module that this file may not name.
+        var words = [Int](repeating: 0, count: MemoryLayout<rusage>.size / MemoryLayout<Int>.size)
+        let isOver = words.withUnsafeMutableBytes {
+            wait4(pid, &raw, WNOHANG, $0.baseAddress?.assumingMemoryBound(to: rusage.self)) == pid
+        }
+        guard isOver else { return nil }
+        cpuSeconds = Double(words[0] + words[2]) + Double(words[1] + words[3]) / 1e6
         let signal = raw & 0x7F
         status = signal == 0 ? raw >> 8 & 0xFF : 128 + signal
         return status

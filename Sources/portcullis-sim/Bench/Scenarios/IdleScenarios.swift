@@ -13,7 +13,7 @@ extension BenchRun {
         defer { idle.forEach { $0.process.end() } }
         let alone = try room.gateway(.open)
         for clients in [100, 1] {
-            for round in 0..<plan.idleRounds {
+            for round in 0..<plan.rounds {
                 let job = job(.flood, clients: clients)
                 // What does nothing of use still answers pings: not while the other one is measured.
                 let others = [crowded.process] + idle.map(\.process)
