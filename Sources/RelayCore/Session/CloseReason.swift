@@ -30,39 +30,31 @@ package enum CloseReason: Hashable, Sendable {
     case malformedConnect
     case targetBroken
 
-    package var code: UInt16 {
-        switch self {
-        case .targetClosed, .clientDisconnected: 1000
-        case .shuttingDown: 1001
-        case .sessionReplaced, .deviceBlocked, .sessionExpired, .invalidResume, .sessionTimeout, .sessionEvicted,
-            .tooManyDials, .targetNotAllowed, .noTargetNamed, .alreadyConnected, .malformedConnect:
-            1008
-        case .tooManySessions: 1013
-        case .targetUnreachable, .targetLost, .targetBroken: 1014
-        }
-    }
+    package var code: UInt16 { closeFrame.code }
 
     /// At most 123 bytes of UTF-8.
-    package var text: String {
+    package var text: String { closeFrame.text }
+
+    private var closeFrame: (code: UInt16, text: String) {
         switch self {
-        case .targetClosed: "target closed the connection"
-        case .shuttingDown: "gateway is shutting down"
-        case .targetUnreachable: "target is unreachable"
-        case .targetLost: "connection to the target was lost"
-        case .sessionReplaced: "session_replaced"
-        case .deviceBlocked: "device_blocked"
-        case .sessionExpired: "session_expired"
-        case .invalidResume: "invalid_resume"
-        case .sessionTimeout: "session_timeout"
-        case .sessionEvicted: "session_evicted"
-        case .tooManyDials: "too many connects"
-        case .tooManySessions: "too many sessions"
-        case .clientDisconnected: "client disconnected"
-        case .targetNotAllowed: "target is not allowed"
-        case .noTargetNamed: "no target was named in time"
-        case .alreadyConnected: "connection already has a session"
-        case .malformedConnect: "malformed connect"
-        case .targetBroken: "target sent a broken stream"
+        case .targetClosed: (code: 1000, text: "target closed the connection")
+        case .shuttingDown: (code: 1001, text: "gateway is shutting down")
+        case .targetUnreachable: (code: 1014, text: "target is unreachable")
+        case .targetLost: (code: 1014, text: "connection to the target was lost")
+        case .sessionReplaced: (code: 1008, text: "session_replaced")
+        case .deviceBlocked: (code: 1008, text: "device_blocked")
+        case .sessionExpired: (code: 1008, text: "session_expired")
+        case .invalidResume: (code: 1008, text: "invalid_resume")
+        case .sessionTimeout: (code: 1008, text: "session_timeout")
+        case .sessionEvicted: (code: 1008, text: "session_evicted")
+        case .tooManyDials: (code: 1008, text: "too many connects")
+        case .tooManySessions: (code: 1013, text: "too many sessions")
+        case .clientDisconnected: (code: 1000, text: "client disconnected")
+        case .targetNotAllowed: (code: 1008, text: "target is not allowed")
+        case .noTargetNamed: (code: 1008, text: "no target was named in time")
+        case .alreadyConnected: (code: 1008, text: "connection already has a session")
+        case .malformedConnect: (code: 1008, text: "malformed connect")
+        case .targetBroken: (code: 1014, text: "target sent a broken stream")
         }
     }
 }
