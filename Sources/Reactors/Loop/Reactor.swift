@@ -44,7 +44,7 @@ package final class Reactor: @unchecked Sendable {
     package private(set) var turn: UInt64 = 0
     private var touched: [any Flushable] = []
     private var flushing: [any Flushable] = []
-    private var deferred: [any Flushable] = []
+    private var deferred: [WebSocketConnection] = []
     private(set) lazy var timers = TimerQueue(reactor: self)
     var edge: EdgeListener?
 
@@ -146,7 +146,10 @@ package final class Reactor: @unchecked Sendable {
         for job in batch {
             job()
         }
-        for connection in deferred { touch(connection) }
+        for connection in deferred {
+            connection.isDeferred = false
+            touch(connection)
+        }
         deferred.removeAll(keepingCapacity: true)
     }
 
@@ -166,7 +169,9 @@ package final class Reactor: @unchecked Sendable {
     }
 
     /// The same of the next turn, which comes at once: others have theirs in between.
-    func touchNextTurn(_ connection: any Flushable) {
+    func touchNextTurn(_ connection: WebSocketConnection) {
+        guard !connection.isDeferred, context != nil else { return }
+        connection.isDeferred = true
         deferred.append(connection)
         uv_async_send(wake)
     }

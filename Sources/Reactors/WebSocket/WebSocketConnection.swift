@@ -58,6 +58,10 @@ package final class WebSocketConnection: Flushable {
     private var mayHoldBytes = false
     private var isSocketEmpty = false
     private var hasReadSocket = false
+    /// The turn in which it was served last: once a turn, however often something is to be written.
+    private var turnOfReading: UInt64?
+    /// Of `Reactor.touchNextTurn`.
+    var isDeferred = false
     var isTouched = false
 
     init(
@@ -258,18 +262,23 @@ package final class WebSocketConnection: Flushable {
     /// Before anything is written: so all that has come is answered together. What the socket brings beyond that is for the next turn,
     /// behind the other connections.
     private func readOn() {
-        var records = 0
+        guard mayHoldBytes, !isPaused, !wantsPause || isDeaf else { return }
+        guard holdsBytes else { return mayHoldBytes = false }
+        guard turnOfReading != reactor.turn else { return reactor.touchNextTurn(self) }
+        turnOfReading = reactor.turn
         hasReadSocket = false
-        while mayHoldBytes, !isPaused, !wantsPause || isDeaf, let wsi {
-            guard ReadAhead.holdsBytes(wsi) else { return mayHoldBytes = false }
-            guard records < ReadAhead.recordsPerTurn, !hasReadSocket else { return reactor.touchNextTurn(self) }
-            records += 1
+        for _ in 0..<ReadAhead.recordsPerTurn {
+            guard !hasReadSocket, !wantsPause || isDeaf, let wsi, holdsBytes else { break }
             isSocketEmpty = false
             ReadAhead.serve(wsi)
             // The rest of a record is still to come.
-            if isSocketEmpty { mayHoldBytes = false }
+            if isSocketEmpty { return mayHoldBytes = false }
         }
+        guard holdsBytes else { return mayHoldBytes = false }
+        if !wantsPause || isDeaf { reactor.touchNextTurn(self) }
     }
+
+    private var holdsBytes: Bool { wsi.map(ReadAhead.holdsBytes) ?? false }
 
     // MARK: Writing
 
