@@ -1,5 +1,6 @@
 // What Swift's importer can't see of OpenSSL: functions that are macros.
 #pragma once
+#include <malloc.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -45,3 +46,6 @@ static inline int portcullis_SSL_set_server_name(SSL *ssl, const char *name) {
 }
 static inline void portcullis_BIO_ask_to_read_again(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void portcullis_BIO_forget_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+/// glibc's header isn't in Swift's Glibc module.
+static inline size_t portcullis_usable_size(void *block) { return malloc_usable_size(block); }

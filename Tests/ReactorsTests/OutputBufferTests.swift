@@ -103,13 +103,14 @@ struct BufferPoolTests {
         for block in [small, big, other] { block.deallocate() }
     }
 
-    @Test func `of one size sixty-four blocks are kept, and none of those above the largest`() {
+    @Test(arguments: [(1, 512), (1 << 18, 8)])
+    func `of one size two mebibytes are kept, and none of those above the largest`(size: Int, kept: Int) {
         let pool = BufferPool()
-        let blocks = (0..<65).map { _ in pool.take(1) }
+        let blocks = (0...kept).map { _ in pool.take(size) }
         let huge = pool.take(1 << 19)
         blocks.forEach(pool.give)
         pool.give(huge)
-        #expect(pool.keptBlocks == 64)
+        #expect(pool.keptBlocks == kept)
     }
 }
 

@@ -2,10 +2,11 @@ import CLibwebsockets
 
 /// Freed output memory, kept for the next connection that needs some: in the steady state nothing is allocated.
 ///
-/// Blocks come in powers of two between 4 KiB and 256 KiB; up to 64 of a size are kept, the rest is freed. Reactor thread only.
+/// Blocks come in powers of two between 4 KiB and 256 KiB; up to 2 MiB of a size are kept, the rest is freed: so many connections may
+/// have something to write in one turn. Reactor thread only.
 final class BufferPool {
     static let smallestBlock = 4_096
-    private static let keptPerSize = 64
+    static let keptBytesPerSize = 2_097_152
     private static let sizes = 7
     private var free: [[UnsafeMutableRawPointer]] = .init(repeating: [], count: sizes)
 
@@ -22,7 +23,7 @@ final class BufferPool {
 
     func give(_ block: UnsafeMutableRawBufferPointer) {
         let (index, size) = sizeClass(block.count)
-        guard index < Self.sizes, size == block.count, free[index].count < Self.keptPerSize,
+        guard index < Self.sizes, size == block.count, free[index].count < Self.keptBytesPerSize / size,
             let base = block.baseAddress
         else { return block.deallocate() }
         free[index].append(base)

@@ -80,6 +80,7 @@ package final class Reactor: @unchecked Sendable {
         let ready = DispatchFlag<Bool>()
         startThread { [self] in
             threadID.store(currentThreadID(), ordering: .releasing)
+            OpenSSLMemory.keepSpares()
             startHandles()
             context = LWSContext.make(for: self)
             ready.set(context != nil)

@@ -15,6 +15,7 @@ package final class TLSMaterial: @unchecked Sendable {
 
     /// Reads the files: not for a reactor that serves already.
     package init(_ settings: TLSSettings) throws(TLSMaterialError) {
+        _ = OpenSSLMemory.isInstalled
         OpenSSLError.clear()
         guard let holder = SSL_CTX_new(TLS_server_method()) else { throw TLSMaterialError(OpenSSLError.drain()) }
         self.settings = settings

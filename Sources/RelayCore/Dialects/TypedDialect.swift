@@ -99,8 +99,13 @@ struct TypedDialect: ResumableDialect {
         append("draining", [("reconnectAfterMs", .integer(reconnectAfterMilliseconds))], to: &frames)
     }
 
+    /// One for each line of the client's, so written without building an object.
     func encode(inputAck cid: UInt64, into frames: inout FrameBuffer) {
-        append("inputAck", [("cid", .integer(Int(clamping: cid)))], to: &frames)
+        frames.append(isText: true) { bytes in
+            bytes.append(#"{"type":"inputAck","cid":"#)
+            bytes.append(decimal: min(cid, UInt64(Int.max)))
+            bytes.append("}")
+        }
     }
 
     private func append(_ type: String, _ members: [(String, JSONValue)], to frames: inout FrameBuffer) {

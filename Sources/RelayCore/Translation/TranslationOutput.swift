@@ -11,7 +11,7 @@ package struct TranslationOutput: Sendable {
     package mutating func removeAll() {
         frames.removeAll()
         toTarget.removeAll(keepingCapacity: toTarget.capacity <= FrameBuffer.keptCapacity)
-        orders.removeAll(keepingCapacity: true)
+        orders = []  // Rare, and whoever carries them out still holds them: emptied in place they would be copied.
     }
 }
 

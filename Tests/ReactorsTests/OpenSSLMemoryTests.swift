@@ -1,0 +1,69 @@
+import COpenSSL
+import Glibc
+import Testing
+
+@testable import Reactors
+
+/// What OpenSSL frees is kept for the next record, within limits.
+struct SpareBlocksTests {
+    private let spares = SpareBlocks()
+
+    @Test(arguments: [(25, 40), (40, 25), (16_712, 16_584), (16_385, 16_712)])
+    func `a block of a record's sizes is taken again, for any size of its kind`(first: Int, second: Int) throws {
+        let block = try #require(spares.take(first))
+        #expect(portcullis_usable_size(block) >= max(first, second))
+        spares.give(block)
+        #expect(spares.count == 1)
+        #expect(spares.take(second) == block)
+        #expect(spares.count == 0)
+        free(block)
+    }
+
+    @Test(arguments: [1, 24, 41, 16_384, 16_713, 65_536])
+    func `other sizes come from the C library, whatever is kept`(size: Int) throws {
+        let kept = try [25, 16_385].map { try #require(spares.take($0)) }
+        kept.forEach(spares.give)
+        let block = try #require(spares.take(size))
+        #expect(!kept.contains(block))
+        #expect(portcullis_usable_size(block) >= size)
+        free(block)
+        #expect(spares.count == 2)
+    }
+
+    @Test(arguments: [72, 1_000, 16_384, 16_744, 65_536])
+    func `a block of another size isn't kept`(size: Int) throws {
+        spares.give(try #require(malloc(size)))
+        #expect(spares.count == 0)
+    }
+
+    /// The C library may give more than it was asked for.
+    @Test func `a block is kept by how large it is, and a smaller one isn't`() throws {
+        let block = try #require(malloc(8))
+        let isLargeEnough = portcullis_usable_size(block) >= 40
+        spares.give(block)
+        #expect(spares.count == (isLargeEnough ? 1 : 0))
+    }
+
+    @Test(arguments: [(40, SpareBlocks.keptSmall), (16_712, SpareBlocks.keptLarge)])
+    func `of each kind no more are kept than its limit`(size: Int, limit: Int) throws {
+        let blocks = try (0...limit).map { _ in try #require(spares.take(size)) }
+        for (index, block) in blocks.enumerated() {
+            spares.give(block)
+            #expect(spares.count == min(index + 1, limit))
+        }
+    }
+
+    @Test func `a block that another thread took, or nobody of ours, is kept all the same`() throws {
+        let block = try #require(SpareBlocks().take(16_500))
+        let foreign = try #require(malloc(40))
+        for block in [block, foreign] { spares.give(block) }
+        #expect(spares.take(16_712) == block)
+        #expect(spares.take(30) == foreign)
+        free(block)
+        free(foreign)
+    }
+
+    @Test func `no bytes are no block`() {
+        #expect(spares.take(0) == nil)
+    }
+}
