@@ -2,6 +2,7 @@ import FoundationEssentials
 import GRDB
 import Glibc
 package import KeyStore
+import Synchronization
 
 /// What a checkpoint did.
 package struct SQLiteCheckpoint: Hashable, Sendable {
@@ -21,15 +22,23 @@ extension SQLiteKeyRegistry {
     /// only a WAL over `Limits.walTruncationBytes` is then truncated, which holds the write lock for a moment, with next to nothing
     /// left to write.
     ///
+    /// Whoever writes first behind a complete checkpoint begins the WAL anew, and SQLite has that one wait for the disk. So it is done
+    /// here, unless the WAL was truncated: a reactor waits only if it commits in just that moment.
+    ///
     /// - throws: `.busy` when another process checkpoints just now, which does the work as well.
     @discardableResult
     package func checkpoint() throws(KeyRegistryError) -> SQLiteCheckpoint {
-        let remaining = try checkpoints.use { database in
+        let moved = try checkpoints.use { database -> (version: Int64?, remaining: Int)? in
+            // Before the checkpoint: what is written in between is taken by the next one.
+            let version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
+            guard version == nil || version != begunAnew.withLock({ $0 }) else { return nil }
             let frames = try database.checkpoint(.passive)
-            return max(0, frames.walFrameCount - frames.checkpointedFrameCount)
+            return (version, max(0, frames.walFrameCount - frames.checkpointedFrameCount))
         }
-        guard remaining == 0, walBytes > limits.walTruncationBytes else {
-            return SQLiteCheckpoint(remainingFrames: remaining, walBytes: walBytes, truncated: false)
+        guard let moved else { return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: false) }
+        guard moved.remaining == 0, walBytes > limits.walTruncationBytes else {
+            if moved.remaining == 0, walBytes > 0, try beginAnew() { begunAnew.withLock { $0 = moved.version } }
+            return SQLiteCheckpoint(remainingFrames: moved.remaining, walBytes: walBytes, truncated: false)
         }
         let truncated = try truncate()
         return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: truncated)
@@ -39,6 +48,16 @@ extension SQLiteKeyRegistry {
     package var walBytes: Int {
         var status = stat()
         return stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Writes what stands there already: one page. False when a writer was in the way, which then has begun the WAL.
+    private func beginAnew() throws(KeyRegistryError) -> Bool {
+        do {
+            try checkpoints.use { try $0.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)") }
+            return true
+        } catch .busy {
+            return false
+        }
     }
 
     /// False when a reader or a writer was in the way: there is always a next time.

@@ -41,6 +41,20 @@ final class SQLiteConnectionPool: Sendable {
     func use<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
         let deadline = DispatchTime.now() + .milliseconds(busyMilliseconds)
         guard available.wait(timeout: deadline) == .success else { throw .busy }
+        return try useOne(until: deadline, body)
+    }
+
+    /// As `use`, on a connection that is free at this moment; nil where none is.
+    func useIfFree<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result? {
+        let now = DispatchTime.now()
+        guard available.wait(timeout: now) == .success else { return nil }
+        return try useOne(until: now + .milliseconds(busyMilliseconds), body)
+    }
+
+    /// For whoever has got a permit, which it gives back.
+    private func useOne<Result>(
+        until deadline: DispatchTime, _ body: (Database) throws -> Result
+    ) throws(KeyRegistryError) -> Result {
         defer { available.signal() }
         guard let connection = idle.withLock({ $0.popLast() }) else { throw .busy }
         defer { idle.withLock { $0.append(connection) } }

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// Four sets of connections keep the reactors apart from everything that waits for the disk:
 ///
-///     readers         key, keys                       WAL reads: no writer can hold them up
-///     counters        advanceCounter                  synchronous=NORMAL: a write(2), no fsync
+///     readers         keys, key                       WAL reads: no writer can hold them up
+///     counters        advanceCounter, key             synchronous=NORMAL: a write(2), no fsync
 ///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
 ///     checkpoints     checkpoint                      moves the WAL into the database file
 ///
@@ -43,6 +43,9 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     let counters: SQLiteConnectionPool
     let administration: SQLiteConnectionPool
     let checkpoints: SQLiteConnectionPool
+    /// SQLite's `data_version` when `checkpoint()` last began the WAL anew. Its own writes don't change it: as long as nobody else has
+    /// written, there is nothing to do, and the disk is left in peace.
+    let begunAnew = Mutex<Int64?>(nil)
     /// Calls of `advanceCounter` that want the write lock now or have it.
     private let countersUnderWay = Atomic<Int>(0)
 
@@ -81,7 +84,10 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     }
 
     package func key(_ id: KeyID) throws(KeyRegistryError) -> DeviceKey? {
-        try readers.use { try DeviceKeyTable.fetch(id, from: $0) }
+        // A connection that has committed the last counter still has the pages in memory. Any other would read them anew: to it, they
+        // have changed. Where writers have all of them, there are the readers' own.
+        if let known = try counters.useIfFree({ try DeviceKeyTable.fetch(id, from: $0) }) { return known }
+        return try readers.use { try DeviceKeyTable.fetch(id, from: $0) }
     }
 
     package func advanceCounter(

@@ -13,6 +13,10 @@ package struct EscapedText: Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ text: String, maximumBytes: Int = defaultMaximumBytes) {
+        guard !Self.isPlain(text, maximumBytes: maximumBytes) else {
+            description = text
+            return
+        }
         var writer = BoundedText(maximumBytes: maximumBytes)
         for scalar in text.unicodeScalars {
             guard writer.append(Self.escaped(scalar)) else { break }
@@ -34,6 +38,13 @@ package struct EscapedText: Sendable, CustomStringConvertible {
             }
         }
         description = writer.text
+    }
+
+    /// Whether the text comes out as it is, which shows at once in nearly all: short, visible ASCII without a backslash.
+    static func isPlain(_ text: String, maximumBytes: Int = defaultMaximumBytes) -> Bool {
+        let bytes = text.utf8
+        return bytes.count <= maximumBytes
+            && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }
     }
 
     /// The character that `bytes` begin with; nil when they begin with none (RFC 3629: no overlong forms, no

@@ -35,6 +35,7 @@ struct JSONLine {
     }
 
     private static func escaped(_ text: String) -> String {
+        guard !EscapedText.isPlain(text) || text.utf8.contains(UInt8(ascii: "\"")) else { return text }
         var writer = BoundedText(maximumBytes: EscapedText.defaultMaximumBytes)
         for scalar in text.unicodeScalars {
             guard writer.append(escaped(scalar)) else { break }

@@ -84,19 +84,20 @@ extension AdmissionRequest {
     private static func offers(_ value: String?) -> [String] {
         guard let value else { return [] }
         let members = list(value)
-        return members.count == value.split(separator: ",", omittingEmptySubsequences: false).count ? members : [""]
+        let commas = value.utf8.count { $0 == UInt8(ascii: ",") }
+        return members.count == commas + 1 ? members : [""]
     }
 
     /// The members of a comma-separated header value (RFC 9110 §5.6.1), without the empty ones.
     private static func list(_ value: String?) -> [String] {
-        (value ?? "").split(separator: ",").map { member in
-            String(member.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed())
-        }.filter { !$0.isEmpty }
+        (value ?? "").utf8.split(separator: UInt8(ascii: ",")).compactMap { member in
+            var member = member.drop(while: isBlank)
+            while let last = member.last, isBlank(last) { member.removeLast() }
+            return member.isEmpty ? nil : String(Substring(member))
+        }
     }
-}
 
-extension Character {
-    fileprivate var isBlank: Bool { self == " " || self == "\t" }
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
 extension ClientCertificate {

@@ -31,6 +31,29 @@ struct SQLiteCheckpointTests {
         #expect(try registry.key(.sample(1))?.counter == 1300)
     }
 
+    @Test("begins the WAL anew itself, and rests until somebody has written")
+    func beginsAnew() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try registry(directory, truncatingOver: 1 << 30)
+        _ = try registry.enrol(.sample())
+        // The header of a WAL changes whenever it begins anew.
+        func header() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: registry.path + "-wal")).prefix(32) }
+        let first = try header()
+        try registry.checkpoint()
+        let second = try header()
+        #expect(second != first)
+        _ = try registry.advanceCounter(of: .sample(1), to: 1, at: 1)
+        #expect(try header() == second)
+
+        try registry.checkpoint()
+        let third = try header()
+        #expect(third != second)
+        try registry.checkpoint()
+        try registry.checkpoint()
+        #expect(try header() == third)
+        #expect(try registry.key(.sample(1))?.counter == 1)
+    }
+
     @Test("truncates a WAL over the limit, and none at it")
     func truncationLimit() throws {
         let directory = try TemporaryDirectory()

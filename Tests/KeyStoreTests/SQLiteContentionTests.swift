@@ -103,7 +103,7 @@ struct SQLiteContentionTests {
                 _ = try registry.key(.sample(1))
                 return
             }
-            try registry.readers.use { _ in try occupy(count - 1) }
+            try registry.readers.use { _ in try registry.counters.use { _ in try occupy(count - 1) } }
         }
         try occupy(size - 1)
         #expect(throws: KeyRegistryError.busy) { try occupy(size) }

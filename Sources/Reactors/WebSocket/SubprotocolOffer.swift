@@ -2,13 +2,13 @@
 enum SubprotocolOffer {
     /// The one that libwebsockets names in its 101: the first that is known.
     static func choose(from header: String?, known: [String]) -> String? {
-        (header ?? "").split(separator: ",").lazy.map { String(trimming($0)) }.first(where: known.contains)
+        (header ?? "").utf8.split(separator: UInt8(ascii: ",")).lazy.map(trimming).first(where: known.contains)
     }
 
-    private static func trimming(_ name: Substring) -> Substring {
-        let isBlank = { (character: Character) in character == " " || character == "\t" }
-        guard let first = name.firstIndex(where: { !isBlank($0) }), let last = name.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return name[first...last]
+    private static func trimming(_ name: Substring.UTF8View) -> String {
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var name = name.drop(while: isBlank)
+        while let last = name.last, isBlank(last) { name.removeLast() }
+        return String(Substring(name))
     }
 }
