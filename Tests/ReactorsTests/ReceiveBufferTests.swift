@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reactors
 
-/// What libwebsockets keeps for each WebSocket is small, and what it delivers isn't.
+/// What libwebsockets keeps for each WebSocket is small, and messages come in as few pieces as that allows.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ReceiveBufferTests {
     private static let long = (0..<16_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
@@ -12,9 +12,10 @@ struct ReceiveBufferTests {
         #expect(try await Self.piecesOverTLS([UInt8](repeating: 1, count: count)) == [count])
     }
 
-    @Test func `with TLS a longer one comes in two`() async throws {
+    /// Reads are 16 bytes longer than the buffer: without the larger figure each would be delivered as two pieces.
+    @Test func `with TLS a longer one comes in a piece for each read`() async throws {
         let pieces = try await Self.piecesOverTLS(Self.long)
-        #expect(pieces.count == 2)
+        #expect(pieces.dropLast().allSatisfy { $0 >= ReceiveBuffer.secureBytes }, "\(pieces)")
         #expect(pieces.reduce(0, +) == Self.long.count)
     }
 

@@ -2,17 +2,18 @@ import CLibwebsockets
 
 /// libwebsockets' receive buffer of each WebSocket, which it makes at the upgrade and keeps for good.
 ///
-/// The one figure of the protocol (`rx_buffer_size`) says two things, at two times: how large that buffer is made, and from then on the
-/// largest piece of a message that is delivered at once. Pieces never go through the buffer: libwebsockets 4.1.6 reads into memory of its
-/// thread and delivers from there, and only control frames, of 125 bytes at most, are collected in the buffer, whose own size it checks. The
-/// buffer's size is also how much it asks of the socket first; what OpenSSL has of the same record then comes in one piece. So the
-/// figure is small while a buffer is made, and a whole TLS record otherwise. Reactor thread only, as libwebsockets reads it.
+/// Messages never go through it: libwebsockets 4.1.6 reads into memory of its thread, as much as the buffer could hold and `LWS_PRE` bytes
+/// more, and delivers from there. Only control frames, of 125 bytes at most, are collected in the buffer, whose own size it checks.
+///
+/// The figure of the protocol (`rx_buffer_size`) says two things at two times: how large a buffer is made, and from then on how much of
+/// what has been read is delivered at once. It is small while a buffer is made, and large otherwise: were it the same, every read would be
+/// delivered as a piece and a rest of 16 bytes. Reactor thread only, as libwebsockets reads it.
 enum ReceiveBuffer {
-    /// With TLS: a message of so many bytes comes in one piece, the rest of a longer one's record in another.
+    /// With TLS: a message of so many bytes comes in one piece. Further pieces of a record are in OpenSSL's memory, and cost little.
     static let secureBytes = 1_024
-    /// Without TLS the buffer's size is all that one read takes.
+    /// Without TLS each piece is read from the socket.
     static let plainBytes = 4_096
-    static let pieceBytes = 16_384
+    private static let pieceBytes = 16_384
 
     static func bytes(isTLS: Bool) -> Int { isTLS ? secureBytes : plainBytes }
 
