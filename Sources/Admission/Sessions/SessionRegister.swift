@@ -18,8 +18,19 @@ package struct SessionRegister<Holder> {
         let address: ClientAddress
         /// Since when the session has been without its client; `nil` while it has it.
         var detachedAt: MonotonicTime?
+        /// Behind a reference: a table has up to twice the room that its entries need, and many sessions are never to be found.
+        fileprivate var found: Found?
         /// `nil` until the session can be found.
-        var session: OpenSession?
+        var session: OpenSession? {
+            get { found?.session }
+            set { found = newValue.map(Found.init) }
+        }
+    }
+
+    fileprivate final class Found {
+        let session: OpenSession
+
+        init(_ session: OpenSession) { self.session = session }
     }
 
     struct OpenSession {
@@ -200,6 +211,7 @@ package struct SessionRegister<Holder> {
 
 extension SessionRegister: Sendable where Holder: Sendable {}
 extension SessionRegister.Entry: Sendable where Holder: Sendable {}
+extension SessionRegister.Found: Sendable where Holder: Sendable {}
 extension SessionRegister.OpenSession: Sendable where Holder: Sendable {}
 
 package enum SessionReservation<Holder> {

@@ -24,7 +24,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     let isUnnamed: Bool
     private let listener: EdgeListener
     private var stage = Stage.handshakingTLS
-    private lazy var deadline = ReactorTimer(on: reactor, target: self)
+    /// Nil where no stage is left that has one.
+    private var deadline: ReactorTimer?
     private var mayKeepAlive = false
     private var isLingering = false
     /// The socket is full: nothing is read, and the timer looks for room.
@@ -64,7 +65,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         case LWS_CALLBACK_HTTP_BODY_COMPLETION: return bodyCompleted()
         case LWS_CALLBACK_HTTP_WRITEABLE: return writePendingAnswer()
         case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return upgradeArrived()
-        case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return isAdmitted ? 0 : -1
+        case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return upgradeBegins()
         case LWS_CALLBACK_ESTABLISHED: return established()
         case LWS_CALLBACK_CLOSED, LWS_CALLBACK_CLOSED_HTTP: return ended()
         case LWS_CALLBACK_WSI_DESTROY: return destroyed()
@@ -79,7 +80,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     }
 
     private func ended() -> Int32 {
-        deadline.cancel()
+        deadline?.cancel()
         if case .webSocket(let webSocket) = stage {
             webSocket.ended()
         }
@@ -99,6 +100,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     // MARK: Deadlines
 
     private func arm(_ milliseconds: Int) {
+        let deadline = deadline ?? ReactorTimer(on: reactor, target: self)
+        self.deadline = deadline
         deadline.arm(at: reactor.now + UInt64(milliseconds) * 1_000_000)
     }
 
@@ -158,7 +161,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     }
 
     private func deliver(_ head: RequestHead, _ body: [UInt8]) {
-        deadline.cancel()
+        deadline?.cancel()
         let exchange = HTTPExchange(head: head, body: body, connection: self)
         stage = .answering(exchange)
         listener.handler.handle(exchange)
@@ -238,8 +241,10 @@ final class EdgeConnection: LWSOwner, TimerTarget {
 
     // MARK: The upgrade
 
-    private var isAdmitted: Bool {
-        if case .admitted = stage { true } else { false }
+    private func upgradeBegins() -> Int32 {
+        guard case .admitted = stage, let wsi else { return -1 }
+        ReceiveBuffer.willBeMade(for: wsi, isTLS: isTLS)
+        return 0
     }
 
     /// libwebsockets asks here before it answers or matches subprotocols: the only place where the gate may stand.
@@ -282,7 +287,10 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         guard let chosen = lws_get_protocol(wsi)?.pointee.name,
             String(cString: chosen) == subprotocol ?? EdgeListener.noSubprotocol
         else { return -1 }
-        deadline.cancel()
+        ReceiveBuffer.wasMade(for: wsi)
+        deadline?.cancel()
+        deadline = nil
+        if let ssl = lws_get_ssl(wsi) { TLSMaterial.letGoOfHandshake(ssl) }
         let webSocket = WebSocketConnection(
             owner: self, wsi: wsi, handler: handler, peer: peer, maximumMessageBytes: limits.maximumMessageBytes)
         stage = .webSocket(webSocket)

@@ -17,8 +17,6 @@ package struct EdgeLimits: Sendable {
     package var keepAliveSeconds = 75
     package var maximumBodyBytes = 65_536
     package var maximumMessageBytes = 65_536
-    /// libwebsockets' receive buffer of a WebSocket: the largest piece of a message that arrives at once.
-    package var receiveBufferBytes = 4_096
 
     package init() {}
 }
@@ -263,7 +261,7 @@ final class EdgeListener: TimerTarget {
         for (index, name) in names.enumerated() {
             table[index].name = UnsafePointer(strdup(name))
             table[index].callback = lwsTrampoline
-            table[index].rx_buffer_size = settings.limits.receiveBufferBytes
+            table[index].rx_buffer_size = ReceiveBuffer.bytes(isTLS: settings.tls != nil)
             // A frame at a time: without this libwebsockets writes as much as it reads at a time, and holds the rest back.
             table[index].tx_packet_size = WebSocketConnection.maximumFrameBytes
         }

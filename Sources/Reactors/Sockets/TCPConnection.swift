@@ -32,7 +32,6 @@ package enum TCPError: Error, Equatable {
 package final class TCPConnection: Flushable, TimerTarget {
     package let reactor: Reactor
     private(set) var handle = allocateHandle(uv_tcp_t.self)
-    private let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
     private var handler: (any TCPHandler)?
 
     private(set) var output = OutputBuffer()
@@ -46,10 +45,12 @@ package final class TCPConnection: Flushable, TimerTarget {
     private var hasFinished = false
     private var peerHasFinished = false
     private(set) var isClosed = false
-    private lazy var dialTimer = ReactorTimer(on: reactor, target: self)
+    /// While dialling.
+    private var dialTimer: ReactorTimer?
     private var lookup: NameLookup?
     /// While dialling: what is left to try.
     private var addresses: ArraySlice<ResolvedAddress> = []
+    /// While dialling.
     private var options: DialOptions?
     /// The address that was dialled last.
     private(set) var dialled: ResolvedAddress?
@@ -60,16 +61,11 @@ package final class TCPConnection: Flushable, TimerTarget {
         self.reactor = reactor
         self.handler = handler
         openHandle()
-        request.pointee.data = handle.pointee.data
     }
 
     private func openHandle() {
         checkUV(uv_tcp_init(reactor.loop, handle), "uv_tcp_init")
         handle.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
-    }
-
-    deinit {
-        request.deallocate()
     }
 
     // MARK: Opening
@@ -100,7 +96,9 @@ package final class TCPConnection: Flushable, TimerTarget {
 
     private func beginDialling(_ options: DialOptions) {
         self.options = options
-        dialTimer.arm(at: reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000)
+        let timer = ReactorTimer(on: reactor, target: self)
+        timer.arm(at: reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000)
+        dialTimer = timer
     }
 
     /// Takes over a connected socket that was accepted here.
@@ -170,10 +168,12 @@ package final class TCPConnection: Flushable, TimerTarget {
     fileprivate func connectDone(_ status: Int32) {
         guard !isClosed else { return }
         guard status == 0 else { return dialFailed(status) }
-        dialTimer.cancel()
+        dialTimer?.cancel()
+        dialTimer = nil
         addresses = []
         guard options?.refusesThisMachine != true || !isOwnEnd else { return close(error: .notAllowed) }
         guard queuePrologue() else { return close(error: .broken("no local address")) }
+        options = nil
         opened()
         handler?.tcpConnected()
     }
@@ -288,10 +288,13 @@ package final class TCPConnection: Flushable, TimerTarget {
         isWriting = true
         let chunk = inFlight.front(limit: inFlight.count)
         var buffer = uv_buf_init(chunk.baseAddress!.assumingMemoryBound(to: CChar.self), UInt32(chunk.count))
+        let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+        request.pointee.data = handle.pointee.data
         let code = handle.withMemoryRebound(to: uv_stream_t.self, capacity: 1) { stream in
             uv_write(request, stream, &buffer, 1) { tcpWriteDone($0!, $1) }
         }
         if code != 0 {
+            request.deallocate()
             isWriting = false
             inFlight.release(to: reactor.buffers)
             close(error: .broken(uvErrorText(code)))
@@ -333,7 +336,8 @@ package final class TCPConnection: Flushable, TimerTarget {
         isClosed = true
         lookup?.cancel()
         lookup = nil
-        dialTimer.cancel()
+        dialTimer?.cancel()
+        dialTimer = nil
         output.release(to: reactor.buffers)
         closeOwnedHandle(handle)
         let handler = handler
@@ -372,7 +376,9 @@ private func tcpConnectDone(_ request: UnsafeMutablePointer<uv_connect_t>, _ sta
 }
 
 private func tcpWriteDone(_ request: UnsafeMutablePointer<uv_write_t>, _ status: Int32) {
-    connection(of: request.pointee.data).writeDone(status)
+    let owner = connection(of: request.pointee.data)
+    request.deallocate()
+    owner.writeDone(status)
 }
 
 private func tcpProvideBuffer(

@@ -85,6 +85,12 @@ package final class TLSMaterial: @unchecked Sendable {
         return true
     }
 
+    /// Frees the client CA's names, which `ssl` has a copy of and needs to ask for a certificate: once, in its handshake. The store it
+    /// keeps, which is shared, and which `vouches` knows it by.
+    static func letGoOfHandshake(_ ssl: OpaquePointer) {
+        SSL_set_client_CA_list(ssl, nil)
+    }
+
     // MARK: A client's certificate
 
     /// Whether the certificate of a connection's client, which verified in its handshake, does so by this material. A connection that

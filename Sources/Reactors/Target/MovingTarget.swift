@@ -1,7 +1,6 @@
 /// A connection to a target between two reactors: `TargetConnection.leave` makes it, `arrive` takes it. If nobody does it is closed.
 package final class MovingTarget: Sendable {
     let host: String
-    let options: DialOptions
     let socket: MovingSocket
     /// Nil for a plain connection.
     let session: MovingTLS?
@@ -12,11 +11,10 @@ package final class MovingTarget: Sendable {
     let fallback: TargetTLSFailure?
 
     init(
-        host: String, options: DialOptions, socket: MovingSocket, session: MovingTLS?, plaintext: [UInt8],
+        host: String, socket: MovingSocket, session: MovingTLS?, plaintext: [UInt8],
         firstRecord: FirstTLSRecord, tlsVersion: String?, fallback: TargetTLSFailure?
     ) {
         self.host = host
-        self.options = options
         self.socket = socket
         self.session = session
         self.plaintext = plaintext

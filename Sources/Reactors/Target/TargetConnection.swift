@@ -13,7 +13,8 @@ import Glibc
 package final class TargetConnection: Flushable, TimerTarget {
     package let reactor: Reactor
     private let host: String
-    private let options: DialOptions
+    /// Until it is open.
+    private var options: DialOptions?
     private var tls: TargetTLS?
     private var handler: (any TCPHandler)?
     private var transport: TCPConnection?
@@ -49,7 +50,7 @@ package final class TargetConnection: Flushable, TimerTarget {
     /// The target's FIN came without close_notify, as many telnet servers' does: whether something was cut off before it can't be known.
     package private(set) var endedWithoutCloseNotify = false
 
-    private init(host: String, options: DialOptions, tls: TargetTLS?, on reactor: Reactor, handler: any TCPHandler) {
+    private init(host: String, options: DialOptions?, tls: TargetTLS?, on reactor: Reactor, handler: any TCPHandler) {
         self.host = host
         self.options = options
         self.tls = tls?.settings.mode == .plain ? nil : tls
@@ -97,6 +98,7 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     private func open() {
         stage = .open
+        options = nil
         updateReading()
         reactor.touch(self)
         handler?.tcpConnected()
@@ -116,7 +118,7 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     /// Once at most: from here on there is no TLS that could fail.
     private func fallBack(after failure: TargetTLSFailure) {
-        guard let address = transport?.dialled else { return close(error: .notSecured(failure)) }
+        guard let options, let address = transport?.dialled else { return close(error: .notSecured(failure)) }
         fallback = failure
         tls = nil
         session = nil
@@ -208,7 +210,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         reactor.preconditionOnThread()
         guard stage == .open, !wantsFinish, let socket = transport?.leave() else { return nil }
         let moving = MovingTarget(
-            host: host, options: options, socket: socket, session: session?.leave(),
+            host: host, socket: socket, session: session?.leave(),
             plaintext: Array(plaintext.front(limit: plaintext.count)), firstRecord: firstRecord, tlsVersion: tlsVersion,
             fallback: fallback)
         handler = nil
@@ -223,7 +225,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         _ moving: MovingTarget, on reactor: Reactor, handler: any TCPHandler
     ) -> TargetConnection {
         let connection = TargetConnection(
-            host: moving.host, options: moving.options, tls: moving.session?.tls, on: reactor, handler: handler)
+            host: moving.host, options: nil, tls: moving.session?.tls, on: reactor, handler: handler)
         connection.firstRecord = moving.firstRecord
         connection.tlsVersion = moving.tlsVersion
         connection.fallback = moving.fallback

@@ -29,6 +29,8 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     private(set) var seen: Seen?
     private var message: ReceivedMessage?
     private(set) var openConnections = 0
+    /// How long each piece of a message was.
+    private(set) var pieces: [Int] = []
 
     init(
         on reactor: Reactor = TestReactor.shared,
@@ -98,6 +100,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     func webSocketReceived(_ piece: MessagePiece) {
         if piece.isFirst { message = ReceivedMessage(isText: piece.isText, payload: []) }
         message?.payload += Array(piece.bytes)
+        pieces.append(piece.bytes.count)
         guard piece.isLast, let whole = message else { return }
         message = nil
         sink.yield(.message(whole))
