@@ -9,12 +9,9 @@ package protocol TimerTarget: AnyObject {
 /// One deadline that can be moved: armed, moved and cancelled on the reactor's thread.
 ///
 /// Moving a deadline later costs nothing: the queue looks at `deadline` when the earlier entry comes up.
-///
-/// A part of its target, which alone holds it: the queue knows it weakly, and so it goes with its target. (Not the other way round: whoever
-/// is referred to weakly counts all its references the slow way.)
 package final class ReactorTimer {
     private unowned let queue: TimerQueue
-    fileprivate unowned let target: any TimerTarget
+    fileprivate private(set) weak var target: (any TimerTarget)?
     /// Nanoseconds of the reactor's clock; nil while not armed.
     fileprivate var deadline: UInt64?
     /// The earliest entry for this timer in the queue; nil when there is none.
@@ -64,7 +61,7 @@ package final class ReactorTimer {
 final class TimerQueue {
     private struct Entry {
         let time: UInt64
-        weak var timer: ReactorTimer?
+        let timer: ReactorTimer
     }
 
     private unowned let reactor: Reactor
@@ -110,8 +107,8 @@ final class TimerQueue {
         let now = reactor.now
         while let first = heap.first, first.time <= now {
             removeFirst()
-            if let timer = first.timer, timer.take(entry: first.time) {
-                timer.target.timerFired(now: now)
+            if first.timer.take(entry: first.time) {
+                first.timer.target?.timerFired(now: now)
             }
         }
         schedule()

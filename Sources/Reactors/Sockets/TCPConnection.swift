@@ -77,8 +77,7 @@ package final class TCPConnection: Flushable, TimerTarget {
         let connection = TCPConnection(on: reactor, handler: handler)
         connection.beginDialling(options)
         connection.lookup = NameLookup.begin(host: host, port: port, for: options.chooser, on: reactor) {
-            // Closing cancels the lookup, and only what is closed goes.
-            [unowned connection] in connection.resolved($0)
+            [weak connection] in connection?.resolved($0)
         }
         return connection
     }

@@ -19,8 +19,7 @@ protocol TargetLegHandler: AnyObject {
 /// A session may leave one target for another; what the one it has left still says is heard by nobody.
 final class TargetLeg: TCPHandler {
     let target: AuthorizedTarget
-    /// Held until it has heard `targetClosed`, or lets go of this leg.
-    private var handler: (any TargetLegHandler)?
+    private weak var handler: (any TargetLegHandler)?
     private var connection: TargetConnection?
     private(set) var isConnected = false
 
