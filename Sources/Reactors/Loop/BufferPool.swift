@@ -2,11 +2,11 @@ import CLibwebsockets
 
 /// Freed output memory, kept for the next connection that needs some: in the steady state nothing is allocated.
 ///
-/// Blocks come in powers of two between 4 KiB and 256 KiB; up to 2 MiB of a size are kept, the rest is freed: so many connections may
+/// Blocks come in powers of two between 4 KiB and 256 KiB; up to 512 KiB of a size are kept, the rest is freed: so many connections may
 /// have something to write in one turn. Reactor thread only.
 final class BufferPool {
     static let smallestBlock = 4_096
-    static let keptBytesPerSize = 2_097_152
+    static let keptBytesPerSize = 524_288
     private static let sizes = 7
     private var free: [[UnsafeMutableRawPointer]] = .init(repeating: [], count: sizes)
 
