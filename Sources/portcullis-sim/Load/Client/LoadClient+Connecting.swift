@@ -125,6 +125,7 @@ extension LoadClient {
 extension LoadClient {
     /// Not of our doing, but for a close that we have asked for.
     func closed(_ leg: ClientLeg) {
+        noteUnclaimed()
         worker.statistics.connected -= 1
         self.leg = nil
         switch stage {
@@ -158,6 +159,7 @@ extension LoadClient {
     func vanish() {
         vanishAt = nil
         guard let leg, let transport = leg.transport else { return }
+        noteUnclaimed()
         worker.statistics.vanished += 1
         worker.statistics.connected -= 1
         let hasSession = typed?.isResuming != true
@@ -182,6 +184,12 @@ extension LoadClient {
         goAway(meanSeconds: away)
     }
 
+    /// The connection ends. A session that it has asked for, and of which it hasn't heard, is nobody's.
+    private func noteUnclaimed() {
+        guard stage == .opening, let typed, typed.identity == nil else { return }
+        worker.statistics.unclaimed += 1
+    }
+
     /// The session can't be had now: a little later then.
     func postpone() {
         worker.statistics.postponed += 1
@@ -190,6 +198,7 @@ extension LoadClient {
 
     func giveUpAnswer() {
         worker.statistics.errors.count(.timedOut)
+        noteUnclaimed()
         tryLater(meanSeconds: 1)
     }
 

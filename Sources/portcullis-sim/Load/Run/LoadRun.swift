@@ -160,8 +160,7 @@ struct LoadRun {
             vanished: all.vanished, answersLost: all.answersLost, resumed: all.resumed, takenOver: all.takenOver,
             overtaken: all.overtaken,
             postponed: all.postponed, begun: all.begun, begunAnew: all.begunAnew, abandonedBytes: all.abandonedBytes,
-            gaps: all.gaps,
-            gapBytes: all.gapBytes, checkedBytes: all.checkedBytes)
+            unclaimed: all.unclaimed, gaps: all.gaps, gapBytes: all.gapBytes, checkedBytes: all.checkedBytes)
     }
 }
 

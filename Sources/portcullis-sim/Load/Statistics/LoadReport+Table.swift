@@ -47,6 +47,7 @@ extension LoadReport {
                     + "\(flapping.overtaken) overtaken, \(flapping.postponed) postponed, "
                     + "\(flapping.begunAnew) begun anew"
                     + (flapping.abandonedBytes > 0 ? " with \(flapping.abandonedBytes) B under way" : "")
+                    + (flapping.unclaimed > 0 ? ", \(flapping.unclaimed) unclaimed" : "")
             ),
             ("bytes checked", "\(flapping.checkedBytes)"),
             ("gaps told", "\(flapping.gaps), \(flapping.gapBytes) B"),

@@ -20,7 +20,8 @@ struct LoadReport: Hashable, Sendable, Codable {
     }
 
     struct Flapping: Hashable, Sendable, Codable {
-        let vanished, answersLost, resumed, takenOver, overtaken, postponed, begun, begunAnew, abandonedBytes: UInt64
+        let vanished, answersLost, resumed, takenOver, overtaken, postponed, begun, begunAnew, abandonedBytes,
+            unclaimed: UInt64
         let gaps, gapBytes, checkedBytes: UInt64
     }
 

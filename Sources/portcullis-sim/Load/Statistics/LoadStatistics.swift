@@ -34,6 +34,8 @@ struct LoadStatistics: Sendable {
     var begun: UInt64 = 0
     var begunAnew: UInt64 = 0
     var abandonedBytes: UInt64 = 0
+    /// Sessions that were asked for, and may have begun, by connections that ended before the answer: nobody knows how to come back for one.
+    var unclaimed: UInt64 = 0
     /// That the gateway itself has told.
     var gaps: UInt64 = 0
     var gapBytes: UInt64 = 0
@@ -64,6 +66,7 @@ struct LoadStatistics: Sendable {
         begun += other.begun
         begunAnew += other.begunAnew
         abandonedBytes += other.abandonedBytes
+        unclaimed += other.unclaimed
         gaps += other.gaps
         gapBytes += other.gapBytes
         checkedBytes += other.checkedBytes
