@@ -57,6 +57,18 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
+        /// libwebsockets' own limit would be 10 s: that the time passes is what this is about.
+        @Test func aHeaderMayTakeAsLongAsTheSettingSays() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates).setting("HTTP_HEADER_TIMEOUT_MS", 60_000) }
+            let connection = try await edge.gateway.connect()
+            try await connection.send("GET /health HTTP/1.1\r\nHost: loc")
+            try await Task.sleep(for: .seconds(11))
+            try await connection.send("alhost\r\nConnection: close\r\n\r\n")
+            let bytes = try await connection.receiveToEnd()
+            #expect(String(decoding: bytes, as: UTF8.self).contains(" 200 "))
+        }
+
         /// A byte now and then doesn't buy more time: the limit is on the whole header.
         @Test func aHeaderThatTricklesIsCutOffToo() async throws {
             let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 500) }

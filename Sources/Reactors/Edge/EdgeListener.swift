@@ -232,6 +232,8 @@ final class EdgeListener: TimerTarget {
             info.protocols = UnsafePointer(protocols)
             info.retry_and_idle_policy = Self.keep(policy)
             info.keepalive_timeout = Int32(settings.limits.keepAliveSeconds)
+            info.timeout_secs = LWSContext.backstopSeconds
+            info.timeout_secs_ah_idle = LWSContext.backstopSeconds
             info.options = PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
             guard let tls else { return lws_create_vhost(context, &info) }
             let files = tls.material.settings

@@ -23,7 +23,6 @@ enum LWSContext {
                 // A whole TLS record: what TLS still held after a shorter read, 4.1.6 might not ask for before more arrives.
                 info.pt_serv_buf_size = LWSContext.serviceBufferBytes
                 info.timeout_secs = LWSContext.backstopSeconds
-                info.timeout_secs_ah_idle = LWSContext.backstopSeconds
                 return lws_create_context(&info)
             }
         }
@@ -32,8 +31,9 @@ enum LWSContext {
     /// One a reactor; a TLS record has 16 KiB of payload.
     private static let serviceBufferBytes: UInt32 = 17_408
 
-    /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact and named.
-    static let backstopSeconds: UInt32 = 120
+    /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact, named, and none longer than this. The context
+    /// and each vhost have them; where they aren't said they are 5 to 20 s.
+    static let backstopSeconds: UInt32 = 300
 
     static func destroy(_ context: OpaquePointer) {
         lws_context_destroy(context)
