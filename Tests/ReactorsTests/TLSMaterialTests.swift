@@ -43,6 +43,28 @@ import Testing
         }
     }
 
+    @Test func `it is the same as one of the same files, and no other`() throws {
+        let ca = TestCertificates.authorityFile.path
+        let identity = TestIdentity("revoked", by: TestCertificates.authority)
+        let list = NamelessFile(TestCertificates.authority.revocationList(of: [identity]))
+        let otherList = NamelessFile(TestCertificates.authority.revocationList(of: []))
+        let bothAuthorities = NamelessFile(TestCertificates.authority.pem + TestCertificates.otherAuthority.pem)
+        let other = TestIdentity("server", names: "DNS:localhost", by: TestCertificates.authority)
+        let (certificate, key) = (NamelessFile(other.pem), NamelessFile(other.keyPEM))
+        let withChain = NamelessFile(TestCertificates.server.pem + TestCertificates.authority.pem)
+        let all = [
+            settings(), settings(certificate: certificate.path, key: key.path), settings(certificate: withChain.path),
+            settings(ca: ca), settings(ca: bothAuthorities.path), settings(ca: ca, list: list.path),
+            settings(ca: ca, list: otherList.path),
+        ]
+        for (first, one) in all.enumerated() {
+            for (second, another) in all.enumerated() {
+                let isSame = try TLSMaterial(one).isSame(as: TLSMaterial(another))
+                #expect(isSame == (first == second), "\(first) and \(second)")
+            }
+        }
+    }
+
     /// A list names certificates by issuer and number: another authority's of the same number isn't meant.
     @Test func `a list revokes what it names`() throws {
         let revoked = TestIdentity("revoked", by: TestCertificates.authority)

@@ -101,7 +101,8 @@ final class EdgeListener: TimerTarget {
         settings.trustsProxy = new.trustsProxy
         guard let tls, let material else { return }
         settings.tls = material.settings
-        tls.material = material
+        // Each connection keeps the certificates and lists that it began with: those of unchanged files are there once.
+        if !material.isSame(as: tls.material) { tls.material = material }
     }
 
     /// Nil where there is no TLS.

@@ -12,6 +12,7 @@ package final class TLSMaterial: @unchecked Sendable {
     package let settings: TLSSettings
     /// Holds the parts, and never serves a connection.
     private let holder: OpaquePointer
+    private var contents = Contents()
 
     /// Reads the files: not for a reactor that serves already.
     package init(_ settings: TLSSettings) throws(TLSMaterialError) {
@@ -28,6 +29,7 @@ package final class TLSMaterial: @unchecked Sendable {
         }
         if let caPath = settings.clientCAPath { try loadClientCA(caPath) }
         try tryOut()
+        contents = Contents(of: holder)
     }
 
     deinit { SSL_CTX_free(holder) }
@@ -53,6 +55,9 @@ package final class TLSMaterial: @unchecked Sendable {
         defer { SSL_free(ssl) }
         guard serve(ssl) else { throw TLSMaterialError("\(settings.certificatePath): \(OpenSSLError.drain())") }
     }
+
+    /// Whether a handshake would show and trust the same by either.
+    func isSame(as other: TLSMaterial) -> Bool { contents == other.contents }
 
     // MARK: A handshake
 
@@ -125,10 +130,7 @@ package final class TLSMaterial: @unchecked Sendable {
     }
 
     private var lists: [OpaquePointer] {
-        guard let objects = X509_STORE_get0_objects(store) else { return [] }
-        return (0..<OPENSSL_sk_num(objects)).compactMap { index in
-            OPENSSL_sk_value(objects, index).flatMap { X509_OBJECT_get0_X509_CRL(OpaquePointer($0)) }
-        }
+        Stack.elements(of: X509_STORE_get0_objects(store)).compactMap { X509_OBJECT_get0_X509_CRL($0) }
     }
 }
 
