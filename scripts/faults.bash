@@ -216,7 +216,8 @@ await_phase() {
 
 # ---- Playing them ---------------------------------------------------------------------------------------------------
 
-# Each fault must have two turns: what is made at the first time stays, and the memory is watched from there on.
+# Each fault must have two turns: what is made at the first time stays. The memory is watched in the second half: by then the histories are
+# full, and the allocator has what it needs for the worst that happens at once.
 least_seconds() {
     local name sum=10
     for name in "${faults[@]}"; do sum=$((sum + 2 * fault_seconds[$name])); done
@@ -224,22 +225,24 @@ least_seconds() {
 }
 
 play_faults() {
-    local name end watch=
+    local name end half watch= rounds=0
     for name in echo screens numbered; do await_phase "$name" flap $((crowd / rate + 120)); done
-    end=$((SECONDS + seconds))
+    end=$((SECONDS + seconds)) half=$((SECONDS + seconds / 2))
     start_concerned
     for name in "${crowds[@]:3}"; do await_phase "$name" flap 60; done
     while :; do
         for name in "${faults[@]}"; do
-            [ -z "$watch" ] || [ $((SECONDS + fault_seconds[$name])) -lt "$end" ] || break 2
+            [ $rounds -eq 0 ] || [ $((SECONDS + fault_seconds[$name])) -lt "$end" ] || break 2
+            [ $rounds -eq 0 ] || [ -n "$watch" ] || [ $SECONDS -lt $half ] || start_watch
             kill -0 "$gateway_pid" 2>/dev/null || break 2
             say "fault: $name"
             "fault_$name"
             fault_played[$name]=$((${fault_played[$name]:-0} + 1))
         done
-        [ -n "$watch" ] || start_watch
+        rounds=$((rounds + 1))
         sleep 2
     done
+    [ -n "$watch" ] || start_watch
     while [ $SECONDS -lt "$end" ]; do sleep 1; done
     kill -TERM "$watch" 2>/dev/null || true
     wait "$watch" || complain "$(tail -1 "$state/watch.txt")"
