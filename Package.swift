@@ -75,7 +75,7 @@ let package = Package(
         .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
 
         // DEFLATE, for whoever needs it: Telnet doesn't know it.
-        .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: houseSettings),
+        .target(name: "Compression", dependencies: ["CZlib", "Telnet"], swiftSettings: houseSettings),
 
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),

@@ -21,7 +21,7 @@ package final class SQLiteRevocations: Sendable {
         let last = seen.withLock { $0 }
         let answer = try connection.use { database -> (version: Int64?, keys: Set<KeyID>)? in
             // Before the keys: what is written in between shows in the next one.
-            let version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
+            let version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
             guard version == nil || version != last else { return nil }
             return (version, try DeviceKeyTable.revoked(in: database))
         }

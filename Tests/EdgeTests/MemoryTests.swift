@@ -23,7 +23,7 @@ extension EdgeTests {
             let waiting = try await waitingConnections(at: edge.gateway)
             for number in 1...Self.addresses { try await spend(number, at: edge.gateway) }
             // Each of its two queues is full, as nothing is read: so much at least.
-            try await grown(process, by: Self.sessions * 128, over: idle)
+            try await grown(edge, by: Self.sessions * 128, over: idle)
             for _ in 0..<20 { try await edge.expectHealthy() }
             let peak = try ProcessMemory.peakKiB(of: process)
             let figure = try Figures()
@@ -107,12 +107,12 @@ extension EdgeTests {
             #expect([401, 503].contains(try await gateway.refusal(handshake).status))
         }
 
-        /// Memory is touched in its own time: waits for so much of it.
-        private func grown(_ process: Int32, by expected: Int, over idle: Int) async throws {
+        /// Memory is touched in its own time: waits for so much of it, from one answer of the gateway to the next.
+        private func grown(_ edge: Edge, by expected: Int, over idle: Int) async throws {
             let deadline = ContinuousClock.now.advanced(by: .seconds(60))
-            while try ProcessMemory.residentKiB(of: process) - idle < expected {
+            while try ProcessMemory.residentKiB(of: edge.gateway.processID) - idle < expected {
                 try #require(ContinuousClock.now < deadline, "the limits were not reached")
-                try await Task.sleep(for: .milliseconds(50))
+                try await edge.expectHealthy()
             }
         }
     }

@@ -55,7 +55,7 @@ extension EdgeTests {
             let deadline = ContinuousClock.now.advanced(by: .seconds(30))
             while try ProcessMemory.openFiles(of: edge.gateway.processID) >= files {
                 try #require(ContinuousClock.now < deadline, "the connection stays")
-                try await Task.sleep(for: .milliseconds(100))
+                try await edge.expectHealthy()
             }
             try await edge.expectHealthy()
         }

@@ -5,6 +5,7 @@ import Testing
 struct LimitsTableTests {
     private let costs: [[String]]
     private let session: [[String]]
+    private let reactor: [[String]]
     private let text: String
 
     init() throws {
@@ -13,6 +14,7 @@ struct LimitsTableTests {
             .map { row in row.map { $0.replacing("**", with: "") } }
         costs = rows.filter { $0.count == 5 }
         session = rows.filter { $0.count == 4 }
+        reactor = rows.filter { $0.count == 3 }
     }
 
     @Test("has the settings' defaults")
@@ -25,6 +27,31 @@ struct LimitsTableTests {
             #expect(row[2] == (value == "0" ? "from the file limit" : value), "\(name)")
         }
         #expect(costs.count == 6 && session.count > 10)
+    }
+
+    @Test("has the values of what can't be set")
+    func constants() throws {
+        for row in reactor { #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])") }
+        #expect(reactor.count == 8)
+    }
+
+    @Test("has room for all that a reactor keeps")
+    func pools() throws {
+        let stated = try #require(text.firstMatch(of: /each further\s+reactor may keep ([0-9]+) MiB more/))
+        let kept =
+            try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
+            + constant("SpareBlocks.keptLarge") * 16_712 + constant("SpareBlocks.keptSmall") * 40
+        #expect(kept <= (try #require(Int(stated.1))) << 20)
+    }
+
+    /// The number that `Type.name` stands for in the sources.
+    private func constant(_ path: String) throws -> Int {
+        let names = path.split(separator: ".")
+        let type = try Regex("(enum|struct|class) \(names[0])\\b")
+        let value = try Regex("static let \(names[1]) = ([0-9_]+)\n", as: (Substring, Substring).self)
+        let file = try #require(Repository.sources.first { $0.text.contains(type) }, "\(path)")
+        let number = try #require(file.text.firstMatch(of: value), "\(path)")
+        return try #require(Int(number.1.filter { $0 != "_" }))
     }
 
     @Test("adds up")

@@ -1,4 +1,5 @@
 import Admission
+import Compression
 import Observability
 import Reactors
 import RelayCore

@@ -14,8 +14,8 @@ enum ClientCommand: Hashable, Sendable {
     case describe(ClientDescription)
     case connect(TargetRequest, ClientDescription)
     case resume(ResumeRequest)
-    /// The client has seen what this session said up to `lastSeq`.
-    case acknowledge(sessionID: String, lastSeq: UInt64)
+    /// The client has seen what this session said up to `lastSeq`. Never waits, so its `sessionID` may be a part of the message.
+    case acknowledge(sessionID: ArraySlice<UInt8>, lastSeq: UInt64)
     case disconnect
     /// Accepted, and without effect on the session.
     case nothing(NeedsSession)

@@ -33,7 +33,7 @@ struct TypedDialect: ResumableDialect {
     /// What doesn't look like an object is input: so it was before messages had types.
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard message.looksLikeObject else { return .input(message.repairedUTF8) }
-        if let input = TypedInput(message) { return .input(input.text, cid: input.cid) }
+        if let command = PlainTypedMessage(message)?.command { return command }
         return try TypedMessage(JSONObject(message: message)).command()
     }
 

@@ -59,7 +59,7 @@ struct TypedMessage {
     }
 
     private func syncAck() throws(DialectError) -> ClientCommand {
-        let sessionID = try fields.text("sessionId")
+        let sessionID = Array(try fields.text("sessionId").utf8)[...]
         return .acknowledge(sessionID: sessionID, lastSeq: try fields.count("lastSeq"))
     }
 

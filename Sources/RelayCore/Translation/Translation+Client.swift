@@ -112,8 +112,9 @@ extension Translation {
         case .gmcp(let name, let data): return telnet?.appendGMCP(name: name, data: data, to: &output.toTarget) ?? false
         case .msdp(let name, let value):
             return telnet?.appendMSDP(name: name, value: value, to: &output.toTarget) ?? false
-        case .acknowledge(sessionID, let lastSeq): history.acknowledge(through: lastSeq)
-        case .acknowledge, .resize, .describe, .connect, .resume, .disconnect, .nothing: break
+        case .acknowledge(let session, let lastSeq):
+            if session.elementsEqual(sessionID.utf8) { history.acknowledge(through: lastSeq) }
+        case .resize, .describe, .connect, .resume, .disconnect, .nothing: break
         }
         return true
     }

@@ -89,7 +89,7 @@ private struct TargetReader {
         settings.mxp = MXPMode.allCases[Int(choices >> 4 & 3) % MXPMode.allCases.count]
         settings.greetsGMCP = choices & 0x40 == 0
         settings.maximumSubnegotiationBytes = 256
-        client = TelnetClient(settings: settings) { FuzzDecompressor() }
+        client = TelnetClient(settings: settings) { ZlibDecompressor() }
     }
 
     mutating func read(_ pieces: [ArraySlice<UInt8>]) throws {
@@ -133,22 +133,6 @@ private struct TargetReader {
         guard client.appendGMCP(name: "A.B", data: Array(input), to: &output) else { return }
         let said = telnetEvents(of: [output[...]], limit: 1 << 20)
         try require(said.count == 1, "a GMCP message is one subnegotiation")
-    }
-}
-
-/// The bridge from zlib to Telnet, as Relay has one.
-struct FuzzDecompressor: Decompressor {
-    private let inflater = Inflater()
-
-    mutating func decompress(
-        _ input: inout ArraySlice<UInt8>, limit: Int
-    ) throws(DecompressionError) -> Decompressed {
-        do throws(CompressionError) {
-            let piece = try inflater.inflate(&input, limit: limit)
-            return Decompressed(bytes: piece.bytes, isEnd: piece.isEnd)
-        } catch {
-            throw error == .corrupt ? .corrupt : .outOfMemory
-        }
     }
 }
 

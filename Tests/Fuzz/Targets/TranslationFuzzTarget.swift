@@ -35,7 +35,7 @@ private struct TargetConversation {
         guard
             var translation = Translation(
                 kind: kind, client: ClientDescription(), outputBufferBytes: 1_024, compressor: FuzzCompressor(),
-                makeDecompressor: { FuzzDecompressor() })
+                makeDecompressor: { ZlibDecompressor() })
         else { throw FuzzViolation(description: "\(kind) is translated") }
         let connect = kind == .legacy ? #"{"connect":1}"# : #"{"type":"connect","target":""}"#
         if translation.awaitsConnect {

@@ -29,6 +29,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     private(set) var seen: Seen?
     private var message: ReceivedMessage?
     private(set) var openConnections = 0
+    private(set) var messageCount = 0
     /// How long each piece of a message was.
     private(set) var pieces: [Int] = []
 
@@ -103,6 +104,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         pieces.append(piece.bytes.count)
         guard piece.isLast, let whole = message else { return }
         message = nil
+        messageCount += 1
         sink.yield(.message(whole))
     }
 
@@ -152,11 +154,15 @@ extension PlainSocket {
         }
     }
 
-    /// A client's frame, masked with zeros.
     func writeFrame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true) {
-        let length: [UInt8] =
-            payload.count < 126
-            ? [0x80 | UInt8(payload.count)] : [0xFE, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
-        write([(isFinal ? 0x80 : 0) | opcode] + length + [0, 0, 0, 0] + payload)
+        write(clientFrame(opcode, payload, isFinal: isFinal))
     }
+}
+
+/// A client's frame, masked with zeros.
+func clientFrame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true) -> [UInt8] {
+    let length: [UInt8] =
+        payload.count < 126
+        ? [0x80 | UInt8(payload.count)] : [0xFE, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+    return [(isFinal ? 0x80 : 0) | opcode] + length + [0, 0, 0, 0] + payload
 }

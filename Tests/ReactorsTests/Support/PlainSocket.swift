@@ -59,6 +59,21 @@ struct PlainSocket: Sendable {
         return count < 0 ? nil : Array(buffer[..<count])
     }
 
+    /// Bytes that have arrived and wait to be read.
+    var bytesThatWait: Int {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
+    /// Waits until so many have arrived, and leaves them there.
+    ///
+    /// - Returns: how many there are.
+    func awaitBytes(_ count: Int) -> Int {
+        var buffer = [UInt8](repeating: 0, count: count)
+        recv(descriptor, &buffer, count, Int32(MSG_PEEK | MSG_WAITALL))
+        return bytesThatWait
+    }
+
     /// Everything up to the peer's FIN, in pieces of at most `piece` bytes.
     func readAll(piece: Int = 65_536) -> [UInt8]? {
         var all: [UInt8] = []
@@ -95,6 +110,19 @@ struct PlainSocket: Sendable {
             guard count > 0 else { return total }
             total += count
         }
+    }
+
+    /// - Returns: what the kernel takes of `bytes` without waiting for the peer.
+    func offer(_ bytes: [UInt8]) -> Int {
+        var total = 0
+        while total < bytes.count {
+            let count = bytes[total...].withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            guard count > 0 else { break }
+            total += count
+        }
+        return total
     }
 
     /// While it is held, what is written waits (a fifth of a second at most), to leave in one piece.

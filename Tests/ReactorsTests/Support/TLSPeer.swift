@@ -3,7 +3,7 @@ import Glibc
 
 @testable import Reactors
 
-/// A TLS server's end on a plain socket, with OpenSSL's own blocking calls.
+/// A TLS server's end on a plain socket, or a client's, with OpenSSL's own blocking calls.
 ///
 /// - Note: `@unchecked Sendable` because one thread of a test uses it at a time.
 final class TLSPeer: @unchecked Sendable {
@@ -22,6 +22,22 @@ final class TLSPeer: @unchecked Sendable {
     static func accept(_ socket: PlainSocket, _ settings: Settings = Settings()) -> TLSPeer? {
         let peer = TLSPeer(socket, settings)
         return SSL_accept(peer.ssl) == 1 ? peer : nil
+    }
+
+    /// The client's end, which trusts whoever is there.
+    ///
+    /// - Returns: nil where the handshake fails.
+    static func connect(_ socket: PlainSocket) -> TLSPeer? {
+        let peer = TLSPeer(connecting: socket)
+        return SSL_connect(peer.ssl) == 1 ? peer : nil
+    }
+
+    private init(connecting socket: PlainSocket) {
+        self.socket = socket
+        let context = SSL_CTX_new(TLS_client_method())
+        ssl = SSL_new(context)
+        SSL_CTX_free(context)
+        SSL_set_fd(ssl, socket.descriptor)
     }
 
     private init(_ socket: PlainSocket, _ settings: Settings) {
@@ -70,6 +86,26 @@ final class TLSPeer: @unchecked Sendable {
     func write(_ bytes: [UInt8]) -> Bool {
         OpenSSLError.clear()
         return bytes.isEmpty || SSL_write(ssl, bytes, Int32(bytes.count)) == bytes.count
+    }
+
+    /// How much is taken from the socket at once where OpenSSL reads ahead and the socket has enough; eight bytes are to come before.
+    func bytesOfOneRead() -> Int? {
+        _ = read(upTo: 8)
+        SSL_set_read_ahead(ssl, 1)
+        let before = socket.awaitBytes(2 * Int(SSL3_RT_MAX_PLAIN_LENGTH))
+        guard read(upTo: 1) != nil else { return nil }
+        return before - socket.bytesThatWait
+    }
+
+    /// The records that would say `pieces`, one each: to be written to the socket before anything else.
+    func sealed(_ pieces: [[UInt8]]) -> [UInt8] {
+        let memory = BIO_new(BIO_s_mem())
+        SSL_set0_wbio(ssl, memory)  // Owns it until the socket is in its place again.
+        for piece in pieces { write(piece) }
+        var records = [UInt8](repeating: 0, count: BIO_ctrl_pending(memory))
+        BIO_read(memory, &records, Int32(records.count))
+        SSL_set_wfd(ssl, socket.descriptor)
+        return records
     }
 
     /// Sends close_notify, and no FIN.

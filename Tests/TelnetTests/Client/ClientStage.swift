@@ -1,3 +1,4 @@
+import Compression
 import Telnet
 
 /// A telnet client whose target the test plays.

@@ -1,0 +1,105 @@
+/// The messages that clients of the typed protocol send most, `input` and `syncAck`, read without building anything.
+///
+/// It knows the plain form alone: the members of such a message, each once, in any order and without any other, and no escape in them. nil
+/// says nothing about a message: ``TypedMessage`` reads it then, and finds what is wrong with it.
+struct PlainTypedMessage {
+    private enum Kind {
+        case input, syncAck
+    }
+
+    private enum Member {
+        case type, text, cid, sessionID, lastSeq
+    }
+
+    /// More digits than that the general reader may judge.
+    private static let maximumDigits = 15
+
+    private var kind: Kind?
+    private var text: ArraySlice<UInt8>?
+    private var cid: UInt64?
+    private var sessionID: ArraySlice<UInt8>?
+    private var lastSeq: UInt64?
+
+    init?(_ message: ArraySlice<UInt8>) {
+        var tokenizer = JSONTokenizer(message)
+        do {
+            guard try tokenizer.next() == .beginObject else { return nil }
+            while let token = try tokenizer.next(), token != .endObject {
+                guard case .name(let name) = token, let member = Self.member(name, message),
+                    let value = try tokenizer.next(), take(member, value, message)
+                else { return nil }
+            }
+            guard try tokenizer.next() == nil else { return nil }
+        } catch {
+            return nil
+        }
+    }
+
+    /// What it holds is a part of the message: nothing is copied.
+    var command: ClientCommand? {
+        switch (kind, text, sessionID, lastSeq) {
+        case (.input, let text?, nil, nil): .input(text, cid: cid)
+        case (.syncAck, nil, let sessionID?, let lastSeq?) where cid == nil:
+            .acknowledge(sessionID: sessionID, lastSeq: lastSeq)
+        default: nil
+        }
+    }
+
+    /// - Returns: false: it isn't plain.
+    private mutating func take(
+        _ member: Member, _ value: JSONTokenizer.Token, _ message: ArraySlice<UInt8>
+    ) -> Bool {
+        switch (member, value) {
+        case (.type, .string(let name)) where kind == nil:
+            kind = Self.kind(message[name.range])
+            return kind != nil
+        case (.text, .string(let content)) where text == nil && !content.hasEscapes:
+            text = message[content.range]
+        case (.sessionID, .string(let content)) where sessionID == nil && !content.hasEscapes:
+            sessionID = message[content.range]
+            return Self.isVisible(message[content.range])
+        case (.cid, .number(let digits)) where cid == nil:
+            cid = Self.number(message[digits])
+            return cid ?? 0 > 0
+        case (.lastSeq, .number(let digits)) where lastSeq == nil:
+            lastSeq = Self.number(message[digits])
+            return lastSeq != nil
+        default: return false
+        }
+        return true
+    }
+
+    private static func kind(_ name: ArraySlice<UInt8>) -> Kind? {
+        if name.elementsEqual("input".utf8) { return .input }
+        return name.elementsEqual("syncAck".utf8) ? .syncAck : nil
+    }
+
+    private static func member(_ name: JSONTokenizer.StringToken, _ message: ArraySlice<UInt8>) -> Member? {
+        let bytes = message[name.range]
+        switch bytes.count {
+        case 3: return bytes.elementsEqual("cid".utf8) ? .cid : nil
+        case 4:
+            if bytes.elementsEqual("text".utf8) { return .text }
+            return bytes.elementsEqual("type".utf8) ? .type : nil
+        case 7: return bytes.elementsEqual("lastSeq".utf8) ? .lastSeq : nil
+        case 9: return bytes.elementsEqual("sessionId".utf8) ? .sessionID : nil
+        default: return nil
+        }
+    }
+
+    /// Begins with a character that certainly isn't white space.
+    private static func isVisible(_ text: ArraySlice<UInt8>) -> Bool {
+        text.first.map { (0x21...0x7E).contains($0) } ?? false
+    }
+
+    /// Of digits alone.
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        guard digits.count <= maximumDigits else { return nil }
+        var number: UInt64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+        }
+        return number
+    }
+}
