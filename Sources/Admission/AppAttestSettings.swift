@@ -36,7 +36,7 @@ package struct AttestationScope: Sendable {
     }
 
     /// The app that `key` was attested for; `nil` if its app, its environment or its trust root isn't configured.
-    func app(of key: DeviceKey) -> AppID? {
+    func app(of key: KeyStanding) -> AppID? {
         guard let app = AppID(key.app), apps.contains(app),
             let environment = AttestationEnvironment(rawValue: key.environment), environments.contains(environment),
             key.trustRoot == trustRoot
