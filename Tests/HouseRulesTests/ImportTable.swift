@@ -37,8 +37,8 @@ enum ImportTable {
             target: "Compression", isPure: false, ours: ["CZlib"], others: [],
             reason: "The only target that knows zlib; it knows no protocol."),
         ImportRow(
-            target: "KeyStore", isPure: true, ours: [], others: ["FoundationEssentials", "Synchronization"],
-            reason: "base64 of identifiers; the in-memory registry is called from several threads, so it has a Mutex."),
+            target: "KeyStore", isPure: true, ours: [], others: ["Synchronization"],
+            reason: "The in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
             target: "KeyStoreSQLite", isPure: false, ours: ["KeyStore"],
             others: ["GRDB", "GRDBSQLite", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
