@@ -24,20 +24,21 @@ package struct AppAttestSettings: Sendable {
 
 /// What is configured today. A key that was attested for something else no longer counts.
 package struct AttestationScope: Sendable {
-    private let apps: Set<AppID>
+    /// By the bytes of their text form: texts that are equal to Swift may have others.
+    private let apps: [[UInt8]: AppID]
     private let environments: Set<AttestationEnvironment>
     /// SHA-256 of the root certificate.
     private let trustRoot: [UInt8]
 
     package init(policy: AttestationPolicy, trustRoot: TrustRoot) {
-        apps = Set(policy.apps)
+        apps = Dictionary(policy.apps.map { (Array($0.description.utf8), $0) }) { first, _ in first }
         environments = policy.environments
         self.trustRoot = trustRoot.fingerprint
     }
 
     /// The app that `key` was attested for; `nil` if its app, its environment or its trust root isn't configured.
-    func app(of key: DeviceKey) -> AppID? {
-        guard let app = AppID(key.app), apps.contains(app),
+    func app(of key: KeyStanding) -> AppID? {
+        guard let app = apps[Array(key.app.utf8)],
             let environment = AttestationEnvironment(rawValue: key.environment), environments.contains(environment),
             key.trustRoot == trustRoot
         else { return nil }

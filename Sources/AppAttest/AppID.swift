@@ -7,6 +7,8 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
     public let teamID: String
     /// One to ``maximumBundleIDLength`` of letters, digits, hyphens and dots (Apple's CFBundleIdentifier).
     public let bundleID: String
+    /// SHA-256 over the text form: 32 bytes (Apple's step 6 of an attestation, step 4 of an assertion).
+    public let rpIDHash: [UInt8]
 
     /// The length of every team identifier.
     public static let teamIDLength = 10
@@ -21,6 +23,7 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
         else { return nil }
         self.teamID = teamID
         self.bundleID = bundleID
+        rpIDHash = Array(SHA256.hash(data: Array("\(teamID).\(bundleID)".utf8)))
     }
 
     /// Reads the text form, `TEAMID.bundle.identifier`.
@@ -31,9 +34,6 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
     /// The text form, `TEAMID.bundle.identifier`.
     public var description: String { "\(teamID).\(bundleID)" }
-
-    /// SHA-256 over the text form: 32 bytes (Apple's step 6 of an attestation, step 4 of an assertion).
-    public var rpIDHash: [UInt8] { Array(SHA256.hash(data: Array(description.utf8))) }
 
     private static func isTeamCharacter(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

@@ -55,12 +55,9 @@ extension AssertionVerifier {
     ) throws(AssertionError) {
         let key: P256.Signing.PublicKey
         do { key = try P256.Signing.PublicKey(x963Representation: publicKeyX963) } catch { throw .invalidPublicKey }
+        guard let raw = SignatureDER.rawRepresentation(of: bytes) else { throw .malformedSignature }
         let signature: P256.Signing.ECDSASignature
-        do { signature = try P256.Signing.ECDSASignature(derRepresentation: bytes) } catch {
-            throw .malformedSignature
-        }
-        // swift-crypto's own reader refuses what is not DER; this holds with CryptoKit in its place too.
-        guard signature.derRepresentation.elementsEqual(bytes) else { throw .malformedSignature }
+        do { signature = try P256.Signing.ECDSASignature(rawRepresentation: raw) } catch { throw .malformedSignature }
         guard key.isValidSignature(signature, for: nonce) else { throw .signatureMismatch }
     }
 

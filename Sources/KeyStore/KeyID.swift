@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The identifier of an App Attest key: the SHA-256 of its public key in X9.62 uncompressed form, as Apple defines `keyId`.
 ///
 /// Clients send it as text, in base64 or base64url; it is compared and stored as its 32 bytes, so that a key has one name only.
@@ -21,43 +19,12 @@ package struct KeyID: Hashable, Sendable {
     /// Anything else is refused: white space, a mix of both alphabets, another length, and bits set in the last character
     /// that encode nothing (they would give one key several names).
     package init?(text: String) {
-        // A prefix is enough to know that the text is too long: it may come from a header of any size.
-        var symbols = Array(text.utf8.prefix(Self.paddedLength + 1))
-        if symbols.count == Self.paddedLength, symbols.last == UInt8(ascii: "=") { symbols.removeLast() }
-        guard symbols.count == Self.paddedLength - 1, let standard = Self.standardAlphabet(symbols) else { return nil }
-
-        let canonical = standard + "="
-        guard let data = Data(base64Encoded: canonical), data.base64EncodedString() == canonical else { return nil }
-        self.init(bytes: [UInt8](data))
+        guard let bytes = StrictBase64.decode(text, maximumBytes: Self.length) else { return nil }
+        self.init(bytes: bytes)
     }
 
     /// The canonical text: standard base64 with padding, 44 characters. It is what Apple's `generateKey()` returns.
-    package var base64: String { Data(bytes).base64EncodedString() }
-
-    /// 32 bytes are 43 symbols and one padding character.
-    private static let paddedLength = 44
-
-    /// Rewrites base64url symbols as standard ones; nil when both alphabets occur in one text.
-    private static func standardAlphabet(_ symbols: [UInt8]) -> String? {
-        var standard: [UInt8] = []
-        standard.reserveCapacity(symbols.count)
-        var isStandard = false
-        var isURLSafe = false
-        for symbol in symbols {
-            switch symbol {
-            case UInt8(ascii: "-"):
-                isURLSafe = true
-                standard.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "_"):
-                isURLSafe = true
-                standard.append(UInt8(ascii: "/"))
-            default:
-                isStandard = isStandard || symbol == UInt8(ascii: "+") || symbol == UInt8(ascii: "/")
-                standard.append(symbol)
-            }
-        }
-        return isStandard && isURLSafe ? nil : String(decoding: standard, as: UTF8.self)
-    }
+    package var base64: String { StrictBase64.encode(bytes) }
 }
 
 extension KeyID: Comparable {

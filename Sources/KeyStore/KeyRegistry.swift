@@ -10,8 +10,12 @@ package protocol KeyRegistry: Sendable {
     /// counter unless the new one is higher, its first registration, its last use. A revoked key isn't touched at all.
     func enrol(_ key: DeviceKey) throws(KeyRegistryError) -> Enrolment
 
-    /// Looks a key up, revoked or not. For reactors: it never waits for a writer.
+    /// All that is known of a key, revoked or not. It never waits for a writer.
     func key(_ id: KeyID) throws(KeyRegistryError) -> DeviceKey?
+
+    /// Looks up what the check of an assertion needs of a key, revoked or not, as it is at this moment. For reactors: it never waits for a
+    /// writer.
+    func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding?
 
     /// Raises the counter if, and only if, the key is known, not revoked, and its counter is lower: one atomic step, also
     /// between processes. For reactors: it waits at most the registry's busy limit.

@@ -23,6 +23,10 @@ package final class MemoryKeyRegistry: KeyRegistry {
         records.withLock { $0[id] }
     }
 
+    package func standing(of id: KeyID) -> KeyStanding? {
+        records.withLock { $0[id]?.standing }
+    }
+
     package func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
         records.withLock { records in
             guard var known = records[id] else { return .unknownKey }

@@ -18,11 +18,29 @@ enum DeviceKeyTable {
         return try Row.fetchAll(statement, arguments: [Data(after?.bytes ?? []), limit]).map(deviceKey)
     }
 
+    /// The columns that the check of an assertion needs. A receipt that is lost or damaged doesn't show here: nothing depends on it.
+    static func standing(of id: KeyID, from database: Database) throws -> KeyStanding? {
+        try DirectStatement.use(standing, on: database) { statement in
+            try statement.bind(id, at: 1)
+            guard try statement.step() else { return nil }
+            guard let counter = UInt32(exactly: try statement.integer(4)) else { throw damage }
+            return KeyStanding(
+                id: id, publicKeyX963: try statement.bytes(0), app: try statement.text(1),
+                environment: try statement.text(2), trustRoot: try statement.bytes(3), counter: counter,
+                isRevoked: !statement.isNull(5))
+        }
+    }
+
     /// True when the counter was lower, and the key known and not revoked.
     static func raiseCounter(of id: KeyID, to counter: UInt32, at time: Int64, in database: Database) throws -> Bool {
-        let statement = try database.cachedStatement(sql: raising)
-        try statement.execute(arguments: [Int64(counter), time, Data(id.bytes), Int64(counter)])
-        return database.changesCount == 1
+        try DirectStatement.use(raising, on: database) { statement in
+            try statement.bind(Int64(counter), at: 1)
+            try statement.bind(time, at: 2)
+            try statement.bind(id, at: 3)
+            // Outside of a transaction SQLite commits before it says that it has no row.
+            _ = try statement.step()
+            return statement.changes == 1
+        }
     }
 
     static func insert(_ key: DeviceKey, into database: Database) throws {
@@ -79,6 +97,7 @@ enum DeviceKeyTable {
     /// Fails when a table or column of ours is missing.
     static func checkStatements(_ database: Database) throws {
         _ = try database.makeStatement(sql: selection)
+        _ = try database.makeStatement(sql: standing)
         _ = try database.makeStatement(sql: raising)
     }
 }
@@ -96,8 +115,12 @@ extension DeviceKeyTable {
         FROM device_key k LEFT JOIN receipt r ON r.key_id = k.key_id
         """
 
+    private static let standing = """
+        SELECT public_key, app, environment, trust_root, counter, revoked_at FROM device_key WHERE key_id = ?
+        """
+
     private static let raising = """
-        UPDATE device_key SET counter = ?, last_used_at = ? WHERE key_id = ? AND counter < ? AND revoked_at IS NULL
+        UPDATE device_key SET counter = ?1, last_used_at = ?2 WHERE key_id = ?3 AND counter < ?1 AND revoked_at IS NULL
         """
 
     /// Reads a row of `selection`. A value of the wrong type or size means a damaged file, and is thrown: GRDB's own
@@ -116,7 +139,7 @@ extension DeviceKeyTable {
             revokedAt: try integer(row[10]), revocationReason: try text(row[11]))
     }
 
-    private static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")
+    static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")
 
     private static func required<Value>(_ value: Value?) throws -> Value {
         guard let value else { throw damage }

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// Four sets of connections keep the reactors apart from everything that waits for the disk:
 ///
-///     readers         keys, key                       WAL reads: no writer can hold them up
-///     counters        advanceCounter, key             synchronous=NORMAL: a write(2), no fsync
+///     readers         keys, key, standing             WAL reads: no writer can hold them up
+///     counters        advanceCounter, standing        synchronous=NORMAL: a write(2), no fsync
 ///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
 ///     checkpoints     checkpoint                      moves the WAL into the database file
 ///
@@ -22,7 +22,7 @@ import Synchronization
 package final class SQLiteKeyRegistry: KeyRegistry {
     /// The limits of a registry, each with its default.
     package struct Limits: Sendable {
-        /// How long `key` and `advanceCounter` wait altogether, for a connection of ours and for SQLite's lock. In milliseconds.
+        /// How long `key`, `standing` and `advanceCounter` wait altogether, for a connection of ours and for SQLite's lock. In milliseconds.
         package var busyMilliseconds = 50
         /// The same for enrolment and administration, which don't run on reactors. In milliseconds.
         package var administrationBusyMilliseconds = 5000
@@ -84,10 +84,14 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     }
 
     package func key(_ id: KeyID) throws(KeyRegistryError) -> DeviceKey? {
+        try readers.use { try DeviceKeyTable.fetch(id, from: $0) }
+    }
+
+    package func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? {
         // A connection that has committed the last counter still has the pages in memory. Any other would read them anew: to it, they
         // have changed. Where writers have all of them, there are the readers' own.
-        if let known = try counters.useIfFree({ try DeviceKeyTable.fetch(id, from: $0) }) { return known }
-        return try readers.use { try DeviceKeyTable.fetch(id, from: $0) }
+        if let known = try counters.useIfFree({ try DeviceKeyTable.standing(of: id, from: $0) }) { return known }
+        return try readers.use { try DeviceKeyTable.standing(of: id, from: $0) }
     }
 
     package func advanceCounter(

@@ -27,8 +27,7 @@ final class AttestationEndpoints {
         }
         let issued = services.challenges.issue(at: context.moment)
         metrics.challengeIssued()
-        exchange.respond(
-            JSONAnswers.json(200, JSONAnswers.ChallengeBody(nonce: issued.nonce, expires: String(issued.expires))))
+        exchange.respond(JSONAnswers.challenge(issued))
     }
 
     /// Verifying takes milliseconds and storing waits for the disk: both happen off the reactors, and the answer comes back.

@@ -16,6 +16,13 @@ enum JSONAnswers {
         return HTTPAnswer(status: status, headers: headers, body: bytes)
     }
 
+    /// `{"expires":…,"nonce":…}`, both as strings: the client guide decodes `[String: String]`. Written by hand, since there is one for each
+    /// upgrade: digits and hexadecimal digits are all that stands in it, and nothing to escape.
+    static func challenge(_ issued: IssuedChallenge) -> HTTPAnswer {
+        let text = "{\"expires\":\"\(issued.expires)\",\"nonce\":\"\(issued.nonce)\"}"
+        return HTTPAnswer(status: 200, headers: headers, body: Array(text.utf8))
+    }
+
     /// `{"error":…,"code":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
     /// The code stands in a header as well: of a refused upgrade most WebSocket clients show the headers, and no body.
@@ -35,12 +42,6 @@ enum JSONAnswers {
         let error: String
         let code: String
         let requestId: String
-    }
-
-    struct ChallengeBody: Encodable {
-        let nonce: String
-        /// Unix milliseconds as a string: the client guide decodes `[String: String]`.
-        let expires: String
     }
 
     struct RegisteredBody: Encodable {

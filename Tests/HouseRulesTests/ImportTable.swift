@@ -37,12 +37,15 @@ enum ImportTable {
             target: "Compression", isPure: false, ours: ["CZlib", "Telnet"], others: [],
             reason: "The only target that knows zlib; of Telnet it knows what a decompressor is, and no more."),
         ImportRow(
-            target: "KeyStore", isPure: true, ours: [], others: ["FoundationEssentials", "Synchronization"],
-            reason: "base64 of identifiers; the in-memory registry is called from several threads, so it has a Mutex."),
+            target: "KeyStore", isPure: true, ours: [], others: ["Synchronization"],
+            reason: "The in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
             target: "KeyStoreSQLite", isPure: false, ours: ["KeyStore"],
-            others: ["GRDB", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
-            reason: "The only target that knows SQLite; Glibc for file modes, Dispatch for waits with a deadline."),
+            others: ["GRDB", "GRDBSQLite", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
+            reason: """
+                The only target that knows SQLite, on the hot path by its own functions; Glibc for file modes, Dispatch for waits with a \
+                deadline.
+                """),
         ImportRow(
             target: "Admission", isPure: true, ours: ["AddressText", "AppAttest", "KeyStore"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],

@@ -19,6 +19,34 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
+    @Test("tells a key's standing as it is at this moment", arguments: RegistryKind.allCases)
+    func standingIsNeverOld(kind: RegistryKind) throws {
+        let (registry, owner) = try kind.make()
+        let key = DeviceKey.sample(counter: 3)
+        func expectStanding(counter: UInt32, isRevoked: Bool = false, app: String = key.app) throws {
+            let expected = KeyStanding(
+                id: key.id, publicKeyX963: key.publicKeyX963, app: app, environment: key.environment,
+                trustRoot: key.trustRoot, counter: counter, isRevoked: isRevoked)
+            #expect(try registry.standing(of: key.id) == expected)
+            #expect(try registry.key(key.id)?.standing == expected)
+        }
+        #expect(try registry.standing(of: key.id) == nil)
+        _ = try registry.enrol(key)
+        try expectStanding(counter: 3)
+        _ = try registry.advanceCounter(of: key.id, to: .max - 1, at: 1)
+        try expectStanding(counter: .max - 1)
+        _ = try registry.revoke(key.id, reason: "lost", at: 2)
+        try expectStanding(counter: .max - 1, isRevoked: true)
+        _ = try registry.restore(key.id)
+        var moved = key
+        moved.app = ""
+        _ = try registry.enrol(moved)
+        try expectStanding(counter: .max - 1, app: "")
+        _ = try registry.forget(key.id)
+        #expect(try registry.standing(of: key.id) == nil)
+        withExtendedLifetime(owner) {}
+    }
+
     @Test("takes over a newer attestation and keeps the key's history", arguments: RegistryKind.allCases)
     func reenrolmentKeepsHistory(kind: RegistryKind) throws {
         let (registry, owner) = try kind.make()

@@ -27,6 +27,7 @@ struct SQLiteContentionTests {
                 #expect(throws: KeyRegistryError.busy) { try registry.revoke(id, reason: "lost", at: 1) }
             }
             #expect(try registry.key(id) == .sample())
+            #expect(try registry.standing(of: id) == DeviceKey.sample().standing)
             #expect(try registry.keys(after: nil, limit: 9) == [.sample()])
             try database.rollback()
         }
@@ -87,6 +88,7 @@ struct SQLiteContentionTests {
             try registry.counters.use { _ throws in
                 #expect(throws: KeyRegistryError.busy) { try registry.advanceCounter(of: .sample(1), to: 2, at: 1) }
                 #expect(try registry.key(.sample(1))?.counter == 1)
+                #expect(try registry.standing(of: .sample(1))?.counter == 1)
             }
         }
         #expect(try registry.advanceCounter(of: .sample(1), to: 2, at: 1) == .advanced)
@@ -101,6 +103,7 @@ struct SQLiteContentionTests {
         func occupy(_ count: Int) throws {
             guard count > 0 else {
                 _ = try registry.key(.sample(1))
+                _ = try registry.standing(of: .sample(1))
                 return
             }
             try registry.readers.use { _ in try registry.counters.use { _ in try occupy(count - 1) } }

@@ -128,6 +128,7 @@ struct SQLiteStoreFileTests {
         try bytes.write(to: URL(fileURLWithPath: path))
         let registry = try SQLiteKeyRegistry(path: path)
         #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }
+        #expect { try registry.standing(of: .sample(1)) } throws: { isUnavailable($0) }
         #expect { try registry.keys(after: nil, limit: 500) } throws: { isUnavailable($0) }
         #expect { try registry.enrol(.sample(1)) } throws: { isUnavailable($0) }
         #expect { try registry.advanceCounter(of: .sample(1), to: 1, at: 1) } throws: { isUnavailable($0) }
@@ -149,6 +150,38 @@ struct SQLiteStoreFileTests {
             try $0.execute(sql: "PRAGMA ignore_check_constraints = ON; \(sql)")
         }
         #expect { try registry.keys(after: nil, limit: 5) } throws: { isUnavailable($0) }
+    }
+
+    @Test(
+        "answers unavailable when a key's standing is what no key can have",
+        arguments: [
+            "counter = 4294967296", "counter = -1", "counter = 'one'", "public_key = 'text'", "app = x'41'",
+            "environment = x'41'", "trust_root = 7",
+        ])
+    func damagedStanding(assignment: String) throws {
+        let directory = try TemporaryDirectory()
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        _ = try registry.enrol(.sample())
+        // A table that isn't strict, as damage may make of it.
+        try DatabaseQueue(path: registry.path).inDatabase {
+            try $0.execute(
+                sql: """
+                    ALTER TABLE device_key RENAME TO strict_one;
+                    CREATE TABLE device_key AS SELECT * FROM strict_one;
+                    UPDATE device_key SET \(assignment);
+                    """)
+        }
+        #expect { try registry.standing(of: .sample(1)) } throws: { isUnavailable($0) }
+    }
+
+    @Test("tells a key's standing without its receipt")
+    func lostReceipt() throws {
+        let directory = try TemporaryDirectory()
+        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        _ = try registry.enrol(.sample())
+        try DatabaseQueue(path: registry.path).inDatabase { try $0.execute(sql: "DELETE FROM receipt") }
+        #expect(try registry.standing(of: .sample(1)) == DeviceKey.sample().standing)
+        #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }
     }
 
     @Test("has the name it was given, also where SQLite would see one with a meaning of its own")

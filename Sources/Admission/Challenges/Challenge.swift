@@ -27,36 +27,50 @@ struct Challenge {
     }
 
     /// - Parameter milliseconds: since the epoch; only the low 48 bits are kept.
-    init(issuedAt milliseconds: UInt64, key: SymmetricKey) {
+    init(issuedAt milliseconds: UInt64, key: ChallengeKey) {
         var generator = SystemRandomNumberGenerator()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
         // Each number is a system call, so two of them and not ten.
-        let numbers = [generator.next(), generator.next()] as [UInt64]
-        let random = numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
-        let time = stride(from: UInt64(40), through: 0, by: -8).map { UInt8(truncatingIfNeeded: milliseconds >> $0) }
-        let identity = Array(random.prefix(Self.randomByteCount)) + time
-        bytes = identity + Self.mac(over: identity, key: key)
+        Self.append(generator.next(), low: 8, to: &bytes)
+        Self.append(generator.next(), low: Self.randomByteCount - 8, to: &bytes)
+        Self.append(milliseconds, low: Self.identityByteCount - Self.randomByteCount, to: &bytes)
+        bytes += Self.mac(over: bytes[...], key: key)
+        self.bytes = bytes
     }
 
     var hex: String { Hexadecimal.encode(bytes) }
 
-    func isAuthentic(under key: SymmetricKey) -> Bool {
-        let expected = Secret(Self.mac(over: Array(bytes.prefix(Self.identityByteCount)), key: key))
+    func isAuthentic(under key: ChallengeKey) -> Bool {
+        let expected = Secret(Self.mac(over: bytes.prefix(Self.identityByteCount), key: key))
         return expected.matches(bytes.dropFirst(Self.identityByteCount))
     }
 
     /// Milliseconds since the epoch; means something only if the challenge is authentic.
-    var issuedAt: UInt64 {
-        bytes[Self.randomByteCount..<Self.identityByteCount].reduce(0) { $0 << 8 | UInt64($1) }
-    }
+    var issuedAt: UInt64 { number(Self.randomByteCount..<Self.identityByteCount) }
 
     /// Two authentic challenges with one identity are the same challenge.
-    var identity: ChallengeIdentity {
-        let halves = [bytes[0..<8], bytes[8..<16]].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-        return ChallengeIdentity(high: halves[0], low: halves[1])
+    var identity: ChallengeIdentity { ChallengeIdentity(high: number(0..<8), low: number(8..<16)) }
+
+    private func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+
+    private static func append(_ number: UInt64, low count: Int, to bytes: inout [UInt8]) {
+        for place in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
     }
 
-    private static func mac(over identity: [UInt8], key: SymmetricKey) -> ArraySlice<UInt8> {
-        Array(HMAC<SHA256>.authenticationCode(for: identity, using: key)).prefix(byteCount - identityByteCount)
+    private static func mac(over identity: ArraySlice<UInt8>, key: ChallengeKey) -> ArraySlice<UInt8> {
+        Array(key.authenticationCode(over: identity)).prefix(byteCount - identityByteCount)
+    }
+}
+
+/// The key of a process' challenges: HMAC-SHA256 that has taken it in already, which is half of the work for so short a message.
+struct ChallengeKey: Sendable {
+    private let authenticator = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
+
+    func authenticationCode(over bytes: ArraySlice<UInt8>) -> HMAC<SHA256>.MAC {
+        var authenticator = authenticator
+        authenticator.update(data: bytes)
+        return authenticator.finalize()
     }
 }
 

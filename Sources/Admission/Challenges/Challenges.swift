@@ -1,4 +1,3 @@
-import Crypto
 import Synchronization
 
 /// Issues challenges and lets each be used once. Shared by all reactors.
@@ -13,7 +12,7 @@ package final class Challenges: Sendable {
     /// Milliseconds. Two reactors' times differ by as much as one of their turns takes; one must not refuse what the other issued.
     static let clockTolerance: UInt64 = 1_000
 
-    private let key = SymmetricKey(size: .bits256)
+    private let key = ChallengeKey()
     private let epoch: MonotonicTime
     /// Milliseconds.
     private let timeToLive: UInt64

@@ -30,8 +30,10 @@ struct AppAttestPolicy: AdmissionPolicy {
         _ data: String, over challenge: SpentChallenge, by keyID: String, at moment: Moment
     ) throws(KeyRegistryError) -> PolicyOutcome {
         guard let id = KeyID(text: keyID) else { return .refused(.unknownKey, "key identifier is malformed") }
-        guard let key = try settings.registry.key(id) else { return .refused(.unknownKey, "key is not registered") }
-        guard key.revokedAt == nil else { return .refused(.keyRevoked, "key is revoked") }
+        guard let key = try settings.registry.standing(of: id) else {
+            return .refused(.unknownKey, "key is not registered")
+        }
+        guard !key.isRevoked else { return .refused(.keyRevoked, "key is revoked") }
         guard let app = settings.scope.app(of: key) else {
             return .refused(.unknownKey, "key's app, environment or trust root is not configured")
         }
@@ -40,7 +42,7 @@ struct AppAttestPolicy: AdmissionPolicy {
 
     /// Signature, for the app that the key was attested for and no other.
     private func evaluate(
-        _ data: String, over challenge: SpentChallenge, by key: DeviceKey, of app: AppID, at moment: Moment
+        _ data: String, over challenge: SpentChallenge, by key: KeyStanding, of app: AppID, at moment: Moment
     ) throws(KeyRegistryError) -> PolicyOutcome {
         guard let assertion = StrictBase64.decode(data, maximumBytes: settings.maximumAssertionBytes) else {
             return .refused(.assertionRejected, "assertion is not base64, or too long")

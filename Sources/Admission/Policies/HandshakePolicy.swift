@@ -1,3 +1,5 @@
+import KeyStore
+
 /// The opening handshake of RFC 6455 section 4.2.1, and a subprotocol that we know. libwebsockets checks none of it before the gate.
 struct HandshakePolicy: AdmissionPolicy {
     private static let keyByteCount = 16

@@ -34,10 +34,10 @@ struct TicketPolicy: AdmissionPolicy {
         }
         switch principal.way {
         case .appAttest(let id, _):
-            guard let appAttest, let key = try appAttest.registry.key(id) else {
+            guard let appAttest, let key = try appAttest.registry.standing(of: id) else {
                 return .refused(.invalidTicket, "the ticket's key is not registered any more")
             }
-            guard key.revokedAt == nil else { return .refused(.keyRevoked, "the ticket's key is revoked") }
+            guard !key.isRevoked else { return .refused(.keyRevoked, "the ticket's key is revoked") }
             guard appAttest.scope.app(of: key) != nil else {
                 return .refused(.invalidTicket, "the ticket's key is not of a configured app any more")
             }

@@ -37,6 +37,11 @@ final class FailingRegistry: KeyRegistry {
         return registry.key(id)
     }
 
+    func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? {
+        try begin(.look)
+        return registry.standing(of: id)
+    }
+
     func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) throws(KeyRegistryError) -> CounterAdvance {
         try begin(.advance)
         beforeAdvance()

@@ -1,3 +1,4 @@
+import KeyStore
 import Testing
 
 @testable import Admission

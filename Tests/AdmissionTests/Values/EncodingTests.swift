@@ -1,4 +1,5 @@
 import Foundation
+import KeyStore
 import Testing
 
 @testable import Admission
@@ -8,6 +9,7 @@ struct EncodingTests {
         for length in 0..<70 {
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 250) }
             let padded = Data(bytes).base64EncodedString()
+            #expect(StrictBase64.encode(bytes) == padded)
             let bare = padded.filter { $0 != "=" }
             for text in [padded, bare] {
                 let urlSafe = String(text.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })

@@ -56,6 +56,13 @@ let attestFuzzTargets = [
         guard let verified else { return }
         try require(verified.counter == AttestSample.counter, "only what the device has signed is verified")
     },
+    FuzzTarget("signature") { bytes in
+        let known = try? P256.Signing.ECDSASignature(derRepresentation: bytes)
+        guard let raw = SignatureDER.rawRepresentation(of: bytes) else { return }
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: raw)
+        try require(signature.derRepresentation.elementsEqual(bytes), "a signature has one encoding")
+        try require(known?.rawRepresentation == signature.rawRepresentation, "swift-crypto reads the same numbers")
+    },
     // Two bytes for the leaf's length, the leaf, the intermediate.
     FuzzTarget(
         "certificate-chain",
