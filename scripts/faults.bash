@@ -162,14 +162,15 @@ start_concerned_crowd() {
     start_crowd "$name" "$clients" $(((clients + 4) / 5)) --first-source "$first" --sessions-end --seed "$first" "$@"
 }
 
-# start_by NAME FIRST-SOURCE ARGUMENT…: ten clients by the certificate of that name.
+# start_by NAME FIRST-SOURCE ARGUMENT…: ten clients by the certificate of that name. One that is shut out before the answer to its resume
+# has come may be away for longer than the token that it knows is good (30 s): invalid_resume then.
 start_by() {
     local name=$1 first=$2 authority=clients
     shift 2
     [ "$name" != visitor ] || authority=visitors
     start_concerned_crowd "$name" 10 "$first" --target "127.0.0.1:$port_echo" --rate 0.5 \
         --certificate "$state/authorities/$authority/$name.pem" --key "$state/authorities/$authority/$name.key" \
-        --tolerate closed_1008 --tolerate session_expired --tolerate not_resumed --tolerate takeover_untold "$@"
+        --tolerate closed_1008 --tolerate session_expired --tolerate invalid_resume --tolerate not_resumed --tolerate takeover_untold "$@"
 }
 
 # Two processes that will be killed: sessions that outlive their clients, and ones that don't. Nobody checks their bytes.
