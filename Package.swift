@@ -81,10 +81,7 @@ let package = Package(
         .target(name: "KeyStore", swiftSettings: pureSettings),
         .target(
             name: "KeyStoreSQLite",
-            dependencies: [
-                "KeyStore", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
             name: "Admission", dependencies: ["AddressText", "AppAttest", "KeyStore", crypto, x509, deque],

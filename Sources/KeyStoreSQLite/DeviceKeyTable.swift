@@ -20,27 +20,21 @@ enum DeviceKeyTable {
 
     /// The columns that the check of an assertion needs. A receipt that is lost or damaged doesn't show here: nothing depends on it.
     static func standing(of id: KeyID, from database: Database) throws -> KeyStanding? {
-        try DirectStatement.use(standing, on: database) { statement in
-            try statement.bind(id, at: 1)
-            guard try statement.step() else { return nil }
-            guard let counter = UInt32(exactly: try statement.integer(4)) else { throw damage }
-            return KeyStanding(
-                id: id, publicKeyX963: try statement.bytes(0), app: try statement.text(1),
-                environment: try statement.text(2), trustRoot: try statement.bytes(3), counter: counter,
-                isRevoked: !statement.isNull(5))
-        }
+        let statement = try database.cachedStatement(sql: standing)
+        // A cursor's row is SQLite's own: one that is kept would have a table of its columns' names made for it.
+        let rows = try Row.fetchCursor(statement, arguments: [Data(id.bytes)])
+        guard let row = try rows.next() else { return nil }
+        guard let counter = UInt32(exactly: try required(integer(row[4]))) else { throw damage }
+        return KeyStanding(
+            id: id, publicKeyX963: try required(bytes(row[0])), app: try required(text(row[1])),
+            environment: try required(text(row[2])), trustRoot: try required(bytes(row[3])), counter: counter,
+            isRevoked: try integer(row[5]) != nil)
     }
 
     /// True when the counter was lower, and the key known and not revoked.
     static func raiseCounter(of id: KeyID, to counter: UInt32, at time: Int64, in database: Database) throws -> Bool {
-        try DirectStatement.use(raising, on: database) { statement in
-            try statement.bind(Int64(counter), at: 1)
-            try statement.bind(time, at: 2)
-            try statement.bind(id, at: 3)
-            // Outside of a transaction SQLite commits before it says that it has no row.
-            _ = try statement.step()
-            return statement.changes == 1
-        }
+        try database.cachedStatement(sql: raising).execute(arguments: [Int64(counter), time, Data(id.bytes)])
+        return database.changesCount == 1
     }
 
     static func insert(_ key: DeviceKey, into database: Database) throws {

@@ -41,7 +41,7 @@ enum ImportTable {
             reason: "The in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
             target: "KeyStoreSQLite", isPure: false, ours: ["KeyStore"],
-            others: ["GRDB", "GRDBSQLite", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
+            others: ["GRDB", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
             reason: """
                 The only target that knows SQLite, on the hot path by its own functions; Glibc for file modes, Dispatch for waits with a \
                 deadline.
