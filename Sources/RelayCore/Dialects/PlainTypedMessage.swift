@@ -14,19 +14,22 @@ struct PlainTypedMessage {
     /// More digits than that the general reader may judge.
     private static let maximumDigits = 15
 
+    private let message: ArraySlice<UInt8>
     private var kind: Kind?
-    private var text: ArraySlice<UInt8>?
+    /// Where it stands in the message, as the session's id does.
+    private var text: Range<Int>?
     private var cid: UInt64?
-    private var sessionID: ArraySlice<UInt8>?
+    private var sessionID: Range<Int>?
     private var lastSeq: UInt64?
 
     init?(_ message: ArraySlice<UInt8>) {
+        self.message = message
         var tokenizer = JSONTokenizer(message)
         do {
             guard try tokenizer.next() == .beginObject else { return nil }
             while let token = try tokenizer.next(), token != .endObject {
-                guard case .name(let name) = token, let member = Self.member(name, message),
-                    let value = try tokenizer.next(), take(member, value, message)
+                guard case .name(let name) = token, let member = Self.member(message[name.range]),
+                    let value = try tokenizer.next(), take(member, value)
                 else { return nil }
             }
             guard try tokenizer.next() == nil else { return nil }
@@ -38,25 +41,23 @@ struct PlainTypedMessage {
     /// What it holds is a part of the message: nothing is copied.
     var command: ClientCommand? {
         switch (kind, text, sessionID, lastSeq) {
-        case (.input, let text?, nil, nil): .input(text, cid: cid)
+        case (.input, let text?, nil, nil): .input(message[text], cid: cid)
         case (.syncAck, nil, let sessionID?, let lastSeq?) where cid == nil:
-            .acknowledge(sessionID: sessionID, lastSeq: lastSeq)
+            .acknowledge(sessionID: message[sessionID], lastSeq: lastSeq)
         default: nil
         }
     }
 
     /// - Returns: false: it isn't plain.
-    private mutating func take(
-        _ member: Member, _ value: JSONTokenizer.Token, _ message: ArraySlice<UInt8>
-    ) -> Bool {
+    private mutating func take(_ member: Member, _ value: JSONTokenizer.Token) -> Bool {
         switch (member, value) {
         case (.type, .string(let name)) where kind == nil:
             kind = Self.kind(message[name.range])
             return kind != nil
         case (.text, .string(let content)) where text == nil && !content.hasEscapes:
-            text = message[content.range]
+            text = content.range
         case (.sessionID, .string(let content)) where sessionID == nil && !content.hasEscapes:
-            sessionID = message[content.range]
+            sessionID = content.range
             return Self.isVisible(message[content.range])
         case (.cid, .number(let digits)) where cid == nil:
             cid = Self.number(message[digits])
@@ -74,15 +75,14 @@ struct PlainTypedMessage {
         return name.elementsEqual("syncAck".utf8) ? .syncAck : nil
     }
 
-    private static func member(_ name: JSONTokenizer.StringToken, _ message: ArraySlice<UInt8>) -> Member? {
-        let bytes = message[name.range]
-        switch bytes.count {
-        case 3: return bytes.elementsEqual("cid".utf8) ? .cid : nil
+    private static func member(_ name: ArraySlice<UInt8>) -> Member? {
+        switch name.count {
+        case 3: return name.elementsEqual("cid".utf8) ? .cid : nil
         case 4:
-            if bytes.elementsEqual("text".utf8) { return .text }
-            return bytes.elementsEqual("type".utf8) ? .type : nil
-        case 7: return bytes.elementsEqual("lastSeq".utf8) ? .lastSeq : nil
-        case 9: return bytes.elementsEqual("sessionId".utf8) ? .sessionID : nil
+            if name.elementsEqual("text".utf8) { return .text }
+            return name.elementsEqual("type".utf8) ? .type : nil
+        case 7: return name.elementsEqual("lastSeq".utf8) ? .lastSeq : nil
+        case 9: return name.elementsEqual("sessionId".utf8) ? .sessionID : nil
         default: return nil
         }
     }
