@@ -63,6 +63,8 @@ struct DecisionRecord: Sendable {
                 time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
                 way: way, who: who, reason: refusal?.code.rawValue, detail: detail, requestID: context.id,
                 address: context.address.text))
+        // Where nobody reads the line its dictionary and texts are not made: there is one for each connection.
+        guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
             LogKeys.requestID: "\(context.id)", LogKeys.address: "\(context.address.text)",
             LogKeys.way: "\(way.rawValue)", LogKeys.outcome: "\(outcome.rawValue)",
