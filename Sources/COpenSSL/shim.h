@@ -28,6 +28,14 @@ static inline X509_STORE *portcullis_SSL_get0_verify_cert_store(SSL *ssl) {
     SSL_get0_verify_cert_store(ssl, &store);
     return store;
 }
+static inline EVP_PKEY *portcullis_SSL_get1_tmp_key(SSL *ssl) {
+    EVP_PKEY *key = NULL;
+    return SSL_get_tmp_key(ssl, &key) == 1 ? key : NULL;
+}
+static inline EVP_PKEY *portcullis_SSL_get1_peer_tmp_key(SSL *ssl) {
+    EVP_PKEY *key = NULL;
+    return SSL_get_peer_tmp_key(ssl, &key) == 1 ? key : NULL;
+}
 static const unsigned long PORTCULLIS_XN_FLAGS = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_UTF8_CONVERT;
 static inline X509 *portcullis_SSL_get1_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
 

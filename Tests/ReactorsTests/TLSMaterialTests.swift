@@ -81,6 +81,90 @@ import Testing
         let without = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
         #expect(!without.revokes(issuer: revoked.issuerDER, serial: revoked.serialDER))
     }
+
+    // MARK: Behind the handshake
+
+    @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func `of a handshake no exchanged key is left, and the connection goes on`(version: Int32) throws {
+        let pair = TLSPair(try TLSMaterial(settings(ca: TestCertificates.authorityFile.path)), version)
+        #expect(pair.shakeHands())
+        // Of TLS 1.2 OpenSSL itself keeps none.
+        #expect(pair.exchangedKeys.count { !$0.isEmpty } == (version == TLS1_3_VERSION ? 2 : 0))
+        #expect(OPENSSL_sk_num(SSL_get_client_ciphers(pair.server)) > 0)
+        TLSMaterial.letGoOfHandshake(pair.server)
+        #expect(!pair.exchangedKeys.contains { !$0.isEmpty })
+        #expect(OPENSSL_sk_num(SSL_get_client_ciphers(pair.server)) == 0)
+        #expect(ERR_peek_error() == 0)
+        #expect(pair.says("a", from: pair.client, to: pair.server))
+        #expect(pair.says("b", from: pair.server, to: pair.client))
+        guard version == TLS1_3_VERSION else { return }
+        #expect(SSL_key_update(pair.client, SSL_KEY_UPDATE_REQUESTED) == 1)
+        #expect(pair.says("c", from: pair.client, to: pair.server))
+        #expect(pair.says("d", from: pair.server, to: pair.client))
+    }
+}
+
+/// A server of a material's and a client, with nothing but memory between them. One thread.
+private final class TLSPair {
+    let server: OpaquePointer
+    let client: OpaquePointer
+
+    init(_ material: TLSMaterial, _ version: Int32) {
+        server = Self.make(TLS_server_method(), version)
+        client = Self.make(TLS_client_method(), version)
+        var ends: (OpaquePointer?, OpaquePointer?)
+        BIO_new_bio_pair(&ends.0, 0, &ends.1, 0)
+        SSL_set_bio(server, ends.0, ends.0)
+        SSL_set_bio(client, ends.1, ends.1)
+        SSL_set_accept_state(server)
+        SSL_set_connect_state(client)
+        #expect(material.serve(server))
+    }
+
+    deinit {
+        SSL_free(server)
+        SSL_free(client)
+    }
+
+    private static func make(_ method: OpaquePointer?, _ version: Int32) -> OpaquePointer {
+        let context = SSL_CTX_new(method)
+        defer { SSL_CTX_free(context) }
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
+        return SSL_new(context)!
+    }
+
+    func shakeHands() -> Bool {
+        OpenSSLError.clear()
+        for _ in 0..<4 {
+            SSL_do_handshake(client)
+            SSL_do_handshake(server)
+        }
+        OpenSSLError.clear()
+        return SSL_is_init_finished(server) == 1 && SSL_is_init_finished(client) == 1
+    }
+
+    /// Public keys that the server still has of the handshake; empty where there is only the object.
+    var exchangedKeys: [[UInt8]] {
+        [portcullis_SSL_get1_tmp_key(server), portcullis_SSL_get1_peer_tmp_key(server)].compactMap { key in
+            guard let key else { return nil }
+            defer { EVP_PKEY_free(key) }
+            var bytes: UnsafeMutablePointer<UInt8>?
+            let count = EVP_PKEY_get1_encoded_public_key(key, &bytes)
+            defer {
+                CRYPTO_free(bytes, nil, 0)
+                OpenSSLError.clear()
+            }
+            return Array(UnsafeBufferPointer(start: bytes, count: count))
+        }
+    }
+
+    func says(_ text: String, from: OpaquePointer, to: OpaquePointer) -> Bool {
+        let bytes = Array(text.utf8)
+        var buffer = [UInt8](repeating: 0, count: 16)
+        guard SSL_write(from, bytes, Int32(bytes.count)) == bytes.count else { return false }
+        return SSL_read(to, &buffer, 16) == bytes.count && Array(buffer[..<bytes.count]) == bytes
+    }
 }
 
 extension TestIdentity {

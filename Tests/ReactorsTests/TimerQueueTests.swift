@@ -86,6 +86,20 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [2, 3])
     }
 
+    /// Else one that is cancelled would be there until its time, however far off.
+    @Test func `the queue lets go of a cancelled timer at once`() async {
+        await TestReactor.shared.run {
+            let target = TimerBench(on: TestReactor.shared) { _ in }
+            var timer: ReactorTimer? = ReactorTimer(on: TestReactor.shared, target: target)
+            weak let watched = timer
+            timer?.arm(at: TestReactor.shared.now + 3_600_000 * Self.millisecond)
+            timer?.arm(at: TestReactor.shared.now + 7_200_000 * Self.millisecond)
+            timer?.cancel()
+            timer = nil
+            #expect(watched == nil)
+        }
+    }
+
     @Test func `a deadline that has passed fires without delay, but never inside the call that arms it`() async {
         let fired = await firings(end: 1) { bench, now in
             bench.arm(1, at: 0)

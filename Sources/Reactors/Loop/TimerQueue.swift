@@ -8,16 +8,16 @@ package protocol TimerTarget: AnyObject {
 
 /// One deadline that can be moved: armed, moved and cancelled on the reactor's thread.
 ///
-/// Moving a deadline later costs nothing: the queue looks at `deadline` when the earlier entry comes up.
+/// Moving a deadline later costs nothing: the queue looks at `deadline` when the earlier time comes up.
 package final class ReactorTimer {
     private unowned let queue: TimerQueue
     fileprivate private(set) weak var target: (any TimerTarget)?
-    /// Nanoseconds of the reactor's clock; nil while not armed.
-    fileprivate var deadline: UInt64?
-    /// The earliest entry for this timer in the queue; nil when there is none.
-    fileprivate var queued: UInt64?
-    /// The next one behind it: so that a timer that fires between two looks at a far deadline doesn't leave an entry for each.
-    fileprivate var queuedLater: UInt64?
+    /// Nanoseconds of the reactor's clock; while it is armed.
+    fileprivate var deadline: UInt64 = 0
+    /// When the queue looks at it, which is no later; while it is armed. Here too, so that moving it later asks nobody.
+    fileprivate var lookedAt: UInt64 = 0
+    /// Where it stands in the queue's heap; nil while it isn't armed. Four bytes, as each session has timers.
+    fileprivate var place: Int32?
 
     package init(on reactor: Reactor, target: any TimerTarget) {
         queue = reactor.timers
@@ -26,41 +26,21 @@ package final class ReactorTimer {
 
     package func arm(at deadline: UInt64) {
         self.deadline = deadline
-        if queued == nil || deadline < queued! {
-            queuedLater = queued ?? queuedLater
-            queued = deadline
-            queue.insert(self, at: deadline)
-        }
+        if place == nil || deadline < lookedAt { queue.arm(self) }
     }
 
+    /// The queue lets go of it at once.
     package func cancel() {
-        deadline = nil
-    }
-
-    /// - Returns: whether the entry at `time` is the one that counts, and stands at the deadline: one that was moved later takes its
-    ///   new place in the order, even if it is overdue there too.
-    fileprivate func take(entry time: UInt64) -> Bool {
-        guard queued == time else { return false }
-        queued = queuedLater
-        queuedLater = nil
-        guard let due = deadline else { return false }
-        if due > time {
-            if queued == nil || due < queued! {
-                queuedLater = queued
-                queued = due
-                queue.insert(self, at: due)
-            }
-            return false
-        }
-        deadline = nil
-        return true
+        // Else the queue, which may be gone, isn't asked.
+        if let place { queue.remove(at: Int(place)) }
     }
 }
 
 /// All deadlines of a reactor, as a binary heap over a single `uv_timer`.
 final class TimerQueue {
     private struct Entry {
-        let time: UInt64
+        /// Not later than the timer's deadline.
+        var time: UInt64
         let timer: ReactorTimer
     }
 
@@ -80,15 +60,32 @@ final class TimerQueue {
     /// No timer fires any more; arming one does nothing.
     func close() {
         isClosed = true
+        for entry in heap { entry.timer.place = nil }
         heap.removeAll()
         closeHandle(handle)
     }
 
-    func insert(_ timer: ReactorTimer, at time: UInt64) {
+    fileprivate func arm(_ timer: ReactorTimer) {
         guard !isClosed else { return }
-        heap.append(Entry(time: time, timer: timer))
-        siftUp(heap.count - 1)
+        timer.lookedAt = timer.deadline
+        if let place = timer.place.map(Int.init) {
+            heap[place].time = timer.deadline
+            siftUp(place)
+        } else {
+            heap.append(Entry(time: timer.deadline, timer: timer))
+            timer.place = Int32(heap.count - 1)
+            siftUp(heap.count - 1)
+        }
         schedule()
+    }
+
+    fileprivate func remove(at place: Int) {
+        heap.swapAt(place, heap.count - 1)
+        heap.removeLast().timer.place = nil
+        guard place < heap.count else { return }
+        heap[place].timer.place = Int32(place)
+        siftUp(place)
+        siftDown(place)
     }
 
     private func schedule() {
@@ -106,8 +103,13 @@ final class TimerQueue {
         scheduled = nil
         let now = reactor.now
         while let first = heap.first, first.time <= now {
-            removeFirst()
-            if first.timer.take(entry: first.time) {
+            if first.timer.deadline > first.time {
+                // It was moved later, and takes its new place in the order, even if it is overdue there too.
+                first.timer.lookedAt = first.timer.deadline
+                heap[0].time = first.timer.deadline
+                siftDown(0)
+            } else {
+                remove(at: 0)
                 first.timer.target?.timerFired(now: now)
             }
         }
@@ -121,23 +123,27 @@ final class TimerQueue {
         while child > 0 {
             let parent = (child - 1) / 2
             guard heap[child].time < heap[parent].time else { return }
-            heap.swapAt(child, parent)
+            swap(child, parent)
             child = parent
         }
     }
 
-    private func removeFirst() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
+    private func siftDown(_ start: Int) {
+        var parent = start
         while true {
             var smallest = parent
             for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
                 if heap[child].time < heap[smallest].time { smallest = child }
             }
             guard smallest != parent else { return }
-            heap.swapAt(parent, smallest)
+            swap(parent, smallest)
             parent = smallest
         }
+    }
+
+    private func swap(_ one: Int, _ other: Int) {
+        heap.swapAt(one, other)
+        heap[one].timer.place = Int32(one)
+        heap[other].timer.place = Int32(other)
     }
 }

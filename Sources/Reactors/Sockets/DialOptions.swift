@@ -1,5 +1,7 @@
 /// How a connection toward a target is opened.
 package struct DialOptions: Sendable {
+    package typealias Prologue = @Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8]
+
     /// For resolving and connecting together. What TLS may take comes on top: see `TargetTLSSettings`.
     package var timeoutMilliseconds: Int
     /// Asked about every address before it is dialled, also where the host is numeric: 4 bytes or 16 in network order, an IPv4-mapped
@@ -12,14 +14,14 @@ package struct DialOptions: Sendable {
     package var refusesThisMachine = false
     /// Makes the very first bytes on the wire, once both ends' addresses are known: a PROXY header, before any TLS. Called once for each
     /// connection that comes about; empty means nothing.
-    package var prologue: (@Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8])?
+    package var prologue: Prologue?
 
     /// The local IPv4 address to connect from; nil leaves it to the system.
     package var source: String?
 
     package init(
         timeoutMilliseconds: Int, accepts: @escaping @Sendable (_ address: [UInt8]) -> Bool = { _ in true },
-        prologue: (@Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8])? = nil
+        prologue: Prologue? = nil
     ) {
         self.timeoutMilliseconds = timeoutMilliseconds
         self.accepts = accepts

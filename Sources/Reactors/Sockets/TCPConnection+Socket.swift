@@ -19,8 +19,8 @@ extension TCPConnection {
     }
 
     /// Its two ends have one address: it has come back to this machine.
-    var isOwnEnd: Bool {
-        guard let local = localAddress(of: descriptor), let remote = dialled?.peer else { return true }
+    func isOwn(_ remote: PeerAddress?) -> Bool {
+        guard let remote, let local = localAddress(of: descriptor) else { return true }
         return local.bytes == remote.bytes
     }
 }

@@ -29,7 +29,7 @@ package enum TCPError: Error, Equatable {
 ///
 /// Not libwebsockets' raw role: that closes at the first end-of-file and drops what is queued. Output is collected and written once
 /// at the end of the turn; what the socket does not take at once is given to one `uv_write` at a time.
-package final class TCPConnection: Flushable, TimerTarget {
+package final class TCPConnection: Flushable {
     package let reactor: Reactor
     private(set) var handle = allocateHandle(uv_tcp_t.self)
     private var handler: (any TCPHandler)?
@@ -45,15 +45,8 @@ package final class TCPConnection: Flushable, TimerTarget {
     private var hasFinished = false
     private var peerHasFinished = false
     private(set) var isClosed = false
-    /// While dialling.
-    private var dialTimer: ReactorTimer?
-    private var lookup: NameLookup?
-    /// While dialling: what is left to try.
-    private var addresses: ArraySlice<ResolvedAddress> = []
-    /// While dialling.
-    private var options: DialOptions?
-    /// The address that was dialled last.
-    private(set) var dialled: ResolvedAddress?
+    /// Until it stands; nil where it was accepted.
+    private(set) var dial: Dial?
     var isTouched = false
 
     private init(on reactor: Reactor, handler: any TCPHandler) {
@@ -75,10 +68,10 @@ package final class TCPConnection: Flushable, TimerTarget {
         host: String, port: UInt16, options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
-        connection.beginDialling(options)
-        connection.lookup = NameLookup.begin(host: host, port: port, for: options.chooser, on: reactor) {
-            [weak connection] in connection?.resolved($0)
-        }
+        let dial = Dial(options, of: connection)
+        connection.dial = dial
+        // Unowned: `close`, without which no connection goes, ends the lookup.
+        dial.lookUp(host, port) { [unowned connection] in connection.resolved($0) }
         return connection
     }
 
@@ -88,16 +81,9 @@ package final class TCPConnection: Flushable, TimerTarget {
         _ addresses: [ResolvedAddress], options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
-        connection.beginDialling(options)
+        connection.dial = Dial(options, of: connection)
         connection.resolved(.success(addresses))
         return connection
-    }
-
-    private func beginDialling(_ options: DialOptions) {
-        self.options = options
-        let timer = ReactorTimer(on: reactor, target: self)
-        timer.arm(at: reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000)
-        dialTimer = timer
     }
 
     /// Takes over a connected socket that was accepted here.
@@ -115,38 +101,30 @@ package final class TCPConnection: Flushable, TimerTarget {
     }
 
     private func resolved(_ result: Result<[ResolvedAddress], TCPError>) {
-        guard !isClosed else { return }
-        lookup = nil
+        guard !isClosed, let dial else { return }
         switch result {
         case .failure(let error): close(error: error)
         case .success(let found):
-            addresses = found.filter(isAllowed)[...]
-            dialNext(after: found.isEmpty ? .notResolved("no address") : .notAllowed)
+            dial.resolved(found)
+            dialNext(of: dial, after: found.isEmpty ? .notResolved("no address") : .notAllowed)
         }
     }
 
-    /// What isn't an IP address is nothing that a filter could judge.
-    private func isAllowed(_ address: ResolvedAddress) -> Bool {
-        guard let options else { return true }
-        return address.peer.map { options.accepts($0.bytes) } ?? false
-    }
-
-    private func dialNext(after error: TCPError) {
-        guard let address = addresses.popFirst() else { return close(error: error) }
-        dialled = address
+    private func dialNext(of dial: Dial, after error: TCPError) {
+        guard let address = dial.nextAddress() else { return close(error: error) }
         let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
         connect.pointee.data = handle.pointee.data
-        bindToSource()
+        bind(to: dial.options.source)
         let code = address.withSockaddr { uv_tcp_connect(connect, handle, $0) { tcpConnectDone($0!, $1) } }
         if code != 0 {
             connect.deallocate()
-            dialFailed(code)
+            dialFailed(dial, code)
         }
     }
 
     /// Where that fails, libuv tells of it as the outcome of connecting.
-    private func bindToSource() {
-        guard let source = options?.source else { return }
+    private func bind(to source: String?) {
+        guard let source else { return }
         var address = sockaddr_in()
         guard uv_ip4_addr(source, 0, &address) == 0 else { return }
         withUnsafePointer(to: address) {
@@ -155,24 +133,23 @@ package final class TCPConnection: Flushable, TimerTarget {
     }
 
     /// The next address gets a handle of its own: libuv keeps a handle's first socket, which has the family of the address that failed.
-    private func dialFailed(_ code: Int32) {
-        if !addresses.isEmpty {
+    private func dialFailed(_ dial: Dial, _ code: Int32) {
+        if dial.hasMoreAddresses {
             closeOwnedHandle(handle)
             handle = allocateHandle(uv_tcp_t.self)
             openHandle()
         }
-        dialNext(after: .notConnected(uvErrorText(code)))
+        dialNext(of: dial, after: .notConnected(uvErrorText(code)))
     }
 
     fileprivate func connectDone(_ status: Int32) {
-        guard !isClosed else { return }
-        guard status == 0 else { return dialFailed(status) }
-        dialTimer?.cancel()
-        dialTimer = nil
-        addresses = []
-        guard options?.refusesThisMachine != true || !isOwnEnd else { return close(error: .notAllowed) }
-        guard queuePrologue() else { return close(error: .broken("no local address")) }
-        options = nil
+        guard !isClosed, let dial else { return }
+        guard status == 0 else { return dialFailed(dial, status) }
+        dial.end()
+        let remote = dial.address?.peer
+        guard !dial.options.refusesThisMachine || !isOwn(remote) else { return close(error: .notAllowed) }
+        guard queue(dial.options.prologue, to: remote) else { return close(error: .broken("no local address")) }
+        self.dial = nil
         opened()
         handler?.tcpConnected()
     }
@@ -180,9 +157,9 @@ package final class TCPConnection: Flushable, TimerTarget {
     /// Puts it before whatever was sent while dialling.
     ///
     /// - Returns: whether it could be made.
-    private func queuePrologue() -> Bool {
-        guard let prologue = options?.prologue else { return true }
-        guard let remote = dialled?.peer, let local = localAddress(of: descriptor) else { return false }
+    private func queue(_ prologue: DialOptions.Prologue?, to remote: PeerAddress?) -> Bool {
+        guard let prologue else { return true }
+        guard let remote, let local = localAddress(of: descriptor) else { return false }
         var first = OutputBuffer()
         prologue(local, remote).withUnsafeBytes { first.append($0, from: reactor.buffers) }
         first.append(UnsafeRawBufferPointer(output.front(limit: output.count)), from: reactor.buffers)
@@ -199,7 +176,7 @@ package final class TCPConnection: Flushable, TimerTarget {
         reactor.touch(self)
     }
 
-    package func timerFired(now: UInt64) {
+    func dialTimedOut() {
         close(error: .timedOut)
     }
 
@@ -333,10 +310,8 @@ package final class TCPConnection: Flushable, TimerTarget {
     private func close(error: TCPError?) {
         guard !isClosed else { return }
         isClosed = true
-        lookup?.cancel()
-        lookup = nil
-        dialTimer?.cancel()
-        dialTimer = nil
+        dial?.end()
+        dial = nil
         output.release(to: reactor.buffers)
         closeOwnedHandle(handle)
         let handler = handler

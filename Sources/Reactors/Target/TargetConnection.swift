@@ -13,8 +13,8 @@ import Glibc
 package final class TargetConnection: Flushable, TimerTarget {
     package let reactor: Reactor
     private let host: String
-    /// Until it is open.
-    private var options: DialOptions?
+    /// Until it is open: the transport's, to dial once more.
+    private var dial: Dial?
     private var tls: TargetTLS?
     private var handler: (any TCPHandler)?
     private var transport: TCPConnection?
@@ -50,9 +50,8 @@ package final class TargetConnection: Flushable, TimerTarget {
     /// The target's FIN came without close_notify, as many telnet servers' does: whether something was cut off before it can't be known.
     package private(set) var endedWithoutCloseNotify = false
 
-    private init(host: String, options: DialOptions?, tls: TargetTLS?, on reactor: Reactor, handler: any TCPHandler) {
+    private init(host: String, tls: TargetTLS?, on reactor: Reactor, handler: any TCPHandler) {
         self.host = host
-        self.options = options
         self.tls = tls?.settings.mode == .plain ? nil : tls
         self.reactor = reactor
         self.handler = handler
@@ -67,8 +66,10 @@ package final class TargetConnection: Flushable, TimerTarget {
         host: String, port: UInt16, options: DialOptions, tls: TargetTLS?, on reactor: Reactor,
         handler: any TCPHandler
     ) -> TargetConnection {
-        let connection = TargetConnection(host: host, options: options, tls: tls, on: reactor, handler: handler)
-        connection.transport = .dial(host: host, port: port, options: options, on: reactor, handler: connection)
+        let connection = TargetConnection(host: host, tls: tls, on: reactor, handler: handler)
+        let transport = TCPConnection.dial(host: host, port: port, options: options, on: reactor, handler: connection)
+        connection.transport = transport
+        connection.dial = transport.dial
         return connection
     }
 
@@ -98,7 +99,7 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     private func open() {
         stage = .open
-        options = nil
+        dial = nil
         updateReading()
         reactor.touch(self)
         handler?.tcpConnected()
@@ -118,7 +119,7 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     /// Once at most: from here on there is no TLS that could fail.
     private func fallBack(after failure: TargetTLSFailure) {
-        guard let options, let address = transport?.dialled else { return close(error: .notSecured(failure)) }
+        guard let dial, let address = dial.address else { return close(error: .notSecured(failure)) }
         fallback = failure
         tls = nil
         session = nil
@@ -127,7 +128,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         transport?.drop()
         isDeaf = false
         stage = .dialling
-        let plain = TCPConnection.dial([address], options: options, on: reactor, handler: self)
+        let plain = TCPConnection.dial([address], options: dial.options, on: reactor, handler: self)
         guard stage != .closed else { return }
         transport = plain
         plain.send(UnsafeRawBufferPointer(plaintext.front(limit: plaintext.count)))
@@ -192,6 +193,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         guard stage != .closed else { return }
         stage = .closed
         handshakeTimer.cancel()
+        dial = nil
         plaintext.release(to: reactor.buffers)
         session = nil
         let handler = handler
@@ -225,7 +227,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         _ moving: MovingTarget, on reactor: Reactor, handler: any TCPHandler
     ) -> TargetConnection {
         let connection = TargetConnection(
-            host: moving.host, options: nil, tls: moving.session?.tls, on: reactor, handler: handler)
+            host: moving.host, tls: moving.session?.tls, on: reactor, handler: handler)
         connection.firstRecord = moving.firstRecord
         connection.tlsVersion = moving.tlsVersion
         connection.fallback = moving.fallback

@@ -9,8 +9,9 @@ import CLibwebsockets
 /// what has been read is delivered at once. It is small while a buffer is made, and large otherwise: were it the same, every read would be
 /// delivered as a piece and a rest of 16 bytes. Reactor thread only, as libwebsockets reads it.
 enum ReceiveBuffer {
-    /// With TLS: a message of so many bytes comes in one piece. Further pieces of a record are in OpenSSL's memory, and cost little.
-    static let secureBytes = 1_024
+    /// With TLS: a message of so many bytes comes in one piece, and what else its record holds in one more, which is in OpenSSL's memory
+    /// and costs little. Room for what people type, a few lines of it together; a control frame alone would need less than half.
+    static let secureBytes = 288
     /// Without TLS each piece is read from the socket.
     static let plainBytes = 4_096
     private static let pieceBytes = 16_384

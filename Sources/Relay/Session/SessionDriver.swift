@@ -16,7 +16,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     let request: SessionRequest
     unowned let sessions: SessionTable
     /// Its place among the gateway's sessions goes back when it goes.
-    private var admitted: Admitted?
+    private var slot: SessionSlot?
     /// Its place among those of its identity and its address; from the first dial on.
     var place: SessionDirectory.Register.Place?
 
@@ -75,7 +75,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         admitted: Admitted, client: ClientIdentity, request: SessionRequest, settings: SessionSettings,
         sessions: SessionTable, reactor: Reactor
     ) {
-        self.admitted = admitted
+        slot = admitted.slot
         self.client = client
         self.request = request
         self.settings = settings
@@ -290,8 +290,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
             return
         }
         (heldMessages, retry) = (nil, nil)
-        guard admitted != nil else { return }
-        admitted = nil
+        guard slot != nil else { return }
+        slot = nil
         sessions.remove(self)
         leg?.abandon()
         leg = nil
