@@ -90,12 +90,11 @@ package final class TLSMaterial: @unchecked Sendable {
         return true
     }
 
-    /// Frees what `ssl` has needed in its handshake alone: the client CA's names, to ask for a certificate; the keys that were exchanged,
-    /// whose secret could later open what was recorded; and the list of what the client had to offer. The store it keeps, which is
-    /// shared, and which `vouches` knows it by.
+    /// Frees what `ssl` has needed in its handshake alone: the client CA's names, to ask for a certificate; and the keys that were
+    /// exchanged, whose secret could later open what was recorded. The store it keeps, which is shared, and which `vouches` knows it by.
     ///
-    /// OpenSSL has no call that takes a key or the list from a connection: they stay, and are emptied. There is no second handshake
-    /// that would look at them (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
+    /// OpenSSL has no call that takes a key from a connection: it stays, and is emptied. There is no second handshake that would look at
+    /// it (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
     static func letGoOfHandshake(_ ssl: OpaquePointer) {
         SSL_set_client_CA_list(ssl, nil)
         for key in [portcullis_SSL_get1_tmp_key(ssl), portcullis_SSL_get1_peer_tmp_key(ssl)] {
@@ -103,9 +102,6 @@ package final class TLSMaterial: @unchecked Sendable {
             EVP_PKEY_set_type(key, EVP_PKEY_X25519)  // Any type that it knows: with the old one goes what was of it.
             EVP_PKEY_free(key)
         }
-        guard let ciphers = SSL_get_client_ciphers(ssl) else { return }
-        OPENSSL_sk_zero(ciphers)
-        OPENSSL_sk_reserve(ciphers, 0)  // Makes it as short as it is empty.
     }
 
     // MARK: A client's certificate
