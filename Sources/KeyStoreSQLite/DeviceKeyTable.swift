@@ -23,12 +23,8 @@ enum DeviceKeyTable {
         let statement = try database.cachedStatement(sql: standing)
         // A cursor's row is SQLite's own: one that is kept would have a table of its columns' names made for it.
         let rows = try Row.fetchCursor(statement, arguments: [Data(id.bytes)])
-        guard let row = try rows.next() else { return nil }
-        guard let counter = UInt32(exactly: try required(integer(row[4]))) else { throw damage }
-        return KeyStanding(
-            id: id, publicKeyX963: try required(bytes(row[0])), app: try required(text(row[1])),
-            environment: try required(text(row[2])), trustRoot: try required(bytes(row[3])), counter: counter,
-            isRevoked: try integer(row[5]) != nil)
+        // With its cursor the row would end, and every column read as NULL.
+        return try withExtendedLifetime(rows) { try rows.next().map { try keyStanding(id, $0) } }
     }
 
     /// True when the counter was lower, and the key known and not revoked.
@@ -131,6 +127,15 @@ extension DeviceKeyTable {
             bundleVersion: try text(row[7]),
             registeredAt: try required(integer(row[8])), lastUsedAt: try integer(row[9]),
             revokedAt: try integer(row[10]), revocationReason: try text(row[11]))
+    }
+
+    /// Reads a row of `standing`, as `deviceKey` does.
+    private static func keyStanding(_ id: KeyID, _ row: Row) throws -> KeyStanding {
+        guard let counter = UInt32(exactly: try required(integer(row[4]))) else { throw damage }
+        return KeyStanding(
+            id: id, publicKeyX963: try required(bytes(row[0])), app: try required(text(row[1])),
+            environment: try required(text(row[2])), trustRoot: try required(bytes(row[3])), counter: counter,
+            isRevoked: try integer(row[5]) != nil)
     }
 
     static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")
