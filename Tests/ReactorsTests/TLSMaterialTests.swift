@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 import Testing
 
 @testable import Reactors
@@ -46,7 +47,10 @@ import Testing
     @Test func `it is the same as one of the same files, and no other`() throws {
         let ca = TestCertificates.authorityFile.path
         let identity = TestIdentity("revoked", by: TestCertificates.authority)
-        let list = NamelessFile(TestCertificates.authority.revocationList(of: [identity]))
+        let listText = TestCertificates.authority.revocationList(of: [identity])
+        let list = NamelessFile(listText)
+        // A list in the CA's file is trusted, and not gone by as long as none is named.
+        let caAndList = NamelessFile(TestCertificates.authority.pem + listText)
         let otherList = NamelessFile(TestCertificates.authority.revocationList(of: []))
         let bothAuthorities = NamelessFile(TestCertificates.authority.pem + TestCertificates.otherAuthority.pem)
         let other = TestIdentity("server", names: "DNS:localhost", by: TestCertificates.authority)
@@ -55,7 +59,8 @@ import Testing
         let all = [
             settings(), settings(certificate: certificate.path, key: key.path), settings(certificate: withChain.path),
             settings(ca: ca), settings(ca: bothAuthorities.path), settings(ca: ca, list: list.path),
-            settings(ca: ca, list: otherList.path),
+            settings(ca: ca, list: otherList.path), settings(ca: caAndList.path),
+            settings(ca: caAndList.path, list: otherList.path),
         ]
         for (first, one) in all.enumerated() {
             for (second, another) in all.enumerated() {
@@ -82,7 +87,37 @@ import Testing
         #expect(!without.revokes(issuer: revoked.issuerDER, serial: revoked.serialDER))
     }
 
+    /// The list of a material that names one is gone by, and that of one that names none isn't: also where they hold the same.
+    @Test func `it isn't the same as one that goes by the lists it holds`() throws {
+        let list = TestCertificates.authority.revocationList(of: [])
+        let (bundle, alone) = (NamelessFile(TestCertificates.authority.pem + list), NamelessFile(list))
+        let without = try TLSMaterial(settings(ca: bundle.path))
+        let with = try TLSMaterial(settings(ca: bundle.path, list: alone.path))
+        #expect(!without.isSame(as: with))
+        #expect(!with.isSame(as: without))
+    }
+
     // MARK: Behind the handshake
+
+    /// Whom the CA hasn't signed the handshake lets pass, to be refused in HTTP: so what is asked here shows whether anybody has looked again.
+    @Test(arguments: [0, 30]) func `a recent handshake's verification counts`(age: Int) throws {
+        #expect(try vouches(forStrangerAtAge: age))
+    }
+
+    @Test(arguments: [61, 86_400, -60]) func `an old one's is made anew, and so is one of the future`(age: Int) throws {
+        #expect(try !vouches(forStrangerAtAge: age))
+    }
+
+    private func vouches(forStrangerAtAge age: Int) throws -> Bool {
+        let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
+        let stranger = TestIdentity("stranger", by: TestCertificates.otherAuthority)
+        let pair = TLSPair(material, TLS1_3_VERSION, client: stranger)
+        #expect(pair.shakeHands())
+        let certificate = try #require(portcullis_SSL_get1_peer_certificate(pair.server))
+        defer { X509_free(certificate) }
+        SSL_SESSION_set_time(SSL_get_session(pair.server), time(nil) - age)
+        return material.vouches(for: certificate, of: pair.server)
+    }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func `of a handshake no exchanged key is left, and the connection goes on`(version: Int32) throws {
@@ -107,7 +142,7 @@ private final class TLSPair {
     let server: OpaquePointer
     let client: OpaquePointer
 
-    init(_ material: TLSMaterial, _ version: Int32) {
+    init(_ material: TLSMaterial, _ version: Int32, client identity: TestIdentity? = nil) {
         server = Self.make(TLS_server_method(), version)
         client = Self.make(TLS_client_method(), version)
         var ends: (OpaquePointer?, OpaquePointer?)
@@ -116,6 +151,10 @@ private final class TLSPair {
         SSL_set_bio(client, ends.1, ends.1)
         SSL_set_accept_state(server)
         SSL_set_connect_state(client)
+        if let identity {
+            SSL_use_certificate(client, identity.certificate)
+            SSL_use_PrivateKey(client, identity.key)
+        }
         #expect(material.serve(server))
     }
 

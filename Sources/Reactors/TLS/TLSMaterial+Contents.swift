@@ -1,36 +1,53 @@
 import COpenSSL
 
 extension TLSMaterial {
-    /// What was in the files, each certificate and list by its SHA-256. Of the key nothing: it is the first certificate's, or there is no
-    /// material.
+    /// What a handshake shows, whom it asks for and what it trusts, each certificate, name and list by its SHA-256. Of the key nothing: it is
+    /// the first certificate's, or there is no material.
     struct Contents: Equatable {
-        private var shown: [[UInt8]] = []
-        private var trusted: [[UInt8]] = []
-
-        init() {}
+        private let shown: [[UInt8]]
+        private let askedFor: [[UInt8]]
+        private let trusted: [[UInt8]]
+        /// A list may stand in the file of the CA too: what is trusted doesn't tell whether lists are gone by.
+        private let asksForCertificates: Bool
+        private let checksLists: Bool
 
         /// - Parameter holder: with everything loaded.
-        init(of holder: OpaquePointer) {
-            let chain = Stack.elements(of: portcullis_SSL_CTX_get0_chain(holder))
-            shown = ([SSL_CTX_get0_certificate(holder)] + chain).map { certificate in
-                Self.digest { X509_digest(certificate, EVP_sha256(), $0, $1) }
-            }
-            trusted = Stack.elements(of: X509_STORE_get0_objects(SSL_CTX_get_cert_store(holder))).map { object in
-                Self.digest { bytes, length in
-                    X509_OBJECT_get_type(object) == X509_LU_CRL
-                        ? X509_CRL_digest(X509_OBJECT_get0_X509_CRL(object), EVP_sha256(), bytes, length)
-                        : X509_digest(X509_OBJECT_get0_X509(object), EVP_sha256(), bytes, length)
-                }
-            }
+        /// - Returns: nil where a digest could not be had: such contents equal no others.
+        init?(of holder: OpaquePointer, _ settings: TLSSettings) {
+            asksForCertificates = settings.clientCAPath != nil
+            checksLists = settings.clientCRLPath != nil
+            let certificates =
+                [SSL_CTX_get0_certificate(holder)] + Stack.elements(of: portcullis_SSL_CTX_get0_chain(holder))
+            let names = Stack.elements(of: SSL_CTX_get_client_CA_list(holder))
+            let objects = Stack.elements(of: X509_STORE_get0_objects(SSL_CTX_get_cert_store(holder)))
+            guard let shown = Self.digests(of: certificates, { X509_digest($0, EVP_sha256(), $1, $2) }),
+                let askedFor = Self.digests(of: names, { X509_NAME_digest($0, EVP_sha256(), $1, $2) }),
+                let trusted = Self.digests(of: objects, Self.digestObject)
+            else { return nil }
+            self.shown = shown
+            self.askedFor = askedFor
+            self.trusted = trusted
         }
 
-        private static func digest(
-            _ compute: (UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt32>) -> Int32
-        ) -> [UInt8] {
-            var length: UInt32 = 0
-            return [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
-                if compute(buffer.baseAddress, &length) == 1 { count = Int(length) }
+        private typealias Digest = (OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt32>) -> Int32
+
+        private static func digestObject(
+            _ object: OpaquePointer?, _ bytes: UnsafeMutablePointer<UInt8>?, _ length: UnsafeMutablePointer<UInt32>
+        ) -> Int32 {
+            X509_OBJECT_get_type(object) == X509_LU_CRL
+                ? X509_CRL_digest(X509_OBJECT_get0_X509_CRL(object), EVP_sha256(), bytes, length)
+                : X509_digest(X509_OBJECT_get0_X509(object), EVP_sha256(), bytes, length)
+        }
+
+        private static func digests(of objects: [OpaquePointer?], _ digest: Digest) -> [[UInt8]]? {
+            var all: [[UInt8]] = []
+            for object in objects {
+                var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+                var length: UInt32 = 0
+                guard digest(object, &bytes, &length) == 1 else { return nil }
+                all.append(Array(bytes.prefix(Int(length))))
             }
+            return all
         }
     }
 

@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 
 /// What the outside shows and whom it trusts, read from its files once: the certificate with its chain and key, the client CA and that
 /// one's revocation lists.
@@ -12,7 +13,7 @@ package final class TLSMaterial: @unchecked Sendable {
     package let settings: TLSSettings
     /// Holds the parts, and never serves a connection.
     private let holder: OpaquePointer
-    private var contents = Contents()
+    private var contents: Contents?
 
     /// Reads the files: not for a reactor that serves already.
     package init(_ settings: TLSSettings) throws(TLSMaterialError) {
@@ -29,7 +30,7 @@ package final class TLSMaterial: @unchecked Sendable {
         }
         if let caPath = settings.clientCAPath { try loadClientCA(caPath) }
         try tryOut()
-        contents = Contents(of: holder)
+        contents = Contents(of: holder, settings)
     }
 
     deinit { SSL_CTX_free(holder) }
@@ -57,7 +58,7 @@ package final class TLSMaterial: @unchecked Sendable {
     }
 
     /// Whether a handshake would show and trust the same by either.
-    func isSame(as other: TLSMaterial) -> Bool { contents == other.contents }
+    func isSame(as other: TLSMaterial) -> Bool { contents != nil && contents == other.contents }
 
     // MARK: A handshake
 
@@ -106,11 +107,14 @@ package final class TLSMaterial: @unchecked Sendable {
 
     // MARK: A client's certificate
 
+    /// For how long a handshake's verification counts, in seconds: certificates and lists end while connections stand.
+    static let verificationSeconds = 60
+
     /// Whether the certificate of a connection's client, which verified in its handshake, does so by this material. A connection that
-    /// is older than a reload is verified anew.
+    /// is older than a reload that changed anything, or than `verificationSeconds`, is verified anew.
     func vouches(for certificate: OpaquePointer, of ssl: OpaquePointer) -> Bool {
         guard asksForCertificates else { return false }
-        if portcullis_SSL_get0_verify_cert_store(ssl) == store { return true }
+        if portcullis_SSL_get0_verify_cert_store(ssl) == store, isRecent(ssl) { return true }
         guard let context = X509_STORE_CTX_new() else { return false }
         defer { X509_STORE_CTX_free(context) }
         guard X509_STORE_CTX_init(context, store, certificate, SSL_get_peer_cert_chain(ssl)) == 1,
@@ -118,6 +122,12 @@ package final class TLSMaterial: @unchecked Sendable {
         else { return false }
         X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(context), SSL_get_security_level(ssl))
         return X509_verify_cert(context) == 1
+    }
+
+    /// By the clock that OpenSSL itself goes by; one that was set back makes nothing recent.
+    private func isRecent(_ ssl: OpaquePointer) -> Bool {
+        guard let session = SSL_get_session(ssl) else { return false }
+        return (0...Self.verificationSeconds).contains(time(nil) - SSL_SESSION_get_time(session))
     }
 
     /// Whether one of the lists has the certificate. Not for a reactor: a list may be long.
