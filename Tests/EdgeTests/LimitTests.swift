@@ -57,6 +57,19 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
+        /// The idle wait before it may be long, and is over with its first byte.
+        @Test(arguments: ["G", "GET /health HTTP/1.1\r\nHost: loc"])
+        func aLaterHeaderThatNeverEndsIsCutOffToo(beginning: String) async throws {
+            let edge = try await Edge.start {
+                $0.setting("HTTP_HEADER_TIMEOUT_MS", 300).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
+            }
+            let connection = try await edge.gateway.connect()
+            try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await connection.answer().status == 200)
+            try await connection.send(beginning)
+            _ = try await connection.receiveToEnd()
+        }
+
         /// libwebsockets' own limit would be 10 s: that the time passes is what this is about.
         @Test func aHeaderMayTakeAsLongAsTheSettingSays() async throws {
             let certificates = try await DevCertificates.shared()

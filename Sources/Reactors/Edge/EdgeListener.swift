@@ -95,9 +95,10 @@ final class EdgeListener: TimerTarget {
     /// accepted and asked from here on; whether there is TLS at all, and what libwebsockets was told of at the start, stays.
     func replace(_ new: EdgeSettings, material: TLSMaterial?) {
         reactor.preconditionOnThread()
-        let keepAlive = settings.limits.keepAliveSeconds
+        let old = settings.limits
         settings.limits = new.limits
-        settings.limits.keepAliveSeconds = keepAlive
+        settings.limits.keepAliveSeconds = old.keepAliveSeconds
+        settings.limits.headerMilliseconds = old.headerMilliseconds
         settings.trustsProxy = new.trustsProxy
         guard let tls, let material else { return }
         settings.tls = material.settings
@@ -234,7 +235,8 @@ final class EdgeListener: TimerTarget {
             info.retry_and_idle_policy = Self.keep(policy)
             info.keepalive_timeout = Int32(settings.limits.keepAliveSeconds)
             info.timeout_secs = LWSContext.backstopSeconds
-            info.timeout_secs_ah_idle = LWSContext.backstopSeconds
+            // From the first byte of a request's head on, also of one that comes after an idle wait: our own timer doesn't see it begin.
+            info.timeout_secs_ah_idle = UInt32(settings.limits.headerMilliseconds) / 1_000 + 1
             info.options = PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
             guard let tls else { return lws_create_vhost(context, &info) }
             let files = tls.material.settings

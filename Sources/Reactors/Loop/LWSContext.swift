@@ -32,7 +32,7 @@ enum LWSContext {
     private static let serviceBufferBytes: UInt32 = 17_408
 
     /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact, named, and none longer than this. The context
-    /// and each vhost have them; where they aren't said they are 5 to 20 s.
+    /// and each vhost have them; where they aren't said they are 5 to 20 s. A vhost's limit for a header is what its setting says.
     static let backstopSeconds: UInt32 = 300
 
     static func destroy(_ context: OpaquePointer) {
