@@ -90,7 +90,7 @@ let package = Package(
         // The edge, the engine and the composition root.
         .target(name: "Observability", dependencies: [logging, metrics], swiftSettings: houseSettings),
         .target(
-            name: "Reactors", dependencies: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", logging],
+            name: "Reactors", dependencies: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", logging, deque],
             swiftSettings: houseSettings),
         .target(
             name: "Relay",

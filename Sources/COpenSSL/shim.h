@@ -15,6 +15,12 @@ static inline int portcullis_SSL_CTX_min_tls12(SSL_CTX *context) {
 static inline void portcullis_SSL_CTX_forbid_resumption(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
 }
+static inline int portcullis_SSL_CTX_set1_groups_list(SSL_CTX *context, const char *groups) {
+    return (int)SSL_CTX_set1_groups_list(context, groups);
+}
+static inline int portcullis_SSL_CTX_set1_client_sigalgs_list(SSL_CTX *context, const char *algorithms) {
+    return (int)SSL_CTX_set1_client_sigalgs_list(context, algorithms);
+}
 static inline STACK_OF(X509) *portcullis_SSL_CTX_get0_chain(SSL_CTX *context) {
     STACK_OF(X509) *chain = NULL;
     SSL_CTX_get0_chain_certs(context, &chain);

@@ -27,7 +27,10 @@ struct GatewayState: Sendable {
         audit = try Self.openAudit(configuration.logs, logger: logger)
         let (limits, connections) = (configuration.limits, configuration.connections)
         census = ConnectionCensus(
-            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
+            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress,
+            handshakes: HandshakeRates(
+                perSecond: connections.handshakesPerSecond,
+                perSecondPerAddress: connections.handshakesPerSecondPerAddress))
         slots = SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
         upgrades = UpgradeLimits(
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
@@ -55,6 +58,9 @@ struct GatewayState: Sendable {
         let (limits, connections) = (configuration.limits, configuration.connections)
         census.setLimits(
             maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
+        census.handshakes.setLimits(
+            perSecond: connections.handshakesPerSecond,
+            perSecondPerAddress: connections.handshakesPerSecondPerAddress)
         slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
         directory.setLimits(SessionPlaceLimits(configuration.session))
         messages.setLimit(configuration.traffic.messagesPerSecondPerAddress)

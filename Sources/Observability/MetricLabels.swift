@@ -19,7 +19,7 @@ package enum GateOutcome: String, MetricLabel {
 
 /// Why a connection was closed before TLS.
 package enum ConnectionRefusal: String, MetricLabel {
-    case total, perAddress = "per_address", draining
+    case total, perAddress = "per_address", handshakeRate = "handshake_rate", draining
 }
 
 package enum ByteDirection: String, MetricLabel {

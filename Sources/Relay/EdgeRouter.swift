@@ -67,7 +67,7 @@ final class EdgeRouter: EdgeHandler {
     }
 
     func connectionRefused(_ refusal: CensusRefusal) {
-        settings.metrics.connectionRefused(refusal == .total ? .total : .perAddress)
+        settings.metrics.connectionRefused(ConnectionRefusal(refusal))
     }
 
     func connectionOpened() {
@@ -97,6 +97,16 @@ final class EdgeRouter: EdgeHandler {
             isDraining ? 503 : 200,
             JSONAnswers.HealthBody(
                 status: isDraining ? "draining" : "healthy", version: settings.version, warnings: warnings))
+    }
+}
+
+extension ConnectionRefusal {
+    fileprivate init(_ refusal: CensusRefusal) {
+        switch refusal {
+        case .total: self = .total
+        case .perAddress: self = .perAddress
+        case .handshakeRate: self = .handshakeRate
+        }
     }
 }
 

@@ -61,7 +61,7 @@ enum ImportTable {
         ),
         ImportRow(
             target: "Reactors", isPure: false, ours: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol"],
-            others: ["Logging", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
+            others: ["Logging", "DequeModule", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
             reason: "The only code that touches the network's C."),
         ImportRow(
             target: "Relay", isPure: false,

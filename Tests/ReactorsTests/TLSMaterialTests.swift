@@ -164,8 +164,9 @@ private final class TLSPair {
     }
 
     private static func make(_ method: OpaquePointer?, _ version: Int32) -> OpaquePointer {
-        let context = SSL_CTX_new(method)
+        let context = SSL_CTX_new(method)!
         defer { SSL_CTX_free(context) }
+        #expect(ClientChain.limit(context))
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
         return SSL_new(context)!

@@ -59,6 +59,8 @@ extension ConfigurationLoader {
         GatewayConfiguration.Connections(
             maximum: read(SettingTable.maximumConnections),
             maximumPerAddress: read(SettingTable.maximumConnectionsPerAddress),
+            handshakesPerSecond: read(SettingTable.handshakesPerSecond),
+            handshakesPerSecondPerAddress: read(SettingTable.handshakesPerSecondPerAddress),
             keepAliveSeconds: read(SettingTable.keepAlive),
             headerTimeoutMilliseconds: read(SettingTable.headerTimeout),
             bodyTimeoutMilliseconds: read(SettingTable.bodyTimeout),

@@ -104,6 +104,9 @@ extension GatewayConfiguration {
         /// Nil: derived from the limit of open files.
         package let maximum: Int?
         package let maximumPerAddress: Int
+        /// TLS handshakes that may begin in a second.
+        package let handshakesPerSecond: Int
+        package let handshakesPerSecondPerAddress: Int
         package let keepAliveSeconds: Int
         package let headerTimeoutMilliseconds: Int
         package let bodyTimeoutMilliseconds: Int

@@ -230,6 +230,14 @@ enum SettingTable {
     static let maximumConnectionsPerAddress = Setting<Int>.integer(
         "MAX_CONNECTIONS_PER_ADDRESS", .connections, default: 256, 1...1_000_000, "connections",
         "Open connections of one address.")
+    static let handshakesPerSecond = Setting<Int>.integer(
+        "TLS_HANDSHAKES_PER_SECOND", .connections, default: HandshakeRates.defaultPerSecond, 1...1_000_000,
+        "handshakes/s",
+        "TLS handshakes that begin in a second, over all addresses; above it they wait, address by address.")
+    static let handshakesPerSecondPerAddress = Setting<Int>.integer(
+        "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS", .connections, default: HandshakeRates.defaultPerSecondPerAddress,
+        1...1_000_000, "handshakes/s",
+        "TLS handshakes of one address, with ten seconds' worth at once; above it connections are closed.")
     static let keepAlive = Setting<Int>.integer(
         "HTTP_KEEPALIVE_SECONDS", .connections, default: 75, 1...3600, "s",
         "How long an idle HTTP connection stays open.")

@@ -4,6 +4,8 @@ import Synchronization
 package enum CensusRefusal: Sendable {
     case total
     case perAddress
+    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`, or too many handshakes that wait.
+    case handshakeRate
 }
 
 /// Counts the sockets that are open to the outside, in total and by address; shared by all reactors of a process.
@@ -12,6 +14,8 @@ package enum CensusRefusal: Sendable {
 package final class ConnectionCensus: Sendable {
     /// {counts} As many entries as there are addresses with open sockets: bounded by the maximum.
     private let counts: Mutex<Counts>
+    /// Beside the number of sockets: how often a handshake may begin.
+    package let handshakes: HandshakeRates
 
     private struct Counts {
         /// `MAX_CONNECTIONS`
@@ -25,7 +29,8 @@ package final class ConnectionCensus: Sendable {
     /// - Parameters:
     ///   - maximum: sockets open at once, over all addresses.
     ///   - maximumPerAddress: sockets open at once from one IPv4 address or one IPv6 /64.
-    package init(maximum: Int, maximumPerAddress: Int) {
+    package init(maximum: Int, maximumPerAddress: Int, handshakes: HandshakeRates = HandshakeRates()) {
+        self.handshakes = handshakes
         counts = Mutex(Counts(maximum: maximum, maximumPerAddress: maximumPerAddress))
     }
 

@@ -1,5 +1,4 @@
 import CLibwebsockets
-import COpenSSL
 import Glibc
 
 /// One socket of the outside, from accept to close: TLS, then requests one after another, then perhaps a WebSocket.
@@ -31,6 +30,19 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     /// The socket is full: nothing is read, and the timer looks for room.
     private var isHeldUp = false
     private static let retryMilliseconds = 50
+    private var handshake = HandshakeProgress.adopting
+
+    /// Where the TLS handshake is, as `HandshakeQueue` needs to know it.
+    private enum HandshakeProgress {
+        /// Inside `adopt`: libwebsockets tries to read before the socket has said that there is anything.
+        case adopting
+        case idle(hasBegun: Bool)
+        /// It has input, and waits for the reactor to have time. While it isn't read (`isPaused`) nobody polls it.
+        case waiting(hasBegun: Bool, isPaused: Bool)
+        /// Being read now.
+        case reading
+        case ended
+    }
 
     private var limits: EdgeLimits { listener.settings.limits }
     var isTLS: Bool { listener.settings.tls != nil }
@@ -47,9 +59,14 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     /// Hands the socket to libwebsockets, which closes it, also when this fails.
     func adopt(_ socket: Int32, into vhost: OpaquePointer) {
         let opaque = Unmanaged.passRetained(self as LWSOwner)  // Released by the trampoline at WSI_DESTROY.
-        arm(limits.tlsHandshakeMilliseconds)
+        arm(isTLS ? limits.tlsHandshakeMilliseconds : limits.headerMilliseconds)
+        if !isTLS { stage = .awaitingRequest }
         reactor.hasCreatedWSI = false
-        if portcullis_lws_adopt_socket(vhost, socket, isTLS ? 1 : 0, opaque.toOpaque()) == nil, !reactor.hasCreatedWSI {
+        let wsi = listener.withAdopted(self) {
+            portcullis_lws_adopt_socket(vhost, socket, isTLS ? 1 : 0, opaque.toOpaque())
+        }
+        if case .adopting = handshake { handshake = .idle(hasBegun: false) }
+        if wsi == nil, !reactor.hasCreatedWSI {
             // No room for another connection: libwebsockets has closed the socket, and no WSI_DESTROY will come.
             _ = destroyed()
             opaque.release()
@@ -90,6 +107,8 @@ final class EdgeConnection: LWSOwner, TimerTarget {
 
     private func destroyed() -> Int32 {
         _ = ended()
+        if case .waiting = handshake { listener.handshakes.remove(self) }
+        handshake = .ended
         if !isLingering {
             listener.census.leave(peer)
         }
@@ -106,18 +125,57 @@ final class EdgeConnection: LWSOwner, TimerTarget {
     }
 
     func timerFired(now: UInt64) {
-        if case .handshakingTLS = stage, isHandshakeDone {
-            stage = .awaitingRequest
-            return arm(limits.headerMilliseconds)
-        }
         if case .writing(_, let end) = stage, isHeldUp, now < end { return retryAnswer() }
         kill()
     }
 
-    private var isHandshakeDone: Bool {
-        guard isTLS else { return true }
-        guard let wsi, let ssl = lws_get_ssl(wsi) else { return false }
-        return SSL_is_init_finished(ssl) == 1
+    // MARK: The TLS handshake
+
+    /// From `HandshakeGate`, inside OpenSSL: whether it may read the socket now. Otherwise the connection waits for its turn.
+    func mayReadHandshake() -> Bool {
+        switch handshake {
+        case .reading: return true
+        case .idle(let hasBegun):
+            handshake = .waiting(hasBegun: hasBegun, isPaused: false)
+            listener.handshakes.append(self)
+            return false
+        case .adopting, .waiting, .ended: return false
+        }
+    }
+
+    /// Its first flight was read.
+    var hasBegunHandshake: Bool {
+        if case .waiting(let hasBegun, _) = handshake { hasBegun } else { false }
+    }
+
+    /// From `HandshakeQueue`: lets libwebsockets read, once, outside of its callbacks.
+    func continueHandshake() {
+        guard case .waiting(_, let isPaused) = handshake, let wsi else { return }
+        handshake = .reading
+        if isPaused { lws_rx_flow_control(wsi, 1) }
+        ReadAhead.serve(wsi)
+        if case .reading = handshake { handshake = .idle(hasBegun: true) }
+    }
+
+    /// Its socket would wake each turn of the loop for nothing.
+    func pauseHandshake() {
+        guard case .waiting(let hasBegun, false) = handshake, let wsi else { return }
+        handshake = .waiting(hasBegun: hasBegun, isPaused: true)
+        lws_rx_flow_control(wsi, 0)
+    }
+
+    /// From `HandshakeQueue`, which has let go of it.
+    func endWaitingHandshake() {
+        handshake = .ended
+        kill()
+    }
+
+    /// From `HandshakeGate`, inside OpenSSL.
+    func handshakeEnded() {
+        handshake = .ended
+        guard case .handshakingTLS = stage else { return }
+        stage = .awaitingRequest
+        arm(limits.headerMilliseconds)
     }
 
     // MARK: Requests

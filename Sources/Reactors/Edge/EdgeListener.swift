@@ -58,6 +58,9 @@ final class EdgeListener: TimerTarget {
     private let tls: EdgeTLS?
     let census: ConnectionCensus
     let handler: any EdgeHandler
+    private(set) lazy var handshakes = HandshakeQueue(reactor: reactor, rates: census.handshakes) { [unowned self] in
+        handler.connectionRefused(.handshakeRate)
+    }
     private let vhost: OpaquePointer
     /// C strings and the protocol table, which libwebsockets keeps pointers to for the vhost's life; never freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
@@ -104,6 +107,13 @@ final class EdgeListener: TimerTarget {
         settings.tls = material.settings
         // Each connection keeps the certificates and lists that it began with: those of unchanged files are there once.
         if !material.isSame(as: tls.material) { tls.material = material }
+    }
+
+    /// `connection` is the one whose handshake begins inside `body`.
+    func withAdopted<Value>(_ connection: EdgeConnection, _ body: () -> Value) -> Value {
+        tls?.adopted = connection
+        defer { tls?.adopted = nil }
+        return body()
     }
 
     /// Nil where there is no TLS.
@@ -154,6 +164,11 @@ final class EdgeListener: TimerTarget {
     }
 
     private func open(_ socket: Int32, of peer: PeerAddress, isUnnamed: Bool) {
+        guard tls == nil || handshakes.admits(peer) else {
+            census.leave(peer)
+            close(socket)
+            return handler.connectionRefused(.handshakeRate)
+        }
         handler.connectionOpened()
         EdgeConnection(listener: self, peer: peer, isUnnamed: isUnnamed).adopt(socket, into: vhost)
     }

@@ -45,6 +45,7 @@ package final class Reactor: @unchecked Sendable {
     private var touched: [any Flushable] = []
     private var flushing: [any Flushable] = []
     private var deferred: [WebSocketConnection] = []
+    private var waitingHandshakes: [HandshakeQueue] = []
     private(set) lazy var timers = TimerQueue(reactor: self)
     var edge: EdgeListener?
 
@@ -177,8 +178,27 @@ package final class Reactor: @unchecked Sendable {
         uv_async_send(wake)
     }
 
+    /// Has `queue` served at the end of this turn, behind the sessions' output.
+    func serveAtEndOfTurn(_ queue: HandshakeQueue) {
+        waitingHandshakes.append(queue)
+    }
+
+    private func serveHandshakes() {
+        guard !waitingHandshakes.isEmpty else { return }
+        let queues = waitingHandshakes
+        waitingHandshakes = []
+        for queue in queues { queue.serve() }
+    }
+
+    /// The turn after this one comes at once, whether or not anything else happens.
+    func wakeForNextTurn() {
+        guard context != nil else { return }
+        uv_async_send(wake)
+    }
+
     private func endTurn() {
         flushTouched()
+        serveHandshakes()
         turn &+= 1
     }
 

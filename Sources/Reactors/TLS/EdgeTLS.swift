@@ -5,6 +5,8 @@ import COpenSSL
 /// Replacing the material touches no connection: one that stands, or is in the middle of its handshake, keeps what it began with.
 final class EdgeTLS {
     var material: TLSMaterial
+    /// While libwebsockets adopts its socket: OpenSSL begins the handshake before anybody knows the `SSL`.
+    var adopted: EdgeConnection?
 
     init(_ material: TLSMaterial) {
         self.material = material
@@ -21,7 +23,9 @@ final class EdgeTLS {
         portcullis_SSL_CTX_forbid_resumption(context)
         SSL_CTX_set_num_tickets(context, 0)
         SSL_CTX_set_max_early_data(context, 0)
+        guard KeyExchange.restrictServer(context), ClientChain.limit(context) else { return OpenSSLError.drain() }
         HandshakeFlood.watch(context)
+        HandshakeGate.watch(context, for: self)
         // Unretained: the listener, which owns this object, goes after libwebsockets' context.
         SSL_CTX_set_cert_cb(
             context,
@@ -30,5 +34,11 @@ final class EdgeTLS {
                 return Unmanaged<EdgeTLS>.fromOpaque(tls).takeUnretainedValue().material.serve(ssl) ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
         return nil
+    }
+
+    /// For one handshake.
+    func takeAdopted() -> EdgeConnection? {
+        defer { adopted = nil }
+        return adopted
     }
 }

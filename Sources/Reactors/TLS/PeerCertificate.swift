@@ -17,7 +17,7 @@ package struct PeerCertificate: Sendable {
     /// Why verification failed, in OpenSSL's words.
     package let verificationError: String?
 
-    /// Marks a handshake in which any certificate of the chain failed: OpenSSL keeps only the last result.
+    /// Marks a handshake whose client certificate did not verify, beside OpenSSL's own result.
     private static let failureIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
 
     /// - Returns: nil where the client presented none.
@@ -39,9 +39,8 @@ package struct PeerCertificate: Sendable {
         verificationError = isVerified ? nil : String(cString: X509_verify_cert_error_string(result))
     }
 
-    /// From OpenSSL's verify callback, once for each certificate and error.
-    static func noteVerification(isGood: Bool, _ context: OpaquePointer?) {
-        guard !isGood, let context else { return }
+    /// Inside the handshake: the chain in `context` did not verify.
+    static func markUnverified(_ context: OpaquePointer) {
         let ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx())
         if let ssl {
             SSL_set_ex_data(OpaquePointer(ssl), failureIndex, UnsafeMutableRawPointer(bitPattern: 1))

@@ -50,12 +50,12 @@ extension TLSMaterial {
             return all
         }
     }
+}
 
-    /// OpenSSL's lists of pointers, which Swift sees as untyped.
-    enum Stack {
-        static func elements(of stack: OpaquePointer?) -> [OpaquePointer] {
-            guard let stack else { return [] }
-            return (0..<OPENSSL_sk_num(stack)).compactMap { OPENSSL_sk_value(stack, $0).map { OpaquePointer($0) } }
-        }
+/// OpenSSL's lists of pointers, which Swift sees as untyped.
+enum Stack {
+    static func elements(of stack: OpaquePointer?) -> [OpaquePointer] {
+        guard let stack else { return [] }
+        return (0..<OPENSSL_sk_num(stack)).compactMap { OPENSSL_sk_value(stack, $0).map { OpaquePointer($0) } }
     }
 }

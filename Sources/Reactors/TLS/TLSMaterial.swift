@@ -84,10 +84,8 @@ package final class TLSMaterial: @unchecked Sendable {
         else { return false }
         SSL_set_client_CA_list(ssl, names)  // `ssl` owns the names.
         // Asked for, not demanded: who has none may still come by App Attest. Who shows a bad one is told so in HTTP.
-        SSL_set_verify(ssl, SSL_VERIFY_PEER) { isGood, storeContext in
-            PeerCertificate.noteVerification(isGood: isGood == 1, storeContext)
-            return 1
-        }
+        // `ClientChain` verifies it.
+        SSL_set_verify(ssl, SSL_VERIFY_PEER, nil)
         return true
     }
 

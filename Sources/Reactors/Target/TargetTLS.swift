@@ -27,6 +27,7 @@ package final class TargetTLS: @unchecked Sendable {
         self.context = context
         self.bio = bio
         guard portcullis_SSL_CTX_min_tls12(context) == 1 else { throw .openSSL(OpenSSLError.drain()) }
+        guard KeyExchange.restrictClient(context) else { throw .openSSL(OpenSSLError.drain()) }
         portcullis_SSL_CTX_forbid_renegotiation(context)
         portcullis_SSL_CTX_set_client_modes(context)
         portcullis_SSL_CTX_set_max_cert_list(context, Self.maximumCertificateBytes)

@@ -21,6 +21,11 @@ package struct DevCertificates: Sendable {
     package struct Identity: Sendable, Hashable {
         package let certificate: String
         package let key: String
+
+        package init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
     }
 
     /// The gateway's own certificate (localhost, 127.0.0.1, ::1) and the CA that signed it.

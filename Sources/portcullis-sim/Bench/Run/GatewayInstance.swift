@@ -27,6 +27,7 @@ struct GatewayInstance: Sendable {
             // The load has few addresses and many clients.
             "MAX_SESSIONS_PER_IP": "1000000", "MAX_SESSIONS_PER_DEVICE": "10000", "MAX_CONNECTIONS": "18000",
             "MAX_SESSIONS_GLOBAL": "18000", "MAX_CONNECTIONS_PER_ADDRESS": "1000000",
+            "TLS_HANDSHAKES_PER_SECOND": "1000000", "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS": "1000000",
             "CHALLENGES_PER_MINUTE": "1000000", "REGISTRATIONS_PER_MINUTE": "1000000",
             "MAX_SPENT_CHALLENGES": "1000000",
         ]

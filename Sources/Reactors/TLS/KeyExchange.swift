@@ -1,0 +1,32 @@
+import COpenSSL
+
+/// What a peer may make OpenSSL compute to agree on keys, toward clients and toward targets.
+///
+/// Only groups whose cost is small and known. OpenSSL 3.0 accepts finite-field groups by default, of which ffdhe8192 takes a hundred times
+/// as long as X25519: a peer that replays one recorded ClientHello could then stop a reactor (the D(HE)at attack, CVE-2002-20001).
+enum KeyExchange {
+    /// In order of preference. An OpenSSL that has X25519MLKEM768 offers it first.
+    static let groups = "X25519:P-256:P-384"
+    private static let hybridGroups = "X25519MLKEM768:" + groups
+
+    /// TLS 1.2 toward clients: ephemeral elliptic curves with authenticated encryption. No finite-field exchange, and no RSA key exchange,
+    /// whose decryption a client could ask for without having computed anything.
+    private static let serverCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
+    /// TLS 1.2 toward targets. Encrypting for a target's RSA key is cheap, and old MUD servers need it; the size of a finite-field exchange
+    /// would be the target's choice.
+    private static let clientCiphers = "DEFAULT:!kDHE:!aNULL"
+
+    static func restrictServer(_ context: OpaquePointer) -> Bool {
+        restrictGroups(context) && SSL_CTX_set_cipher_list(context, serverCiphers) == 1
+    }
+
+    static func restrictClient(_ context: OpaquePointer) -> Bool {
+        restrictGroups(context) && SSL_CTX_set_cipher_list(context, clientCiphers) == 1
+    }
+
+    private static func restrictGroups(_ context: OpaquePointer) -> Bool {
+        if portcullis_SSL_CTX_set1_groups_list(context, hybridGroups) == 1 { return true }
+        OpenSSLError.clear()
+        return portcullis_SSL_CTX_set1_groups_list(context, groups) == 1
+    }
+}

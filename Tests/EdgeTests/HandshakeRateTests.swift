@@ -1,0 +1,45 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// How often handshakes may begin, and when a handshake's time ends.
+    @Suite struct HandshakeRateTests {
+        /// Ten seconds' worth may come at once, so of two hundred within some seconds the last ones are closed.
+        @Test func anAddressThatBeginsTooManyHandshakesIsClosedUnanswered() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS", 1)
+            }
+            var connections: [RawConnection] = []
+            for _ in 0..<200 { connections.append(try await RawConnection.open(port: edge.gateway.port)) }
+            let last = try #require(connections.last)
+            #expect(try await last.receiveToEnd().isEmpty)
+        }
+
+        /// A session begins, and takes the only handshake of its second. The others wait, and it isn't disturbed.
+        @Test func handshakesAboveTheTotalWaitForTheirTurn() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("TLS_HANDSHAKES_PER_SECOND", 2).setting("REACTOR_THREADS", 1)
+            }
+            let session = try await edge.gateway.open()
+            let waiting = try await withThrowingTaskGroup(of: TestWebSocket.self) { group in
+                for _ in 0..<6 { group.addTask { try await edge.gateway.open() } }
+                try await Edge.expectEcho(session)
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for socket in waiting { try await Edge.expectEcho(socket) }
+        }
+
+        /// The time for a header counts from the end of the handshake: that of the handshake is far longer here.
+        @Test func aClientThatIsSilentAfterItsHandshakeHasTheHeadersTime() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 120_000).setting("HTTP_HEADER_TIMEOUT_MS", 300)
+            }
+            let silent = try await RawConnection.open(port: edge.gateway.port, tls: TLSChoice())
+            _ = try await silent.receiveToEnd()
+            try await edge.expectHealthy()
+        }
+    }
+}

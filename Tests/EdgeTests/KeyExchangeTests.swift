@@ -1,0 +1,74 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// What a client may make the gateway compute to agree on keys.
+    @Suite struct KeyExchangeTests {
+        private static let request = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+        /// In TLS 1.2 the groups bound the server's certificate too, whose key is on P-256.
+        @Test(arguments: [
+            ("-tls1_3", "X25519", "X25519"), ("-tls1_3", "P-256", "ECDH, prime256v1"),
+            ("-tls1_3", "P-384", "ECDH, secp384r1"), ("-tls1_2", "X25519:P-256", "X25519"),
+            ("-tls1_2", "P-256", "ECDH, prime256v1"),
+        ])
+        func aGroupThatIsCheapIsAgreedOn(version: String, groups: String, shown: String) async throws {
+            let edge = try await start()
+            let result = try await client(edge, [version, "-groups", groups])
+            #expect(result.outputText.contains(" 200 OK"), "\(result)")
+            #expect(result.outputText.contains("Server Temp Key: \(shown), "), "\(result)")
+        }
+
+        @Test(arguments: ["ffdhe2048", "ffdhe8192", "P-521", "X448"])
+        func aGroupThatIsDearIsRefused(group: String) async throws {
+            let edge = try await start()
+            let result = try await client(edge, ["-tls1_3", "-groups", group])
+            #expect(result.ending != .exited(0) && !result.outputText.contains(" 200 "), "\(result)")
+            #expect(result.errorText.contains("handshake failure"), "\(result)")
+        }
+
+        /// RFC 8446 section 4.1.4: the client guessed a group that isn't spoken, and is asked for another one.
+        @Test func aClientThatOffersBothIsAskedForTheCheapOne() async throws {
+            let edge = try await start()
+            let result = try await client(edge, ["-tls1_3", "-groups", "ffdhe8192:P-256"])
+            #expect(
+                result.outputText.contains(" 200 OK") && result.outputText.contains("Key: ECDH, prime256v1"),
+                "\(result)")
+        }
+
+        @Test(arguments: ["DHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA"])
+        func aCipherOfTLS12ThatIsDearOrWeakIsRefused(cipher: String) async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("TLS_CERT_PATH", certificates.otherServer.certificate)
+                    .setting("TLS_KEY_PATH", certificates.otherServer.key)
+            }
+            let accepted = try await client(edge, ["-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"])
+            #expect(accepted.outputText.contains(" 200 OK"), "\(accepted)")
+            let refused = try await client(edge, ["-tls1_2", "-cipher", cipher])
+            #expect(refused.ending != .exited(0) && !refused.outputText.contains(" 200 "), "\(refused)")
+        }
+
+        @Test func aClientThatRenegotiatesIsRefused() async throws {
+            let edge = try await start()
+            let arguments = connection(edge) + ["-tls1_2"]
+            let program = try ChildProcess(ChildProcess.executable("openssl"), arguments)
+            try await program.output.wait(for: "the handshake") { $0.outputText.contains("Verify return") ? true : nil }
+            try program.write("R\n")
+            try await program.ended()
+        }
+
+        private func start() async throws -> Edge {
+            let certificates = try await DevCertificates.shared()
+            return try await Edge.start { $0.tls(certificates) }
+        }
+
+        private func connection(_ edge: Edge) -> [String] {
+            ["s_client", "-connect", "127.0.0.1:\(edge.gateway.port)", "-servername", "localhost"]
+        }
+
+        private func client(_ edge: Edge, _ options: [String]) async throws -> ChildOutput {
+            try await ChildProcess.run("openssl", connection(edge) + options + ["-ign_eof"], input: Self.request)
+        }
+    }
+}

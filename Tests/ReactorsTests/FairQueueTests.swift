@@ -1,0 +1,71 @@
+import Testing
+
+@testable import Reactors
+
+/// The order in which addresses get their turn.
+struct FairQueueTests {
+    private var queue = FairQueue<String, Int>()
+
+    private mutating func drain() -> [Int] {
+        var order: [Int] = []
+        while let element = queue.removeFirst() { order.append(element) }
+        return order
+    }
+
+    @Test mutating func `one source is served in its own order`() {
+        for number in 1...4 { queue.append(number, of: "a") }
+        #expect(drain() == [1, 2, 3, 4])
+        #expect(queue.isEmpty)
+    }
+
+    @Test mutating func `sources take turns whatever each of them has waiting`() {
+        for number in 1...3 { queue.append(number, of: "a") }
+        for number in 11...13 { queue.append(number, of: "b") }
+        #expect(drain() == [1, 11, 2, 12, 3, 13])
+    }
+
+    @Test mutating func `a source that is new comes before those that were served`() {
+        for number in 1...3 { queue.append(number, of: "flood") }
+        #expect(queue.removeFirst() == 1)
+        queue.append(100, of: "honest")
+        #expect(drain() == [100, 2, 3])
+    }
+
+    @Test mutating func `a source that left and came back is not new`() {
+        queue.append(1, of: "a")
+        queue.append(11, of: "b")
+        queue.append(12, of: "b")
+        #expect(queue.removeFirst() == 1)
+        queue.append(2, of: "a")
+        #expect(drain() == [11, 2, 12])
+    }
+
+    @Test mutating func `a source is forgotten when its turn comes round and nothing waits`() {
+        queue.append(1, of: "a")
+        #expect(drain() == [1])
+        queue.append(11, of: "b")
+        queue.append(12, of: "b")
+        #expect(queue.removeFirst() == 11)
+        queue.append(2, of: "a")
+        #expect(drain() == [2, 12])
+    }
+
+    @Test mutating func `the newest of the source that has most goes first`() {
+        queue.append(1, of: "a")
+        for number in 11...13 { queue.append(number, of: "b") }
+        #expect(queue.removeNewestOfLargest() == 13)
+        #expect(queue.count == 3)
+        #expect(drain() == [1, 11, 12])
+        #expect(queue.removeNewestOfLargest() == nil)
+    }
+
+    @Test mutating func `what was removed is not served`() {
+        for number in 1...3 { queue.append(number, of: "a") }
+        queue.remove(of: "a") { $0 == 2 }
+        queue.remove(of: "a") { $0 == 9 }
+        queue.remove(of: "b") { $0 == 1 }
+        #expect(queue.count == 2)
+        #expect(queue.count(of: "a") == 2)
+        #expect(drain() == [1, 3])
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Reactors
+
+/// How often a TLS handshake may begin. Times are nanoseconds since an hour after the start of the clock.
+struct HandshakeRatesTests {
+    private let start: UInt64 = 3_600_000_000_000
+    private let second: UInt64 = 1_000_000_000
+
+    private func address(_ number: Int) -> ArraySlice<UInt8> {
+        [
+            10, UInt8(truncatingIfNeeded: number >> 16), UInt8(truncatingIfNeeded: number >> 8),
+            UInt8(truncatingIfNeeded: number),
+        ][...]
+    }
+
+    @Test func `an address may have ten seconds' worth at once and one more not`() {
+        let rates = HandshakeRates(perSecond: 1000, perSecondPerAddress: 2)
+        for _ in 0..<20 { #expect(rates.admits(address(1), at: start)) }
+        #expect(!rates.admits(address(1), at: start))
+        #expect(rates.admits(address(2), at: start))
+    }
+
+    @Test func `what an address has had comes back at its rate`() {
+        let rates = HandshakeRates(perSecond: 1000, perSecondPerAddress: 2)
+        for _ in 0..<20 { _ = rates.admits(address(1), at: start) }
+        #expect(!rates.admits(address(1), at: start + second / 2 - 1))
+        #expect(rates.admits(address(1), at: start + second / 2))
+        #expect(!rates.admits(address(1), at: start + second / 2))
+        // Refused ones cost nothing.
+        #expect(rates.admits(address(1), at: start + second))
+    }
+
+    @Test func `the total says when the next one may begin`() {
+        let rates = HandshakeRates(perSecond: 4, perSecondPerAddress: 1000)
+        for _ in 0..<4 { #expect(rates.nextInTotal(at: start) == nil) }
+        #expect(rates.nextInTotal(at: start) == start + second / 4)
+        #expect(rates.nextInTotal(at: start + second / 4 - 1) == start + second / 4)
+        #expect(rates.nextInTotal(at: start + second / 4) == nil)
+    }
+
+    @Test func `new limits hold at once`() {
+        let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: 1)
+        for _ in 0..<10 { #expect(rates.admits(address(1), at: start)) }
+        #expect(!rates.admits(address(1), at: start))
+        rates.setLimits(perSecond: 1, perSecondPerAddress: 100)
+        #expect(rates.admits(address(1), at: start + second / 100))
+    }
+
+    @Test func `with a full table newcomers share one allowance until others are forgotten`() {
+        let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: 1)
+        for number in 0..<HandshakeRates.maximumAddresses { #expect(rates.admits(address(number), at: start)) }
+        for number in 0..<10 { #expect(rates.admits(address(1_000_000 + number), at: start)) }
+        #expect(!rates.admits(address(2_000_000), at: start))
+        // Known ones have their own still.
+        #expect(rates.admits(address(5), at: start))
+        #expect(rates.admits(address(2_000_000), at: start + 2 * second))
+        for number in 0..<10 { #expect(rates.admits(address(3_000_000 + number), at: start + 2 * second)) }
+    }
+}
