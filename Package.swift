@@ -73,9 +73,11 @@ let package = Package(
         .target(name: "AddressText", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
+        .target(name: "WebSocketWire", dependencies: [crypto], swiftSettings: pureSettings),
 
-        // DEFLATE, for whoever needs it: Telnet doesn't know it.
-        .target(name: "Compression", dependencies: ["CZlib", "Telnet"], swiftSettings: houseSettings),
+        // DEFLATE, behind the protocols that Telnet and WebSocketWire have for it.
+        .target(
+            name: "Compression", dependencies: ["CZlib", "Telnet", "WebSocketWire"], swiftSettings: houseSettings),
 
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),
@@ -132,7 +134,11 @@ let package = Package(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
-        .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "CZlib"],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
@@ -187,7 +193,7 @@ let package = Package(
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AddressText", "Telnet", "Compression", "RelayCore", "ProxyProtocol", "KeyStore", "Admission",
-    "GatewayServer", "Reactors", "DeviceSimulation", crypto, x509,
+    "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto, x509,
 ]
 if isFuzzing {
     package.targets += [
@@ -213,7 +219,7 @@ if isBenchmarking {
             name: "MicroBenchmarks",
             dependencies: [
                 "AppAttest", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore", "Telnet",
-                "Compression", crypto, .product(name: "Benchmark", package: "benchmark"),
+                "Compression", "WebSocketWire", crypto, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))

@@ -59,4 +59,40 @@ struct ZlibStream: ~Copyable {
         input.removeFirst(taken)
         return Run(status: status, output: output)
     }
+
+    /// One call into zlib that allocates nothing.
+    struct Step {
+        let status: CInt
+        let taken: Int
+        let written: Int
+    }
+
+    /// Lets `body` work once on `input` from `start` on, with the room of `output` from `end` on. zlib counts in 32 bits; the rest of what is
+    /// longer is the caller's next step.
+    func step(
+        _ input: Span<UInt8>, _ start: Int, _ output: inout MutableSpan<UInt8>, _ end: Int,
+        _ body: (UnsafeMutablePointer<z_stream>) -> CInt
+    ) -> Step {
+        input.withUnsafeBufferPointer { bytes in
+            output.withUnsafeMutableBufferPointer { room in
+                let (available, free) = (min(bytes.count - start, 1 << 30), min(room.count - end, 1 << 30))
+                // zlib refuses a null pointer, even to no bytes.
+                var nothing: UInt8 = 0
+                return withUnsafeMutablePointer(to: &nothing) { nothing in
+                    let first = bytes.baseAddress.map { UnsafeMutablePointer(mutating: $0 + start) }
+                    pointer.pointee.next_in = first ?? nothing
+                    pointer.pointee.avail_in = uInt(available)
+                    pointer.pointee.next_out = room.baseAddress.map { $0 + end } ?? nothing
+                    pointer.pointee.avail_out = uInt(free)
+                    let status = body(pointer)
+                    let taken = available - Int(pointer.pointee.avail_in)
+                    let written = free - Int(pointer.pointee.avail_out)
+                    // The buffers are borrowed for this call only.
+                    pointer.pointee.next_in = nil
+                    pointer.pointee.next_out = nil
+                    return Step(status: status, taken: taken, written: written)
+                }
+            }
+        }
+    }
 }

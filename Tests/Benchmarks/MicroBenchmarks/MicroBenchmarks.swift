@@ -8,6 +8,7 @@ let benchmarks: @Sendable () -> Void = {
     telnetBenchmarks()
     dialectBenchmarks()
     resumeBenchmarks()
+    webSocketBenchmarks()
 }
 
 /// Measures `body`, `times` of it a round and a second of rounds in all; the figures are those of one.

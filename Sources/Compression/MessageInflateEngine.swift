@@ -1,0 +1,65 @@
+import CZlib
+package import WebSocketWire
+
+/// zlib where WebSocketWire wants it: inflates raw DEFLATE for permessage-deflate (RFC 7692), over one window for any number of messages.
+/// Not for two threads at once. zlib allocates the window when the first bytes leave it.
+package final class MessageInflateEngine: InflateEngine {
+    private let stream: ZlibStream
+    private var isBetweenBlocks = false
+
+    package init(windowBits: Int) throws(DeflateEngineFault) {
+        precondition(DeflateSettings.windowBits.contains(windowBits))
+        do throws(CompressionError) {
+            stream = try ZlibStream {
+                portcullis_inflate_init($0, -CInt(windowBits))
+            } end: {
+                inflateEnd($0)
+            }
+        } catch {
+            throw .outOfMemory
+        }
+    }
+
+    /// The window, zlib's state of about 7 KiB, and the stream. A test compares it with what zlib allocates.
+    package static func bytes(windowBits: Int) -> Int { (1 << windowBits) + 7_424 }
+
+    package func inflate(
+        _ input: Span<UInt8>, into output: inout MutableSpan<UInt8>
+    ) throws(DeflateEngineFault) -> InflateStep {
+        var (taken, written) = (0, 0)
+        while true {
+            let step = stream.step(input, taken, &output, written) { CZlib.inflate($0, Z_SYNC_FLUSH) }
+            taken += step.taken
+            written += step.written
+            switch step.status {
+            case Z_OK:
+                note(step)
+            // Nothing to do: no input and no output left.
+            case Z_BUF_ERROR:
+                return InflateStep(taken: taken, written: written, isBetweenBlocks: isBetweenBlocks)
+            case Z_STREAM_END:
+                // A final block ends no message (RFC 7692 §7.2.3.4). Of the two ways to go on this one keeps the window where it is: to copy
+                // it would let a client cause 64 KiB of copies by an empty block of two bytes.
+                guard stream.withPointer(inflateResetKeep) == Z_OK else { throw .outOfMemory }
+                isBetweenBlocks = false
+            case Z_MEM_ERROR: throw .outOfMemory
+            default: throw .corrupt
+            }
+            guard taken < input.count, written < output.count else {
+                return InflateStep(taken: taken, written: written, isBetweenBlocks: isBetweenBlocks)
+            }
+        }
+    }
+
+    /// `data_type` has 128 right behind a block, and the number of bits left of the last byte in its lowest three. It says so only once.
+    private func note(_ step: ZlibStream.Step) {
+        guard step.taken > 0 || step.written > 0 else { return }
+        isBetweenBlocks = stream.withPointer { $0.pointee.data_type & 0x87 } == 128
+    }
+
+    package func reset() {
+        isBetweenBlocks = false
+        // It fails only for a stream that zlib hasn't initialised.
+        _ = stream.withPointer(inflateReset)
+    }
+}

@@ -1,0 +1,76 @@
+/// Whether bytes that arrive in pieces are UTF-8 so far (RFC 3629 §4): no overlong forms, no surrogates, nothing above U+10FFFF.
+///
+/// It refuses a sequence at the first byte that can't belong to it, as RFC 6455 §8.1 asks for text messages.
+package struct UTF8Validator: Sendable {
+    /// Continuation bytes that must still come.
+    private var missing: UInt8 = 0
+    /// The range of the next continuation byte: narrower than 80…BF right after E0, ED, F0 and F4.
+    private var lowest: UInt8 = 0x80
+    private var highest: UInt8 = 0xBF
+
+    package init() {}
+
+    /// The bytes so far are whole characters.
+    package var isComplete: Bool { missing == 0 }
+
+    /// - Returns: how many bytes from the front are right: all of them, or the index of the first wrong one. After a wrong one the validator
+    ///   is of no use.
+    package mutating func accept(_ bytes: Span<UInt8>) -> Int {
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            if missing == 0, byte < 0x80 {
+                index = Self.skipASCII(bytes, from: index)
+            } else {
+                guard accept(byte) else { return index }
+                index &+= 1
+            }
+        }
+        return bytes.count
+    }
+
+    /// Blocks of a fixed size, so that the compiler can use vector instructions.
+    private static func skipASCII(_ bytes: Span<UInt8>, from start: Int) -> Int {
+        var index = start
+        while index &+ 32 <= bytes.count {
+            var all: UInt8 = 0
+            for place in 0..<32 { all |= bytes[index &+ place] }
+            guard all < 0x80 else { break }
+            index &+= 32
+        }
+        while index &+ 8 <= bytes.count {
+            var all: UInt8 = 0
+            for place in 0..<8 { all |= bytes[index &+ place] }
+            guard all < 0x80 else { break }
+            index &+= 8
+        }
+        while index < bytes.count, bytes[index] < 0x80 { index &+= 1 }
+        return index
+    }
+
+    private mutating func accept(_ byte: UInt8) -> Bool {
+        if missing > 0 {
+            guard lowest <= byte, byte <= highest else { return false }
+            missing &-= 1
+            (lowest, highest) = (0x80, 0xBF)
+            return true
+        }
+        switch byte {
+        case 0x00...0x7F: return true
+        case 0xC2...0xDF: return begin(1)
+        case 0xE0: return begin(2, lowest: 0xA0)
+        case 0xED: return begin(2, highest: 0x9F)
+        case 0xE1...0xEF: return begin(2)
+        case 0xF0: return begin(3, lowest: 0x90)
+        case 0xF1...0xF3: return begin(3)
+        case 0xF4: return begin(3, highest: 0x8F)
+        default: return false
+        }
+    }
+
+    private mutating func begin(_ count: UInt8, lowest: UInt8 = 0x80, highest: UInt8 = 0xBF) -> Bool {
+        missing = count
+        (self.lowest, self.highest) = (lowest, highest)
+        return true
+    }
+}

@@ -1,0 +1,72 @@
+/// The grammar that the header fields of the handshake share: tokens, lists and quoted strings (RFC 6455 §9.1; RFC 9110 §5.6).
+struct HeaderText {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func skipBlanks() {
+        while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+    }
+
+    /// Takes `character` if it comes next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    /// A token (RFC 9110 §5.6.2), never empty.
+    mutating func token() -> String? {
+        let start = position
+        while position < bytes.count, Self.isTokenByte(bytes[position]) { position += 1 }
+        return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
+    }
+
+    /// A token, or a quoted string whose content is a token once unescaped (RFC 6455 §9.1).
+    mutating func tokenOrQuotedToken() -> String? {
+        guard take("\"") else { return token() }
+        var content: [UInt8] = []
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            if bytes[position] == UInt8(ascii: "\\") { position += 1 }
+            guard position < bytes.count else { return nil }
+            content.append(bytes[position])
+            position += 1
+        }
+        guard take("\""), !content.isEmpty, content.allSatisfy(Self.isTokenByte) else { return nil }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// The tokens of a list that may come in several fields. Empty members are refused. Nil where the list isn't one, or is too long.
+    static func tokens(_ fields: [String], limit: Int) -> [String]? {
+        var tokens: [String] = []
+        for field in fields {
+            var text = HeaderText(field)
+            repeat {
+                text.skipBlanks()
+                guard tokens.count < limit, let token = text.token() else { return nil }
+                tokens.append(token)
+                text.skipBlanks()
+            } while text.take(",")
+            guard text.isAtEnd else { return nil }
+        }
+        return tokens
+    }
+
+    /// Whether two tokens are the same but for the case of ASCII letters.
+    static func isSame(_ left: String, _ right: String) -> Bool {
+        left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// The client's check of the server's answer (RFC 6455 §4.1, after the request). For tools and tests.
+package struct OpeningAnswer: Hashable, Sendable {
+    package let subprotocol: String?
+    package let extensions: [WebSocketExtension]
+
+    package enum Fault: Error, Hashable, Sendable {
+        /// Item 1: 101 alone switches protocols.
+        case status
+        /// Items 2 and 3.
+        case upgrade, connection
+        /// Item 4: the key's answer isn't the one that RFC 6455 §4.2.2 computes.
+        case accept
+        /// Item 5: an extension that wasn't offered.
+        case extensions
+        /// Item 6: a subprotocol that wasn't offered.
+        case subprotocol
+    }
+
+    /// - Parameters:
+    ///   - key: as the client sent it, with what it offered.
+    ///   - accept: values of all `Sec-WebSocket-Accept` fields; the other lists likewise.
+    package static func check(
+        status: Int, upgrade: [String], connection: [String], accept: [String], protocols: [String] = [],
+        extensions: [String] = [], key: String, offeredProtocols: [String] = [], offeredExtensions: Set<String> = []
+    ) throws(Fault) -> OpeningAnswer {
+        guard status == 101 else { throw .status }
+        guard upgrade.count == 1, HeaderText.isSame(upgrade[0], "websocket") else { throw .upgrade }
+        let tokens = HeaderText.tokens(connection, limit: OpeningHandshake.maximumTokens) ?? []
+        guard tokens.contains(where: { HeaderText.isSame($0, "upgrade") }) else { throw .connection }
+        guard accept == [AcceptKey.accept(for: key)] else { throw .accept }
+        guard let agreed = WebSocketExtension.list(extensions),
+            agreed.allSatisfy({ offeredExtensions.contains($0.name) })
+        else { throw .extensions }
+        guard protocols.count <= 1, protocols.allSatisfy(offeredProtocols.contains) else { throw .subprotocol }
+        return OpeningAnswer(subprotocol: protocols.first, extensions: agreed)
+    }
+}

@@ -1,0 +1,167 @@
+import Testing
+import WebSocketWire
+
+@Suite("The opening handshake")
+struct OpeningHandshakeTests {
+    private static let key = "dGhlIHNhbXBsZSBub25jZQ=="
+
+    private static func request(_ change: (inout OpeningRequest) -> Void = { _ in }) -> OpeningRequest {
+        var request = OpeningRequest(
+            method: "GET", upgrade: ["websocket"], connection: ["Upgrade"], key: [key], webSocketVersion: ["13"],
+            protocols: ["chat, superchat"])
+        change(&request)
+        return request
+    }
+
+    private static func fault(_ change: (inout OpeningRequest) -> Void) -> OpeningHandshake.Fault? {
+        do throws(OpeningHandshake.Fault) {
+            _ = try OpeningHandshake.check(request(change))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("accepts the RFC's request, and answers its key (§1.3, §4.2.2)") func example() throws {
+        let handshake = try OpeningHandshake.check(Self.request())
+        #expect(handshake.accept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+        #expect(handshake.protocols == ["chat", "superchat"] && handshake.extensions.isEmpty)
+    }
+
+    @Test("wants GET (§4.2.1, item 1)") func method() {
+        #expect(Self.fault { $0.method = "POST" } == .method)
+        #expect(Self.fault { $0.method = "get" } == .method)
+    }
+
+    @Test("wants HTTP/1.1 or higher (§4.2.1, item 1)") func httpVersion() {
+        #expect(Self.fault { $0.version = (1, 0) } == .httpVersion)
+        #expect(Self.fault { $0.version = (0, 9) } == .httpVersion)
+        #expect(Self.fault { $0.version = (1, 1) } == nil)
+    }
+
+    @Test("wants Upgrade: websocket, in any case and list (§4.2.1, item 3)") func upgrade() {
+        for fields in [[], [""], ["h2c"], ["websocket2"], ["web socket"], ["\"websocket\""], ["websocket,"]] {
+            #expect(Self.fault { $0.upgrade = fields } == .upgrade, "\(fields)")
+        }
+        for fields in [["WebSocket"], ["h2c, websocket"], ["h2c", "WEBSOCKET"], [" websocket\t"]] {
+            #expect(Self.fault { $0.upgrade = fields } == nil, "\(fields)")
+        }
+    }
+
+    @Test("wants the token Upgrade in Connection, in any case and list (§4.2.1, item 4)") func connection() {
+        for fields in [[], ["keep-alive"], ["upgraded"], ["keep-alive upgrade"]] {
+            #expect(Self.fault { $0.connection = fields } == .connection, "\(fields)")
+        }
+        for fields in [["upgrade"], ["keep-alive, Upgrade"], ["keep-alive", "UPGRADE"]] {
+            #expect(Self.fault { $0.connection = fields } == nil, "\(fields)")
+        }
+        let tokens = (1..<OpeningHandshake.maximumTokens).map { "t\($0)" }.joined(separator: ",")
+        #expect(Self.fault { $0.connection = [tokens + ",upgrade"] } == nil)
+        #expect(Self.fault { $0.connection = [tokens + ",more,upgrade"] } == .connection)
+    }
+
+    @Test("wants one key, of 16 bytes in strict base64 (§4.2.1, item 5)") func key() {
+        let wrong = [
+            "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZQ=", "dGhlIHNhbXBsZSBub25jZR==",
+            "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZQ=A", "dGhlIHNhbXBsZSBub25jZTE=",
+            "dGhlIHNhbXBsZSBub25jZSE0", "dGhlIHNhbXBsZSBub25j-Q==", " GhlIHNhbXBsZSBub25jZQ==",
+            "dGhlIHNhbXBsZSBub25jZQ==\n",
+        ]
+        for key in wrong { #expect(Self.fault { $0.key = [key] } == .key, "\(key)") }
+        #expect(Self.fault { $0.key = [] } == .key)
+        #expect(Self.fault { $0.key = [Self.key, Self.key] } == .key)
+        let own = AcceptKey.key(from: (0..<16).map { $0 })
+        #expect(own == "AAECAwQFBgcICQoLDA0ODw==" && Self.fault { $0.key = [own] } == nil)
+    }
+
+    @Test("wants one version, which is 13 (§4.2.1, item 6)") func version() {
+        for version in ["8", "0", "14", "013", "13, 8", ""] {
+            #expect(Self.fault { $0.webSocketVersion = [version] } == .unsupportedVersion, "\(version)")
+        }
+        #expect(Self.fault { $0.webSocketVersion = [] } == .version)
+        #expect(Self.fault { $0.webSocketVersion = ["13", "13"] } == .version)
+    }
+
+    @Test("wants subprotocols to be tokens, none empty, none twice (§4.1, item 10)") func protocols() {
+        for fields in [[""], ["a,"], [",a"], ["a,,b"], ["a b"], ["a, a"], ["a", "a"], ["ä"], ["a;b"], ["\"a\""]] {
+            #expect(Self.fault { $0.protocols = fields } == .protocols, "\(fields)")
+        }
+        #expect(Self.fault { $0.protocols = ["a , A", "b"] } == nil)
+        let most = (0..<OpeningHandshake.maximumProtocols).map { "p\($0)" }.joined(separator: ", ")
+        #expect(Self.fault { $0.protocols = [most] } == nil)
+        #expect(Self.fault { $0.protocols = [most, "one-more"] } == .protocols)
+    }
+
+    @Test("chooses the subprotocol in the client's order (§4.2.2, item 5.5)") func subprotocol() throws {
+        let handshake = try OpeningHandshake.check(Self.request { $0.protocols = ["c, b", "a"] })
+        #expect(handshake.subprotocol(known: ["a", "b"]) == "b")
+        #expect(handshake.subprotocol(known: ["A"]) == nil)
+        #expect(try OpeningHandshake.check(Self.request { $0.protocols = [] }).subprotocol(known: ["a"]) == nil)
+    }
+
+    @Test("reads extensions by their grammar (§9.1)") func extensions() throws {
+        let fields = [
+            "permessage-deflate; client_max_window_bits; server_max_window_bits=\"10\" , foo",
+            "bar;a=\"b\\c\" ;d = e",
+        ]
+        let handshake = try OpeningHandshake.check(Self.request { $0.extensions = fields })
+        #expect(
+            handshake.extensions == [
+                WebSocketExtension(
+                    "permessage-deflate",
+                    [.init("client_max_window_bits"), .init("server_max_window_bits", "10")]),
+                WebSocketExtension("foo"),
+                WebSocketExtension("bar", [.init("a", "bc"), .init("d", "e")]),
+            ])
+        #expect(
+            handshake.extensions[0].text == "permessage-deflate; client_max_window_bits; server_max_window_bits=10")
+    }
+
+    @Test("refuses extensions that break the grammar (§9.1)") func wrongExtensions() {
+        let wrong = [
+            "", ",", "a,", ",a", "a;", "a;;b", "a;b=", "a;b=\"", "a;b=\"\"", "a;b=\"c d\"", "a;b=\"c\\\"", "a b",
+            "a;b c",
+            "a;=c", "a=b", "a;b=c=d", "ä", "a;b=\"c\"d",
+        ]
+        for field in wrong { #expect(Self.fault { $0.extensions = [field] } == .extensions, "\(field)") }
+        let most = (0..<WebSocketExtension.maximumMembers).map { "e\($0)" }.joined(separator: ",")
+        #expect(Self.fault { $0.extensions = [most] } == nil)
+        #expect(Self.fault { $0.extensions = [most, "more"] } == .extensions)
+        let parameters = (0..<WebSocketExtension.maximumParameters).map { "; p\($0)" }.joined()
+        #expect(Self.fault { $0.extensions = ["e" + parameters] } == nil)
+        #expect(Self.fault { $0.extensions = ["e" + parameters + "; more"] } == .extensions)
+    }
+}
+
+@Suite("The answer to the opening handshake, as a client sees it")
+struct OpeningAnswerTests {
+    private static let key = "dGhlIHNhbXBsZSBub25jZQ=="
+
+    private static func check(
+        status: Int = 101, upgrade: [String] = ["WebSocket"], connection: [String] = ["Upgrade"],
+        accept: [String] = ["s3pPLMBiTxaQ9kYGzzhZRbK+xOo="], protocols: [String] = ["b"],
+        extensions: [String] = ["permessage-deflate"]
+    ) throws(OpeningAnswer.Fault) -> OpeningAnswer {
+        try OpeningAnswer.check(
+            status: status, upgrade: upgrade, connection: connection, accept: accept, protocols: protocols,
+            extensions: extensions, key: key, offeredProtocols: ["a", "b"], offeredExtensions: ["permessage-deflate"])
+    }
+
+    @Test("is what the RFC shows (§1.3)") func example() throws {
+        let answer = try Self.check()
+        #expect(answer.subprotocol == "b" && answer.extensions == [WebSocketExtension("permessage-deflate")])
+    }
+
+    @Test("fails for each of the items of §4.1") func faults() {
+        #expect(throws: OpeningAnswer.Fault.status) { try Self.check(status: 200) }
+        #expect(throws: OpeningAnswer.Fault.upgrade) { try Self.check(upgrade: []) }
+        #expect(throws: OpeningAnswer.Fault.upgrade) { try Self.check(upgrade: ["h2c"]) }
+        #expect(throws: OpeningAnswer.Fault.connection) { try Self.check(connection: ["close"]) }
+        #expect(throws: OpeningAnswer.Fault.accept) { try Self.check(accept: ["s3pPLMBiTxaQ9kYGzzhZRbK+xOp="]) }
+        #expect(throws: OpeningAnswer.Fault.accept) { try Self.check(accept: []) }
+        #expect(throws: OpeningAnswer.Fault.extensions) { try Self.check(extensions: ["other"]) }
+        #expect(throws: OpeningAnswer.Fault.extensions) { try Self.check(extensions: [";"]) }
+        #expect(throws: OpeningAnswer.Fault.subprotocol) { try Self.check(protocols: ["c"]) }
+        #expect(throws: OpeningAnswer.Fault.subprotocol) { try Self.check(protocols: ["a", "b"]) }
+    }
+}
