@@ -72,6 +72,7 @@ let package = Package(
         .target(name: "Telnet", swiftSettings: pureSettings),
         .target(name: "AddressText", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
+        .target(name: "HTTPWire", swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
         .target(name: "WebSocketWire", dependencies: [crypto], swiftSettings: pureSettings),
 
@@ -92,13 +93,16 @@ let package = Package(
         // The edge, the engine and the composition root.
         .target(name: "Observability", dependencies: [logging, metrics], swiftSettings: houseSettings),
         .target(
-            name: "Reactors", dependencies: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", logging, deque],
+            name: "Reactors",
+            dependencies: [
+                "CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", "HTTPWire", "WebSocketWire", logging, deque,
+            ],
             swiftSettings: houseSettings),
         .target(
             name: "Relay",
             dependencies: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "Reactors",
-                "Observability", logging, deque,
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "HTTPWire",
+                "Reactors", "Observability", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
@@ -143,6 +147,7 @@ let package = Package(
             name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
+        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
             dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],
@@ -152,7 +157,8 @@ let package = Package(
             dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
-            name: "ReactorsTests", dependencies: ["Reactors", "ProxyProtocol", "COpenSSL", logging],
+            name: "ReactorsTests",
+            dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "COpenSSL", logging],
             swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
@@ -192,7 +198,8 @@ let package = Package(
 
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AddressText", "Telnet", "Compression", "RelayCore", "ProxyProtocol", "KeyStore", "Admission",
+    "AppAttest", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
+    "Admission",
     "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto, x509,
 ]
 if isFuzzing {

@@ -12,12 +12,15 @@ static const uint64_t PORTCULLIS_LWS_OPTION_LIBUV = LWS_SERVER_OPTION_LIBUV;
 static const uint64_t PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES = LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 static const uint64_t PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN = LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN;
 static const size_t PORTCULLIS_LWS_PRE = LWS_PRE;
+static const enum lws_write_protocol PORTCULLIS_LWS_WRITE_RAW = LWS_WRITE_RAW;
 
-/// `lws_sock_file_fd_type` is a union; a socket is all that we adopt.
-static inline struct lws *portcullis_lws_adopt_socket(struct lws_vhost *vhost, int socket, int tls, void *opaque) {
+/// `lws_sock_file_fd_type` is a union; a socket is all that we adopt. In the raw role: libwebsockets doesn't interpret the bytes.
+static inline struct lws *portcullis_lws_adopt_socket(
+    struct lws_vhost *vhost, int socket, int tls, const char *protocol, void *opaque) {
     lws_adopt_desc_t description = {0};
     description.vh = vhost;
-    description.type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | (tls ? LWS_ADOPT_ALLOW_SSL : 0);
+    description.type = LWS_ADOPT_SOCKET | (tls ? LWS_ADOPT_ALLOW_SSL : 0);
+    description.vh_prot_name = protocol;
     description.fd.sockfd = socket;
     description.opaque = opaque;
     return lws_adopt_descriptor_vhost_via_info(&description);

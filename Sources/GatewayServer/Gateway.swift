@@ -55,7 +55,7 @@ package final class Gateway: Sendable {
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
                 count: configuration.process.reactorThreads ?? Cores.count, census: state.census,
-                maximumHeaderBytes: configuration.connections.maximumHeaderBytes, logger: logger)
+                logger: logger)
         }
         server = RelayServer(settings: parts.relay, pool: pool)
         let host = configuration.listener.host.text

@@ -55,6 +55,7 @@ struct GatewayParts {
         var limits = EdgeLimits()
         limits.tlsHandshakeMilliseconds = bearings.tls?.handshakeTimeoutMilliseconds ?? 0
         limits.headerMilliseconds = configuration.connections.headerTimeoutMilliseconds
+        limits.maximumHeaderBytes = configuration.connections.maximumHeaderBytes
         limits.bodyMilliseconds = configuration.connections.bodyTimeoutMilliseconds
         limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes

@@ -1,4 +1,5 @@
 import Admission
+import HTTPWire
 import Logging
 import Observability
 import Reactors
@@ -40,29 +41,62 @@ final class EdgeRouter: EdgeHandler {
         let context = RequestContext(
             peer: exchange.peer, head: exchange.isUnnamed ? nil : exchange.head, trusting: settings.trustedProxies,
             reactor: reactor)
-        switch (exchange.head.method, RequestPath(exchange.head.path)) {
-        case (.get, .health), (.head, .health): exchange.respond(health())
-        case (_, .challenge) where attestation == nil, (_, .register) where attestation == nil:
-            refuse(exchange, Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"), context)
-        case (.get, .challenge), (.post, .register): attest(exchange, context)
-        case (.get, .root) where settings.servesWebClient, (.head, .root) where settings.servesWebClient:
-            exchange.respond(WebClientPage.answer)
-        case (.post, .ticket) where tickets != nil: tickets?.issue(exchange, context)
-        default: refuse(exchange, Refusal(.notFound, detail: "no such endpoint"), context)
+        let path = RequestPath(exchange.head)
+        guard let method = RequestMethod(exchange.head) else {
+            return refuse(exchange, Refusal(.notImplemented, detail: "unknown method"), context)
         }
+        let allowed = methods(of: path)
+        switch (method, path) {
+        case (.options, _) where !allowed.isEmpty: exchange.respond(Self.options(allowed))
+        case _ where allowed.isEmpty: refuse(exchange, missing(path), context)
+        case _ where !allowed.contains(method):
+            let refusal = Refusal(
+                .methodNotAllowed, detail: "method is not allowed here", allowedMethods: allowed.map(\.rawValue))
+            refuse(exchange, refusal, context)
+        case (_, .health): exchange.respond(health())
+        case (_, .challenge), (_, .register): attest(exchange, context)
+        case (_, .ticket): tickets?.issue(exchange, context)
+        default: exchange.respond(WebClientPage.answer)
+        }
+    }
+
+    /// None where there is no such resource, or only an upgrade reaches it.
+    private func methods(of path: RequestPath) -> [RequestMethod] {
+        switch path {
+        case .health: [.get, .head, .options]
+        case .challenge where attestation != nil: [.get, .options]
+        case .register where attestation != nil: [.post, .options]
+        case .ticket where tickets != nil: [.post, .options]
+        case .root where settings.servesWebClient: [.get, .head, .options]
+        case .server: [.options]
+        default: []
+        }
+    }
+
+    private func missing(_ path: RequestPath) -> Refusal {
+        switch path {
+        case .challenge, .register: Refusal(.appAttestNotConfigured, detail: "App Attest is not configured")
+        case .root, .mud: Refusal(.upgradeRequired, detail: "a request without an upgrade")
+        default: Refusal(.notFound, detail: "no such endpoint")
+        }
+    }
+
+    /// RFC 9110 §9.3.7.
+    private static func options(_ allowed: [RequestMethod]) -> HTTPAnswer {
+        HTTPAnswer(status: 204, headers: [("Allow", allowed.map(\.rawValue).joined(separator: ", "))])
     }
 
     private func attest(_ exchange: HTTPExchange, _ context: RequestContext) {
         if let refusal = settings.gate.refuseBlocked(context.address) {
             refuse(exchange, refusal, context)
-        } else if exchange.head.method == .get {
+        } else if RequestPath(exchange.head) == .challenge {
             attestation?.challenge(exchange, context)
         } else {
             attestation?.register(exchange, context)
         }
     }
 
-    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
+    func handle(_ upgrade: UpgradeExchange) {
         upgrades.handle(upgrade)
     }
 
@@ -78,9 +112,9 @@ final class EdgeRouter: EdgeHandler {
         settings.metrics.connectionClosed()
     }
 
-    func refusalAnswer(_ framing: FramingRefusal, peer: PeerAddress) -> HTTPAnswer {
+    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer {
         let context = RequestContext(peer: peer, head: nil, trusting: TrustedProxies(), reactor: reactor)
-        let refusal = Refusal(framing)
+        let refusal = Refusal(fault)
         record.requestRefused(refusal, context)
         return JSONAnswers.refusal(refusal, requestID: context.id)
     }
@@ -111,12 +145,47 @@ extension ConnectionRefusal {
 }
 
 extension Refusal {
-    fileprivate init(_ framing: FramingRefusal) {
-        switch framing {
-        case .malformed(let detail): self.init(.malformedRequest, detail: detail)
-        case .lengthRequired: self.init(.lengthRequired, detail: "POST without Content-Length")
-        case .bodyTooLarge: self.init(.bodyTooLarge, detail: "body is over MAX_BODY_BYTES")
+    fileprivate init(_ fault: EdgeFault) {
+        switch fault {
+        case .malformed(let fault): self.init(RefusalAnswer(fault), detail: fault.detail)
+        case .bodyOfUpgrade: self.init(.malformedRequest, detail: "a body behind an upgrade")
+        case .timedOut: self.init(.requestTimedOut, detail: "the request was not complete in time")
+        case .undecided: self.init(.upgradeTimedOut, detail: "the upgrade was not decided in time", retryAfter: 1)
         }
+    }
+}
+
+extension RefusalAnswer {
+    fileprivate init(_ fault: RequestFault) {
+        self =
+            switch fault.status {
+            case .lengthRequired: .lengthRequired
+            case .contentTooLarge: .bodyTooLarge
+            case .uriTooLong: .targetTooLong
+            case .expectationFailed: .expectationFailed
+            case .requestHeaderFieldsTooLarge: .headerTooLarge
+            case .notImplemented: .notImplemented
+            case .httpVersionNotSupported: .versionNotSupported
+            default: .malformedRequest
+            }
+    }
+}
+
+/// The methods that RFC 9110 §9.3 and RFC 5789 define: others aren't implemented.
+enum RequestMethod: String, CaseIterable {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+    case connect = "CONNECT"
+    case options = "OPTIONS"
+    case trace = "TRACE"
+    case patch = "PATCH"
+
+    init?(_ head: RequestHead) {
+        guard let method = Self.allCases.first(where: { head.isMethod($0.rawValue) }) else { return nil }
+        self = method
     }
 }
 
@@ -129,7 +198,11 @@ enum RequestPath: Equatable {
     /// A route by its name, which the target policy knows or doesn't.
     case mud(String)
     case ticket
+    /// `*`: the gateway itself.
+    case server
     case other
+
+    init(_ head: RequestHead) { self.init(String(decoding: head.path, as: UTF8.self)) }
 
     init(_ path: String) {
         var text = path[...]
@@ -138,6 +211,7 @@ enum RequestPath: Equatable {
         self =
             switch text {
             case _ where text.hasPrefix("/mud/"): .mud(String(text.dropFirst("/mud/".count)))
+            case "*": .server
             case "/": .root
             case "/attest/challenge": .challenge
             case "/attest/register": .register

@@ -1,5 +1,6 @@
 package import Admission
 import FoundationEssentials
+import HTTPWire
 package import Reactors
 
 /// Who asks, when, and under which id: the same id stands in the answer, the log and the audit log.
@@ -16,7 +17,7 @@ struct RequestContext: Sendable {
     init(peer: PeerAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor) {
         id = Self.makeID()
         let peer = ClientAddress(peer)
-        address = proxies.client(of: peer) { head?[$0] }
+        address = proxies.client(of: peer) { head?.text($0) }
         isForwarded = address != peer
         moment = Moment(
             monotonic: MonotonicTime(nanoseconds: reactor.now),

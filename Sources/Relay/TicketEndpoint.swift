@@ -1,4 +1,5 @@
 import Admission
+import HTTPWire
 import Observability
 import Reactors
 
@@ -18,6 +19,10 @@ final class TicketEndpoint {
     }
 
     func issue(_ exchange: HTTPExchange, _ context: RequestContext) {
+        if let name = exchange.head.firstRepeated(RequestHead.credentialFields) {
+            let refusal = Refusal(.malformedRequest, detail: "\(name) stands there twice")
+            return refuse(exchange, refusal, by: .none, context)
+        }
         let request = AdmissionRequest(
             exchange.head, isTLS: exchange.isTLS, certificate: exchange.certificate, context)
         switch gate.authenticate(request) {

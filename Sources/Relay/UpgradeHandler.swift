@@ -1,4 +1,5 @@
 import Admission
+import HTTPWire
 import Logging
 import Observability
 import Reactors
@@ -20,31 +21,39 @@ final class UpgradeHandler {
         self.reactor = reactor
     }
 
-    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
+    func handle(_ upgrade: UpgradeExchange) {
         let context = RequestContext(
             peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
             reactor: reactor)
         guard let session = SessionRequest(upgrade.head) else {
-            let refusal = Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query")
-            record.requestRefused(refusal, context)
-            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+            return refuse(
+                upgrade, Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query"), context)
+        }
+        if let name = upgrade.head.firstRepeated(RequestHead.credentialFields) {
+            return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) stands there twice"), context)
         }
         var request = AdmissionRequest(
             upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
-        request.ticket = Self.ticket(in: upgrade.head.query)
+        request.handshake.isWellFormed = upgrade.isWellFormed
+        request.ticket = Self.ticket(in: RequestQuery(upgrade.head.query))
         request.allowedWays = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
         switch settings.gate.evaluate(request) {
         case .refused(let refusal):
             record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
-            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+            upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         case .admitted(let admitted):
-            record.upgradeAdmitted(admitted, context)
-            return .accept(makeSession(admitted, session, upgrade, context))
+            let driver = makeSession(admitted, session, upgrade, context)
+            upgrade.accept(driver) { record.upgradeAdmitted(admitted, context) }
         }
     }
 
+    private func refuse(_ upgrade: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
+        record.requestRefused(refusal, context)
+        upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+    }
+
     private func makeSession(
-        _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeRequest, _ context: RequestContext
+        _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
     ) -> SessionDriver {
         let client = ClientIdentity(
             session: context.id, principal: admitted.principal, address: context.address,
@@ -69,35 +78,19 @@ extension AdmissionRequest {
         self.init(
             id: context.id, address: context.address, moment: context.moment,
             handshake: HandshakeFields(
-                method: head.method.rawValue, isHTTP11: head.isHTTP11, upgrade: head["upgrade"],
-                connectionIsUpgrade: Self.list(head["connection"]).contains { $0.lowercased() == "upgrade" },
-                version: head["sec-websocket-version"], key: head["sec-websocket-key"],
-                offeredSubprotocols: Self.offers(head["sec-websocket-protocol"])),
-            origin: head["origin"], host: head["host"], isTLS: isTLS,
+                method: String(decoding: head.method, as: UTF8.self), isHTTP11: head.version == .http11,
+                upgrade: head.text("upgrade"), connectionIsUpgrade: head.fields.contains("upgrade", in: "connection"),
+                version: head.text("sec-websocket-version"), key: head.text("sec-websocket-key"),
+                offeredSubprotocols: head.fields.members("sec-websocket-protocol").map {
+                    String(decoding: $0, as: UTF8.self)
+                }),
+            origin: head.text("origin"), host: head.authority.map { String(decoding: $0, as: UTF8.self) },
+            isTLS: isTLS,
             assertion: AssertionFields(
-                keyID: head["x-app-assert-keyid"], data: head["x-app-assert-data"], nonce: head["x-app-assert-nonce"]),
-            certificate: certificate.map(ClientCertificate.init), authorization: head["authorization"])
+                keyID: head.text("x-app-assert-keyid"), data: head.text("x-app-assert-data"),
+                nonce: head.text("x-app-assert-nonce")),
+            certificate: certificate.map(ClientCertificate.init), authorization: head.nonEmptyText("authorization"))
     }
-
-    /// The subprotocols offered. A list with an empty member is none that libwebsockets could read: it counts as an offer of one
-    /// unknown name, so that the gate refuses it before anything is spent.
-    private static func offers(_ value: String?) -> [String] {
-        guard let value else { return [] }
-        let members = list(value)
-        let commas = value.utf8.count { $0 == UInt8(ascii: ",") }
-        return members.count == commas + 1 ? members : [""]
-    }
-
-    /// The members of a comma-separated header value (RFC 9110 §5.6.1), without the empty ones.
-    private static func list(_ value: String?) -> [String] {
-        (value ?? "").utf8.split(separator: UInt8(ascii: ",")).compactMap { member in
-            var member = member.drop(while: isBlank)
-            while let last = member.last, isBlank(last) { member.removeLast() }
-            return member.isEmpty ? nil : String(Substring(member))
-        }
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
 extension ClientCertificate {

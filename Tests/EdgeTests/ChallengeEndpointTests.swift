@@ -45,11 +45,12 @@ extension EdgeTests {
 
         @Test func otherPathsAre404() async throws {
             let edge = try await start()
-            for path in ["/", "/attest", "/attest/", "/attest/other", "/healthy", "/health/x", "/%61ttest/challengeX"] {
+            for path in ["/attest", "/attest/", "/attest/other", "/healthy", "/health/x", "/%61ttest/challengeX"] {
                 #expect(try await edge.gateway.get(path).status == 404, "\(path)")
             }
-            #expect(try await edge.gateway.post("/attest/challenge", "{}").status == 404)
-            #expect(try await edge.gateway.get("/attest/register").status == 404)
+            #expect(try await edge.gateway.get("/").status == 426)
+            #expect(try await edge.gateway.post("/attest/challenge", "{}").status == 405)
+            #expect(try await edge.gateway.get("/attest/register").status == 405)
             try await edge.expectHealthy()
         }
 

@@ -73,7 +73,7 @@ extension EdgeTests {
             expectRefusal(try await ask(edge, [:]), 401, "app_auth_required")
             expectRefusal(try await ask(edge, ["X-App-Assert-Data": ""]), 401, "app_auth_required")
             expectRefusal(try await ask(edge, ["Origin": "https://evil.example"]), 403, "origin_refused")
-            #expect(try await edge.gateway.get("/ticket").status == 404)
+            #expect(try await edge.gateway.get("/ticket").status == 405)
         }
 
         @Test func aDebugClientGetsOneByItsCertificate() async throws {

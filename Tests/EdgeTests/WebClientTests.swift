@@ -303,7 +303,7 @@ extension EdgeTests {
 
         @Test func thereIsNoPageWhereNobodyAskedForOne() async throws {
             let edge = try await Edge.start()
-            expectRefusal(try await edge.gateway.get("/"), 404, "not_found")
+            expectRefusal(try await edge.gateway.get("/"), 426, "upgrade_required")
         }
     }
 }

@@ -34,6 +34,9 @@ enum ImportTable {
             target: "ProxyProtocol", isPure: true, ours: ["AddressText"], others: [],
             reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
         ImportRow(
+            target: "HTTPWire", isPure: true, ours: [], others: [],
+            reason: "Bytes of HTTP in, requests out, and responses back to bytes: the standard library is enough."),
+        ImportRow(
             target: "WebSocketWire", isPure: true, ours: [], others: ["Crypto"],
             reason: "Frames and handshakes need the standard library alone; Sec-WebSocket-Accept is a SHA-1."),
         ImportRow(
@@ -66,14 +69,15 @@ enum ImportTable {
             reason: "Names and exporters that every room may use, so it knows none of them; Glibc writes the audit log."
         ),
         ImportRow(
-            target: "Reactors", isPure: false, ours: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol"],
+            target: "Reactors", isPure: false,
+            ours: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", "HTTPWire", "WebSocketWire"],
             others: ["Logging", "DequeModule", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
             reason: "The only code that touches the network's C."),
         ImportRow(
             target: "Relay", isPure: false,
             ours: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "Reactors",
-                "Observability",
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "HTTPWire",
+                "Reactors", "Observability",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),

@@ -67,11 +67,11 @@ private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Se
     // MARK: EdgeHandler
 
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404)) }
-    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision { .accept(self) }
+    func handle(_ upgrade: UpgradeExchange) { upgrade.accept(self) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}
-    func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
+    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 
     // MARK: WebSocketHandler
 

@@ -241,7 +241,7 @@ struct ProxiedConnectionTests {
         }
         let seen = try #require(await server.reactor.run { server.seen })
         #expect(seen.peer.bytes == (header.count > 16 ? Self.v4 : [127, 0, 0, 1]))
-        await client.order { $0.drop() }
+        await client.reactor.run { client.clientSocket?.drop() }
         await carried
         await server.stop()
     }

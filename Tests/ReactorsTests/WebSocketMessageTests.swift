@@ -136,10 +136,12 @@ struct WebSocketMessageTests {
     @Test func `our own client's messages arrive whole too, and so do the answers`() async throws {
         let server = EdgeBench { webSocket in for message in Self.messages { webSocket.send(message) } }
         let port = try await server.serve()
-        let client = EdgeBench { webSocket in
-            webSocket.sendStream([9])
-            for message in Self.messages { webSocket.send(message) }
-        }
+        let client = EdgeBench(onOpenedAsClient: { webSocket in
+            ([9] as [UInt8]).withUnsafeBytes { webSocket.send($0) }
+            for message in Self.messages {
+                message.payload.withUnsafeBytes { webSocket.sendMessage($0, isText: message.isText) }
+            }
+        })
         await client.reactor.run {
             let dialler = try? EdgeClient(
                 on: client.reactor, settings: EdgeClientSettings(host: "127.0.0.1", port: port, isTLS: false))
@@ -148,7 +150,7 @@ struct WebSocketMessageTests {
         #expect(
             await server.messages(Self.messages.count + 1) == [Message(isText: false, payload: [9])] + Self.messages)
         #expect(await client.messages(Self.messages.count) == Self.messages)
-        await client.order { $0.drop() }
+        await client.reactor.run { client.clientSocket?.drop() }
         await server.stop()
     }
 

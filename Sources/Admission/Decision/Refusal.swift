@@ -5,10 +5,15 @@ package struct Refusal: Sendable {
     package let detail: String
     /// Seconds.
     package let retryAfter: Int?
+    /// What a 405 names in `Allow` (RFC 9110 section 15.5.6).
+    package let allowedMethods: [String]
     /// A new challenge for the client's next try, put in by the gate where ``carriesChallenge``.
     package internal(set) var freshChallenge: String?
 
-    package init(_ answer: RefusalAnswer, detail: String, retryAfter: Int? = nil) {
+    package init(
+        _ answer: RefusalAnswer, detail: String, retryAfter: Int? = nil, allowedMethods: [String] = []
+    ) {
+        self.allowedMethods = allowedMethods
         self.answer = answer
         self.detail = detail
         self.retryAfter = retryAfter
@@ -36,9 +41,10 @@ package struct Refusal: Sendable {
         if let retryAfter { fields.append(("Retry-After", String(retryAfter))) }
         if let freshChallenge { fields.append(("X-App-Assert-Challenge", freshChallenge)) }
         // RFC 6455 section 4.2.2: the versions we do speak; RFC 9110 section 15.5.22: what to upgrade to.
-        if code == .unsupportedVersion {
+        if code == .unsupportedVersion || code == .upgradeRequired {
             fields += [("Sec-WebSocket-Version", "13"), ("Upgrade", "websocket")]
         }
+        if !allowedMethods.isEmpty { fields.append(("Allow", allowedMethods.joined(separator: ", "))) }
         return fields
     }
 }

@@ -52,6 +52,15 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let bodyTooLarge = Self(413, .bodyTooLarge, "Request body too large")
     package static let lengthRequired = Self(411, .lengthRequired, "Length required")
     package static let notFound = Self(404, .notFound, "Not found")
+    package static let methodNotAllowed = Self(405, .methodNotAllowed, "Method not allowed")
+    package static let requestTimedOut = Self(408, .requestTimedOut, "The request took too long")
+    package static let targetTooLong = Self(414, .targetTooLong, "Request target too long")
+    package static let expectationFailed = Self(417, .expectationFailed, "Expectation failed")
+    package static let upgradeRequired = Self(426, .upgradeRequired, "A WebSocket upgrade is required")
+    package static let headerTooLarge = Self(431, .headerTooLarge, "Request header too large")
+    package static let notImplemented = Self(501, .notImplemented, "Not implemented")
+    package static let upgradeTimedOut = Self(503, .upgradeTimedOut, "The upgrade could not be decided in time")
+    package static let versionNotSupported = Self(505, .versionNotSupported, "HTTP version not supported")
 
     package static let all: [RefusalAnswer] = [
         malformedHandshake, unsupportedVersion, unknownSubprotocol, draining, deviceBlocked, originRefused,
@@ -60,6 +69,7 @@ package struct RefusalAnswer: Hashable, Sendable {
         invalidTicket, wayNotAllowed, ticketsExhausted,
         challengesExhausted, storeUnavailable, missingField, malformedRequest, invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,
-        lengthRequired, notFound,
+        lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong, expectationFailed,
+        upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, versionNotSupported,
     ]
 }

@@ -36,6 +36,15 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case bodyTooLarge = "body_too_large"
     case lengthRequired = "length_required"
     case notFound = "not_found"
+    case methodNotAllowed = "method_not_allowed"
+    case requestTimedOut = "request_timed_out"
+    case targetTooLong = "target_too_long"
+    case expectationFailed = "expectation_failed"
+    case upgradeRequired = "upgrade_required"
+    case headerTooLarge = "header_too_large"
+    case notImplemented = "not_implemented"
+    case upgradeTimedOut = "upgrade_timed_out"
+    case versionNotSupported = "version_not_supported"
 
     /// Whether an upgrade refused for this counts towards `FAILED_UPGRADES_PER_MINUTE`: only what an attacker could be trying out.
     /// The gateway's own troubles and plain mistakes of a client don't.

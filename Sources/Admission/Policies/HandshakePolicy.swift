@@ -1,6 +1,6 @@
 import KeyStore
 
-/// The opening handshake of RFC 6455 section 4.2.1, and a subprotocol that we know. libwebsockets checks none of it before the gate.
+/// The opening handshake of RFC 6455 section 4.2.1, and a subprotocol that we know.
 struct HandshakePolicy: AdmissionPolicy {
     private static let keyByteCount = 16
     /// With its padding, which RFC 6455 section 4.1 doesn't leave out.
@@ -21,6 +21,9 @@ struct HandshakePolicy: AdmissionPolicy {
         guard let key = handshake.key, key.utf8.count == Self.keyCharacterCount,
             StrictBase64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
         else { return .refused(.malformedHandshake, "key is not 16 bytes of base64") }
+        guard handshake.isWellFormed else {
+            return .refused(.malformedHandshake, "a header of the handshake is repeated or malformed")
+        }
         guard handshake.offeredSubprotocols.isEmpty || subprotocols.choose(from: handshake.offeredSubprotocols) != nil
         else { return .refused(.unknownSubprotocol, "only unknown subprotocols offered") }
         return .noOpinion

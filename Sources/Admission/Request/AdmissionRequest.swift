@@ -51,11 +51,14 @@ package struct HandshakeFields: Sendable {
     package var key: String?
     /// In the client's order of preference.
     package var offeredSubprotocols: [String]
+    /// The rest of it follows the grammar too: nothing stands there twice, and lists and extensions can be read.
+    package var isWellFormed: Bool
 
     package init(
         method: String, isHTTP11: Bool, upgrade: String?, connectionIsUpgrade: Bool, version: String?, key: String?,
-        offeredSubprotocols: [String]
+        offeredSubprotocols: [String], isWellFormed: Bool = true
     ) {
+        self.isWellFormed = isWellFormed
         self.method = method
         self.isHTTP11 = isHTTP11
         self.upgrade = upgrade

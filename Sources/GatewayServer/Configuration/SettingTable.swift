@@ -249,7 +249,7 @@ enum SettingTable {
         "How long a request's body may take to arrive.")
     static let maximumHeaderBytes = Setting<Int>.integer(
         "MAX_HEADER_BYTES", .connections, default: 16_384, 4096...65_535, "bytes",
-        "A request's header; above it the connection ends unanswered.")
+        "All header fields of a request together.")
     static let maximumBodyBytes = Setting<Int>.integer(
         "MAX_BODY_BYTES", .connections, default: 65_536, 16_384...16_777_216, "bytes",
         "A request's body; above it the answer is 413.")

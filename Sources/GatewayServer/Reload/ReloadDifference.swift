@@ -46,8 +46,8 @@ extension SettingTable {
     /// made once.
     static let fixedWhileRunning: Set<String> = [
         bindHost.row.name, port.row.name, inboundTLSMode.row.name, reactorThreads.row.name, keysPath.row.name,
-        storeBusy.row.name, controlSocketPath.row.name, publicOrigin.row.name, keepAlive.row.name,
-        headerTimeout.row.name, maximumHeaderBytes.row.name, maximumLimiterEntries.row.name, challengeLifetime.row.name,
+        storeBusy.row.name, controlSocketPath.row.name, publicOrigin.row.name,
+        maximumLimiterEntries.row.name, challengeLifetime.row.name,
         maximumSpentChallenges.row.name,
         ticketLifetime.row.name, maximumTickets.row.name,
         logLevel.row.name, logFormat.row.name, auditLogPath.row.name,

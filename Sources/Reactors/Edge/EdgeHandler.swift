@@ -1,10 +1,13 @@
+package import HTTPWire
+import WebSocketWire
+
 /// What the outside's connections ask of the rooms behind. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
-    /// A whole request: head and, for POST, all of its body. Answer it through the exchange, now or later.
+    /// A whole request: head and body. Answer it through the exchange, now or later.
     func handle(_ exchange: HTTPExchange)
 
-    /// A request that asks for a WebSocket. Decided here and now: nothing has been answered yet.
-    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision
+    /// A request that asks for a WebSocket. Nothing has been answered yet: accept or refuse it, now or later.
+    func handle(_ upgrade: UpgradeExchange)
 
     /// A socket was closed before TLS.
     func connectionRefused(_ refusal: CensusRefusal)
@@ -13,28 +16,19 @@ package protocol EdgeHandler: AnyObject {
     func connectionOpened()
     func connectionClosed()
 
-    /// The framing of a request was refused before anyone saw it: what to answer.
-    func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer
+    /// A request was refused before anyone saw it: what to answer.
+    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer
 }
 
-/// A request to become a WebSocket, with all that the edge knows of the client.
-package struct UpgradeRequest {
-    package let head: RequestHead
-    /// What the 101 will name: the first offered subprotocol that the edge knows (RFC 6455 §4.2.2); nil where none is.
-    package let subprotocol: String?
-    package let peer: PeerAddress
-    /// `peer` is a trusted proxy that has said, before TLS, that it can't tell whose connection it is: what the request says of it is the
-    /// client's own word.
-    package let isUnnamed: Bool
-    package let isTLS: Bool
-    package let certificate: PeerCertificate?
-}
-
-package enum UpgradeDecision {
-    /// The 101 is sent, then the handler hears `opened`.
-    case accept(any WebSocketHandler)
-    /// The answer is sent instead of a 101, and the connection ends.
-    case refuse(HTTPAnswer)
+/// Why a request was refused by the edge itself.
+package enum EdgeFault: Hashable, Sendable {
+    case malformed(RequestFault)
+    /// A body behind a request that asks for a WebSocket.
+    case bodyOfUpgrade
+    /// The request began, and didn't arrive in its time.
+    case timedOut
+    /// The upgrade wasn't decided in its time.
+    case undecided
 }
 
 /// One request and its answer, on the reactor's thread.
@@ -42,7 +36,8 @@ package final class HTTPExchange {
     package let head: RequestHead
     package let body: [UInt8]
     package let peer: PeerAddress
-    /// As in ``UpgradeRequest``.
+    /// `peer` is a trusted proxy that has said, before TLS, that it can't tell whose connection it is: what the request says of it is the
+    /// client's own word.
     package let isUnnamed: Bool
     package let reactor: Reactor
     /// Nil once the answer is given or the client is gone.
@@ -70,5 +65,76 @@ package final class HTTPExchange {
         reactor.preconditionOnThread()
         connection?.respond(answer)
         connection = nil
+    }
+}
+
+/// A request to become a WebSocket, with all that the edge knows of the client, and its answer. On the reactor's thread.
+///
+/// While it is undecided the client may go, which `isPending` tells, and may send on: a bounded amount is kept, then reading stops.
+package final class UpgradeExchange {
+    package let head: RequestHead
+    /// What the 101 will name: the first offered subprotocol that the edge knows (RFC 6455 §4.2.2); nil where none is.
+    package let subprotocol: String?
+    package let peer: PeerAddress
+    /// As in ``HTTPExchange``.
+    package let isUnnamed: Bool
+    package let isTLS: Bool
+    package let reactor: Reactor
+    /// Nil once it is decided or the client is gone.
+    weak var connection: EdgeConnection?
+
+    private let opening: OpeningHandshake?
+
+    init(head: RequestHead, known subprotocols: [String], connection: EdgeConnection) {
+        self.head = head
+        opening = try? OpeningHandshake.check(OpeningRequest(head))
+        subprotocol = opening?.subprotocol(known: subprotocols)
+        peer = connection.peer
+        isUnnamed = connection.isUnnamed
+        isTLS = connection.isTLS
+        reactor = connection.reactor
+        self.connection = connection
+    }
+
+    /// Whether the request follows RFC 6455 §4.2.1. One that doesn't can't be accepted.
+    package var isWellFormed: Bool { opening != nil }
+
+    /// Nobody has decided, and the client is there as far as anybody knows. Ask before anything of the client's is spent.
+    package var isPending: Bool { connection != nil }
+
+    /// As in ``HTTPExchange``.
+    package var certificate: PeerCertificate? {
+        reactor.preconditionOnThread()
+        return connection?.certificate
+    }
+
+    /// Sends the 101; then `handler` hears `webSocketOpened`, inside this call.
+    ///
+    /// - Parameter willOpen: called between the two.
+    /// - Returns: false where the client is gone: then no 101 was sent, and `handler` never hears anything.
+    @discardableResult
+    package func accept(_ handler: any WebSocketHandler, willOpen: () -> Void = {}) -> Bool {
+        reactor.preconditionOnThread()
+        defer { connection = nil }
+        guard let opening else { return false }
+        return connection?.accept(handler, opening, willOpen: willOpen) ?? false
+    }
+
+    /// Sends the answer instead of a 101, and the connection ends.
+    package func refuse(_ answer: HTTPAnswer) {
+        reactor.preconditionOnThread()
+        connection?.refuse(answer)
+        connection = nil
+    }
+}
+
+extension OpeningRequest {
+    init(_ head: RequestHead) {
+        func values(_ name: String) -> [String] { head.fields.all(name).map { String(decoding: $0, as: UTF8.self) } }
+        self.init(
+            method: String(decoding: head.method, as: UTF8.self), version: (1, head.version == .http11 ? 1 : 0),
+            upgrade: values("upgrade"), connection: values("connection"), key: values("sec-websocket-key"),
+            webSocketVersion: values("sec-websocket-version"), protocols: values("sec-websocket-protocol"),
+            extensions: values("sec-websocket-extensions"))
     }
 }

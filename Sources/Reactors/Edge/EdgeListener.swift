@@ -1,6 +1,7 @@
 import CLibuv
 import CLibwebsockets
 import Glibc
+import HTTPWire
 import Logging
 
 /// Times and sizes that bound what a client can make the edge hold.
@@ -13,8 +14,12 @@ package struct EdgeLimits: Sendable {
     package var bodyMilliseconds = 10_000
     /// From the answer to the moment when the socket has taken all of it, and has room again.
     package var answerMilliseconds = 10_000
-    /// Between an answer and the next request.
+    /// Between an answer and the first byte of the next request.
     package var keepAliveSeconds = 75
+    /// From the request of an upgrade to the decision about it.
+    package var upgradeMilliseconds = 10_000
+    /// All header fields of a request together (`MAX_HEADER_BYTES`).
+    package var maximumHeaderBytes = 16_384
     package var maximumBodyBytes = 65_536
     package var maximumMessageBytes = 65_536
 
@@ -38,6 +43,14 @@ package struct EdgeSettings: Sendable {
 }
 
 extension EdgeSettings {
+    var requestLimits: RequestLimits {
+        var requests = RequestLimits()
+        requests.maximumHeaderBytes = limits.maximumHeaderBytes
+        requests.maximumFieldBytes = limits.maximumHeaderBytes
+        requests.maximumBodyBytes = limits.maximumBodyBytes
+        return requests
+    }
+
     /// Reads the files of `tls`; nil where there is none.
     package func makeMaterial() throws(ReactorError) -> TLSMaterial? {
         guard let tls else { return nil }
@@ -85,7 +98,7 @@ final class EdgeListener: TimerTarget {
         self.tls = tls
         self.census = census
         self.handler = handler
-        protocols = Self.makeProtocols(settings)
+        protocols = Self.makeProtocols()
         let problem = TLSProblem()
         let made = Self.makeVhost(on: reactor, settings: settings, tls: tls, protocols: protocols, problem: problem)
         guard let vhost = made else {
@@ -98,10 +111,7 @@ final class EdgeListener: TimerTarget {
     /// accepted and asked from here on; whether there is TLS at all, and what libwebsockets was told of at the start, stays.
     func replace(_ new: EdgeSettings, material: TLSMaterial?) {
         reactor.preconditionOnThread()
-        let old = settings.limits
         settings.limits = new.limits
-        settings.limits.keepAliveSeconds = old.keepAliveSeconds
-        settings.limits.headerMilliseconds = old.headerMilliseconds
         settings.trustsProxy = new.trustsProxy
         guard let tls, let material else { return }
         settings.tls = material.settings
@@ -248,17 +258,14 @@ final class EdgeListener: TimerTarget {
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
             info.protocols = UnsafePointer(protocols)
             info.retry_and_idle_policy = Self.keep(policy)
-            info.keepalive_timeout = Int32(settings.limits.keepAliveSeconds)
             info.timeout_secs = LWSContext.backstopSeconds
-            // From the first byte of a request's head on, also of one that comes after an idle wait: our own timer doesn't see it begin.
-            info.timeout_secs_ah_idle = UInt32(settings.limits.headerMilliseconds) / 1_000 + 1
             info.options = PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
             guard let tls else { return lws_create_vhost(context, &info) }
             let files = tls.material.settings
             info.options |= PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
             reactor.configureTLS = { problem.text = tls.configure($0) }
             defer { reactor.configureTLS = nil }
-            // Over HTTP/2 libwebsockets 4.1.6 shows no custom headers, and its HTTP/2 code has known holes.
+            // Nothing but HTTP/1.1 is spoken.
             let vhost = withCStrings(files.certificatePath, files.privateKeyPath, "http/1.1") {
                 certificate, key, alpn in
                 info.ssl_cert_filepath = certificate
@@ -270,21 +277,21 @@ final class EdgeListener: TimerTarget {
         }
     }
 
-    /// Can't be offered: it isn't a token (RFC 6455 §4.1).
-    static let noSubprotocol = "(none)"
+    /// Of the one protocol that the vhost knows: bytes that libwebsockets doesn't interpret.
+    static let protocolName: StaticString = "edge"
 
-    /// One entry for connections without a subprotocol, then one for each name.
-    private static func makeProtocols(_ settings: EdgeSettings) -> UnsafeMutablePointer<lws_protocols> {
-        let names = [noSubprotocol] + settings.subprotocols
-        let table = UnsafeMutablePointer<lws_protocols>.allocate(capacity: names.count + 1)
-        table.initialize(repeating: lws_protocols(), count: names.count + 1)
-        for (index, name) in names.enumerated() {
-            table[index].name = UnsafePointer(strdup(name))
-            table[index].callback = lwsTrampoline
-            table[index].rx_buffer_size = ReceiveBuffer.bytes(isTLS: settings.tls != nil)
-            // A frame at a time: without this libwebsockets writes as much as it reads at a time, and holds the rest back.
-            table[index].tx_packet_size = WebSocketConnection.maximumFrameBytes
-        }
+    static var protocolText: UnsafePointer<CChar> {
+        UnsafeRawPointer(protocolName.utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+
+    private static func makeProtocols() -> UnsafeMutablePointer<lws_protocols> {
+        let table = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
+        table.initialize(repeating: lws_protocols(), count: 2)
+        table[0].name = protocolText
+        table[0].callback = lwsTrampoline
+        // What is written is written whole: it never cuts, and never holds any back.
+        table[0].rx_buffer_size = LWSContext.serviceBufferBytes
+        table[0].tx_packet_size = LWSContext.serviceBufferBytes
         return table
     }
 

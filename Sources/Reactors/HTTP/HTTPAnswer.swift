@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// An HTTP answer as a value: status, headers beyond the standing ones, body.
 package struct HTTPAnswer: Sendable {
     package let status: Int
@@ -15,36 +17,14 @@ package struct HTTPAnswer: Sendable {
         self.closesConnection = closesConnection
     }
 
-    /// The answer's bytes. Header values of ours only: never a peer's text.
+    /// With the headers that every answer has.
     ///
-    /// - Parameter isSecure: over TLS: only there may it be asked for, to stay there (RFC 6797 §7.2).
-    func serialized(omittingBody: Bool, isSecure: Bool) -> [UInt8] {
-        var text = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
-        for (name, value) in headers {
-            text += "\(name): \(value)\r\n"
-        }
-        text += "Content-Length: \(body.count)\r\n"
-        if isSecure { text += "Strict-Transport-Security: max-age=31536000\r\n" }
-        text += "X-Content-Type-Options: nosniff\r\n"
-        text += closesConnection ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n"
-        return Array(text.utf8) + (omittingBody ? [] : body)
-    }
-
-    private static func reason(_ status: Int) -> String {
-        switch status {
-        case 200: "OK"
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 405: "Method Not Allowed"
-        case 411: "Length Required"
-        case 413: "Content Too Large"
-        case 426: "Upgrade Required"
-        case 429: "Too Many Requests"
-        case 500: "Internal Server Error"
-        case 503: "Service Unavailable"
-        default: "Status"
-        }
+    /// - Parameter isSecure: over TLS: only there may a client be asked to stay there (RFC 6797 §7.2).
+    func response(isSecure: Bool) -> Response {
+        var response = Response(code: status)
+        for (name, value) in headers { response.add(name, value) }
+        if isSecure { response.add("Strict-Transport-Security", "max-age=31536000") }
+        response.add("X-Content-Type-Options", "nosniff")
+        return response
     }
 }

@@ -19,9 +19,8 @@ enum LWSContext {
                     | PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT | PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN
                 info.foreign_loops = loops.baseAddress
                 info.user = Unmanaged.passUnretained(reactor).toOpaque()  // The reactor destroys the context.
-                info.max_http_header_data = UInt16(clamping: reactor.maximumHeaderBytes)
                 // A whole TLS record: what TLS still held after a shorter read, 4.1.6 might not ask for before more arrives.
-                info.pt_serv_buf_size = LWSContext.serviceBufferBytes
+                info.pt_serv_buf_size = UInt32(LWSContext.serviceBufferBytes)
                 info.timeout_secs = LWSContext.backstopSeconds
                 return lws_create_context(&info)
             }
@@ -29,7 +28,7 @@ enum LWSContext {
     }
 
     /// One a reactor; a TLS record has 16 KiB of payload.
-    private static let serviceBufferBytes: UInt32 = 17_408
+    static let serviceBufferBytes = 17_408
 
     /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact, named, and none longer than this. The context
     /// and each vhost have them; where they aren't said they are 5 to 20 s. A vhost's limit for a header is what its setting says.

@@ -6,7 +6,7 @@ import Glibc
 /// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A `wsi`'s opaque
 /// pointer is its `EdgeConnection`, or the attempt of an `EdgeClient`, retained at adoption and released at WSI_DESTROY.
 ///
-/// - Returns: 0 to go on, -1 to close the connection, 1 from CONFIRM_UPGRADE when an answer has been written instead.
+/// - Returns: 0 to go on, -1 to close the connection.
 func lwsTrampoline(
     _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ length: Int
@@ -27,7 +27,7 @@ func lwsTrampoline(
     guard let opaque = lws_get_opaque_user_data(wsi) else { return lwsUnownedResult(reason) }
     let owner = Unmanaged<LWSOwner>.fromOpaque(opaque).takeUnretainedValue()
     let result = owner.entered(wsi) {
-        owner.callback(reason, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length))
+        owner.callback(reason, UnsafeMutableRawBufferPointer(start: input, count: input == nil ? 0 : length))
     }
     if reason == LWS_CALLBACK_WSI_DESTROY {
         owner.wsi = nil
@@ -42,7 +42,7 @@ func lwsTrampoline(
 private func lwsUnownedResult(_ reason: lws_callback_reasons) -> Int32 {
     switch reason {
     case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_CONFIRM_UPGRADE, LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION,
-        LWS_CALLBACK_ESTABLISHED, LWS_CALLBACK_RECEIVE, LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX:
+        LWS_CALLBACK_ESTABLISHED, LWS_CALLBACK_RECEIVE, LWS_CALLBACK_RAW_RX:
         -1
     default: 0
     }
@@ -63,7 +63,8 @@ class LWSOwner {
         self.reactor = reactor
     }
 
-    func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
+    /// - Parameter input: libwebsockets' memory, for the duration of the call.
+    func callback(_ reason: lws_callback_reasons, _ input: UnsafeMutableRawBufferPointer) -> Int32 {
         preconditionFailure("overridden by every owner")
     }
 

@@ -20,7 +20,6 @@ package final class Reactor: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
     package let index: Int
-    let maximumHeaderBytes: Int
     package let logger: Logger
 
     /// {lock} Work handed over by other threads, in order.
@@ -57,11 +56,8 @@ package final class Reactor: @unchecked Sendable {
         var isClosed = false
     }
 
-    /// - Parameter maximumHeaderBytes: of a request's headers together; over it libwebsockets ends the connection without an
-    ///   answer.
-    package init(index: Int, maximumHeaderBytes: Int = RequestHead.defaultMaximumHeaderBytes, logger: Logger) {
+    package init(index: Int, logger: Logger) {
         self.index = index
-        self.maximumHeaderBytes = maximumHeaderBytes
         self.logger = logger
         LookupThreads.prepared
         loop = .allocate(capacity: 1)

@@ -8,12 +8,11 @@ package final class ReactorPool: Sendable {
 
     /// Makes the threads and, one after another, the libwebsockets contexts: all of them before any accepts.
     package init(
-        count: Int, census: ConnectionCensus, maximumHeaderBytes: Int = RequestHead.defaultMaximumHeaderBytes,
-        logger: Logger
+        count: Int, census: ConnectionCensus, logger: Logger
     ) throws(ReactorError) {
         self.census = census
         LibwebsocketsLog.use(logger)
-        reactors = (0..<count).map { Reactor(index: $0, maximumHeaderBytes: maximumHeaderBytes, logger: logger) }
+        reactors = (0..<count).map { Reactor(index: $0, logger: logger) }
         for reactor in reactors {
             try reactor.start()
         }

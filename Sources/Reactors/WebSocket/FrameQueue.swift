@@ -1,8 +1,10 @@
+import WebSocketWire
+
 /// What waits to be written to a WebSocket, in order: first bytes that no frame holds yet, behind them whole frames.
 ///
 /// Bytes of a stream get their frames when they are written, as large as the moment allows, and pass through here as they are. From the
 /// first message on everything is framed as it comes in (RFC 6455 §5.2, unmasked), until the queue has run empty. So boundaries of
-/// messages hold, the order is that of the calls, and what is written ends with a frame: libwebsockets may put a Pong or a Close behind it.
+/// messages hold, the order is that of the calls, and what is written ends with a frame.
 ///
 /// Holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
 struct FrameQueue {
@@ -36,16 +38,43 @@ struct FrameQueue {
 
     /// One message: in one frame, or in fragments where it is longer than a frame's payload may be (RFC 6455 §5.4).
     mutating func appendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool, from pool: BufferPool) {
-        var rest = bytes[...]
-        var opcode = isText ? FrameHeader.Opcode.text : .binary
-        repeat {
-            let payload = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.maximumPayloadBytes))
-            rest = rest.dropFirst(payload.count)
-            FrameHeader(opcode: opcode, isFinal: rest.isEmpty, payloadBytes: payload.count).append(
-                to: &output, from: pool)
-            output.append(payload, from: pool)
-            opcode = .continuation
-        } while !rest.isEmpty
+        var fragments = Fragments(of: bytes.count, isText: isText, maximum: Self.maximumPayloadBytes)
+        while let fragment = fragments.next() {
+            append(fragment.header, UnsafeRawBufferPointer(rebasing: bytes[fragment.range]), from: pool)
+        }
+    }
+
+    /// A control frame, behind everything before it (RFC 6455 §5.5).
+    mutating func appendControl(_ opcode: Opcode, _ payload: ControlPayload, from pool: BufferPool) {
+        payload.withSpan { bytes in
+            bytes.withUnsafeBytes { append(FrameHeader(opcode, payloadBytes: $0.count), $0, from: pool) }
+        }
+    }
+
+    private mutating func append(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer, from pool: BufferPool) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.maximumHeaderBytes) { room in
+            let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[..<Self.write(header, to: room)])
+            output.append(bytes, from: pool)
+        }
+        output.append(payload, from: pool)
+    }
+
+    private static func write(_ header: FrameHeader, to room: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        var span = room.mutableSpan
+        return header.write(to: &span)
+    }
+
+    /// The frame around bytes of a stream, whose header takes the place of what stands before them.
+    ///
+    /// - Parameter bytes: of `front`.
+    static func framed(_ bytes: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer {
+        let header = FrameHeader(.binary, payloadBytes: bytes.count)
+        guard let start = bytes.baseAddress?.advanced(by: -header.count) else { return bytes }
+        let frame = UnsafeMutableRawBufferPointer(start: start, count: header.count + bytes.count)
+        _ = write(
+            header,
+            to: UnsafeMutableRawBufferPointer(rebasing: frame[..<header.count]).assumingMemoryBound(to: UInt8.self))
+        return frame
     }
 
     /// What is to be written next. Up to `LWS_PRE` bytes before it may be overwritten.
@@ -54,12 +83,20 @@ struct FrameQueue {
         if streamBytes > 0 { return .stream(output.front(limit: min(streamBytes, Self.maximumPayloadBytes))) }
         let candidates = output.front(limit: Self.maximumPayloadBytes + Self.maximumHeaderBytes)
         var end = 0
-        while let header = FrameHeader(UnsafeRawBufferPointer(rebasing: candidates[end...])),
-            end + header.frameBytes <= candidates.count
+        while let frame = Self.frameBytes(at: end, of: UnsafeRawBufferPointer(candidates)),
+            end + frame <= candidates.count
         {
-            end += header.frameBytes
+            end += frame
         }
         return .frames(UnsafeMutableRawBufferPointer(rebasing: candidates[..<end]))
+    }
+
+    /// How long the frame is that begins there, which `append` wrote; nil where its header isn't all there.
+    static func frameBytes(at start: Int, of frames: UnsafeRawBufferPointer) -> Int? {
+        guard frames.count >= start + 2 else { return nil }
+        let isLong = frames[start + 1] == 126
+        guard !isLong || frames.count >= start + 4 else { return nil }
+        return isLong ? 4 + (Int(frames[start + 2]) << 8 | Int(frames[start + 3])) : 2 + Int(frames[start + 1])
     }
 
     /// - Parameter written: as many bytes as `front` gave, or as the first of its frames has.
@@ -71,45 +108,5 @@ struct FrameQueue {
     mutating func release(to pool: BufferPool) {
         streamBytes = 0
         output.release(to: pool)
-    }
-}
-
-/// The header of an unmasked frame whose payload is at most 65,535 bytes (RFC 6455 §5.2).
-struct FrameHeader: Equatable {
-    enum Opcode: UInt8 {
-        case continuation = 0x0
-        case text = 0x1
-        case binary = 0x2
-    }
-
-    let opcode: Opcode
-    let isFinal: Bool
-    let payloadBytes: Int
-
-    var bytes: Int { payloadBytes < 126 ? 2 : 4 }
-    var frameBytes: Int { bytes + payloadBytes }
-
-    init(opcode: Opcode, isFinal: Bool, payloadBytes: Int) {
-        self.opcode = opcode
-        self.isFinal = isFinal
-        self.payloadBytes = payloadBytes
-    }
-
-    /// Reads back what `append` wrote; nil where `frames` ends before the header does.
-    init?(_ frames: UnsafeRawBufferPointer) {
-        guard frames.count >= 2, let opcode = Opcode(rawValue: frames[0] & 0xF) else { return nil }
-        let isLong = frames[1] == 126
-        guard !isLong || frames.count >= 4 else { return nil }
-        self.opcode = opcode
-        isFinal = frames[0] & 0x80 != 0
-        payloadBytes = isLong ? Int(frames[2]) << 8 | Int(frames[3]) : Int(frames[1])
-    }
-
-    func append(to output: inout OutputBuffer, from pool: BufferPool) {
-        let first = (isFinal ? 0x80 : 0) | opcode.rawValue
-        let length = UInt16(truncatingIfNeeded: payloadBytes)
-        let (high, low) = (UInt8(length >> 8), UInt8(length & 0xFF))
-        let header = payloadBytes < 126 ? (first, low, 0, 0) : (first, 126, high, low)
-        withUnsafeBytes(of: header) { output.append(UnsafeRawBufferPointer(rebasing: $0[..<bytes]), from: pool) }
     }
 }

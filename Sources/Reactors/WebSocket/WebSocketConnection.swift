@@ -1,57 +1,27 @@
 import CLibwebsockets
+import WebSocketWire
 
-/// What a WebSocket tells its owner, on the reactor's thread. `closed` is the last call, and comes exactly once.
-package protocol WebSocketHandler: AnyObject {
-    func webSocketOpened(_ webSocket: WebSocketConnection)
-    /// A piece of a text or binary message's payload; the pieces of a message come in order, and none after a Close.
-    /// The bytes are gone when this returns.
-    func webSocketReceived(_ piece: MessagePiece)
-    /// The client sent a Close frame (RFC 6455 §5.5.1); its answer is on the way. `code` is nil where it named none.
-    func webSocketPeerClosed(code: UInt16?)
-    /// Something was heard from the client that carries no payload.
-    func webSocketHeardPong()
-    /// All or some of what waited has been handed to the socket; `queuedBytes` tells what still waits.
-    func webSocketWrote()
-    func webSocketClosed()
-}
-
-/// A piece of a message's payload, however the client and TCP have cut it. A message has exactly one first piece and, unless the
-/// connection ends before, one last; both may be the same, and any may be empty.
-package struct MessagePiece {
-    package let bytes: UnsafeRawBufferPointer
-    /// The same for all pieces of a message.
-    package let isText: Bool
-    package let isFirst: Bool
-    package let isLast: Bool
-}
-
-/// One established WebSocket. Reactor thread only.
+/// One established WebSocket of a client's (RFC 6455), over the bytes that libwebsockets carries. Reactor thread only.
 ///
-/// Output is collected and written at the end of the turn: bytes of a stream in binary messages as they happen to fall, messages
-/// whole and one by one. The owner bounds it by `queuedBytes`.
+/// Input is judged by `FrameReader` and unmasked in place. Output is collected and written at the end of the turn: bytes of a stream in
+/// binary messages as they happen to fall, messages whole and one by one. The owner bounds it by `queuedBytes`. When and how the connection
+/// ends is `ClosingHandshake`'s to say.
 package final class WebSocketConnection: Flushable {
     /// Of a frame's payload: a stream's bytes come in messages of at most so many, longer messages in fragments.
     package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
-    /// Who is at the other end; nil where we are the client.
     package let peer: PeerAddress?
     package let reactor: Reactor
-    private unowned let owner: LWSOwner
+    private unowned let owner: EdgeConnection
     private var wsi: OpaquePointer?
     private var handler: (any WebSocketHandler)?
-    private let maximumMessageBytes: Int
-    /// How long an answer to the client's Close may wait for the client to read: as long as libwebsockets gives our own.
-    private static let closeSeconds: Int32 = 5
-
+    private var reader: FrameReader
+    private var closing = ClosingHandshake(limits: closingLimits)
+    private var pongs = PongQueue()
     private var output = FrameQueue()
     private var wantsPing = false
-    private var closing: (code: UInt16, reason: String)?
-    private var hasBegunClose = false
-    private var messageBytes = 0
-    private var isInsideMessage = false
-    private var text = UTF8Validator()
-    /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
-    private var isDeaf = false
+    /// The payload of our Close frame, from the moment on that it is queued.
+    private var closePayload: [UInt8]?
     private var wantsPause = false
     private var isPaused = false
     /// OpenSSL may hold what nobody has asked for: see `ReadAhead`.
@@ -64,15 +34,16 @@ package final class WebSocketConnection: Flushable {
     var isDeferred = false
     var isTouched = false
 
-    init(
-        owner: LWSOwner, wsi: OpaquePointer, handler: any WebSocketHandler, peer: PeerAddress?, maximumMessageBytes: Int
-    ) {
+    /// How long queued output may keep our Close frame waiting is the owner's to say (`CLOSE_FLUSH_MS`).
+    private static let closingLimits = ClosingHandshake.Limits(writeNanoseconds: 600_000_000_000)
+
+    init(owner: EdgeConnection, wsi: OpaquePointer, handler: any WebSocketHandler, maximumMessageBytes: Int) {
         self.owner = owner
         self.wsi = wsi
         self.handler = handler
-        self.peer = peer
-        self.maximumMessageBytes = maximumMessageBytes
+        peer = owner.peer
         reactor = owner.reactor
+        reader = FrameReader(limits: MessageLimits(messageBytes: maximumMessageBytes))
         ReadAhead.begin(on: wsi, for: self)
     }
 
@@ -84,7 +55,7 @@ package final class WebSocketConnection: Flushable {
     /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
     package func send(_ bytes: UnsafeRawBufferPointer) {
         reactor.preconditionOnThread()
-        guard wsi != nil, closing == nil else { return }
+        guard wsi != nil, closing.maySend else { return }
         output.appendStream(bytes, from: reactor.buffers)
         reactor.touch(self)
     }
@@ -96,7 +67,7 @@ package final class WebSocketConnection: Flushable {
     ///   - isText: the bytes are UTF-8; nobody checks it here (RFC 6455 §5.6).
     package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
         reactor.preconditionOnThread()
-        guard wsi != nil, closing == nil else { return }
+        guard wsi != nil, closing.maySend else { return }
         output.appendMessage(bytes, isText: isText, from: reactor.buffers)
         reactor.touch(self)
     }
@@ -120,125 +91,65 @@ package final class WebSocketConnection: Flushable {
 
     /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
     ///
-    /// - Parameter reason: at most 123 bytes of UTF-8.
+    /// - Parameters:
+    ///   - code: one that may not be sent (RFC 6455 §7.4.1) becomes 1011.
+    ///   - reason: at most 123 bytes of UTF-8; longer ones are cut.
     package func close(code: UInt16, reason: String) {
         reactor.preconditionOnThread()
-        guard wsi != nil, closing == nil else { return }
-        closing = (code, reason)
-        isDeaf = true
-        reactor.touch(self)
+        guard wsi != nil else { return }
+        perform(closing.close(CloseCode(rawValue: code) ?? .internalError, reason: reason, now: reactor.now))
     }
 
     /// Ends the connection without a Close frame.
     package func drop() {
         reactor.preconditionOnThread()
-        owner.kill()
+        // Behind the end the owner may be gone.
+        if wsi != nil { owner.kill() }
     }
 
-    /// Ends the connection with a TCP reset: what is queued anywhere is lost on both sides. For clients that play a failing network.
-    package func reset() {
-        reactor.preconditionOnThread()
-        guard let wsi else { return }
-        sendReset(on: lws_get_socket_fd(wsi))
-        owner.kill()
-    }
+    // MARK: From the connection
 
-    // MARK: From libwebsockets
+    func opened() { handler?.webSocketOpened(self) }
 
-    func opened() {
-        handler?.webSocketOpened(self)
-    }
-
-    func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
-        switch reason {
-        case LWS_CALLBACK_RECEIVE, LWS_CALLBACK_CLIENT_RECEIVE:
-            return received(input)
-        case LWS_CALLBACK_RECEIVE_PONG, LWS_CALLBACK_CLIENT_RECEIVE_PONG:
-            handler?.webSocketHeardPong()
-            return 0
-        case LWS_CALLBACK_SERVER_WRITEABLE, LWS_CALLBACK_CLIENT_WRITEABLE:
-            return writeable()
-        case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-            return peerClosed(input)
-        default:
-            return 0
+    /// - Parameter input: decrypted bytes, which are unmasked in place.
+    func received(_ input: UnsafeMutableRawBufferPointer) {
+        var bytes = input.assumingMemoryBound(to: UInt8.self).mutableSpan
+        var position = 0
+        while wsi != nil, closing.reads, let event = reader.next(in: &bytes, from: &position) {
+            switch event {
+            case .data(let piece): deliver(piece, of: input)
+            case .ping(let payload): answer(payload)
+            case .pong: handler?.webSocketHeardPong()
+            case .close(let close): peerClosed(close)
+            case .fault(let fault): perform(closing.failed(fault, now: reactor.now))
+            }
         }
     }
 
-    private func received(_ input: UnsafeRawBufferPointer) -> Int32 {
-        guard let wsi, !isDeaf else { return 0 }
-        let isFirst = !isInsideMessage
-        let isLast = lws_is_final_fragment(wsi) != 0
-        isInsideMessage = !isLast
-        messageBytes = (isFirst ? 0 : messageBytes) + input.count
-        // What the frame has announced counts too: an oversized message is refused at its first piece. It may be up to 2^63 - 1.
-        guard messageBytes <= maximumMessageBytes,
-            UInt64(lws_remaining_packet_payload(wsi)) <= UInt64(maximumMessageBytes - messageBytes)
-        else {
-            return fail(code: 1009, reason: "message too big")
-        }
-        let isText = lws_frame_is_binary(wsi) == 0
-        guard !isText || isUTF8(input, isFirst: isFirst, isLast: isLast) else {
-            return fail(code: 1007, reason: "text is not UTF-8")
-        }
+    private func deliver(_ piece: DataPiece, of input: UnsafeMutableRawBufferPointer) {
+        guard closing.delivers else { return }
         handler?.webSocketReceived(
-            MessagePiece(bytes: input, isText: isText, isFirst: isFirst, isLast: isLast))
-        return 0
+            MessagePiece(
+                bytes: UnsafeRawBufferPointer(rebasing: input[piece.range]), isText: piece.isText,
+                isFirst: piece.isFirst, isLast: piece.isLast))
     }
 
-    /// Who breaks the protocol isn't waited for: what is queued is let go, so that the Close frame is next.
-    private func fail(code: UInt16, reason: String) -> Int32 {
-        output.release(to: reactor.buffers)
-        close(code: code, reason: reason)
-        return 0
-    }
-
-    private func isUTF8(_ input: UnsafeRawBufferPointer, isFirst: Bool, isLast: Bool) -> Bool {
-        if isFirst { text = UTF8Validator() }
-        return text.accepts(input) && (!isLast || text.isComplete)
-    }
-
-    private func peerClosed(_ input: UnsafeRawBufferPointer) -> Int32 {
-        guard !isDeaf else { return crossed() }
-        isDeaf = true
-        let code = input.count >= 2 ? UInt16(input[0]) << 8 | UInt16(input[1]) : nil
-        handler?.webSocketPeerClosed(code: code)
-        guard let wsi else { return 0 }
-        // For one that doesn't read the answer.
-        lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
-        guard let fault = faultOfClose(input) else { return 0 }
-        // Answered with what is wrong, not with its echo.
-        lws_close_reason(wsi, fault, nil, 0)
-        return -1
-    }
-
-    /// The client's Close came while ours was waiting behind queued bytes: they are let go, and it is answered with what ours was to
-    /// say. Where ours is on its way already libwebsockets does the rest.
-    private func crossed() -> Int32 {
-        guard let wsi, let closing, !hasBegunClose else { return 0 }
-        hasBegunClose = true
-        output.release(to: reactor.buffers)
-        setCloseReason(of: wsi, closing)
-        return -1
-    }
-
-    /// A Close frame's payload is nothing, or a code and UTF-8 (RFC 6455 §5.5.1). Codes that may not be sent libwebsockets has
-    /// made 1002 of.
-    private func faultOfClose(_ input: UnsafeRawBufferPointer) -> lws_close_status? {
-        if input.count == 1 { return LWS_CLOSE_STATUS_PROTOCOL_ERR }
-        guard input.count > 2 else { return nil }
-        var reason = UTF8Validator()
-        let isUTF8 = reason.accepts(UnsafeRawBufferPointer(rebasing: input[2...])) && reason.isComplete
-        return isUTF8 ? nil : LWS_CLOSE_STATUS_INVALID_PAYLOAD
-    }
-
-    /// Everything is written outside libwebsockets' callbacks, at the end of the turn.
-    private func writeable() -> Int32 {
+    private func answer(_ ping: ControlPayload) {
+        guard closing.maySend, let payload = pongs.received(ping) else { return }
+        output.appendControl(.pong, payload, from: reactor.buffers)
         reactor.touch(self)
-        return 0
     }
 
-    /// The last word from libwebsockets about this WebSocket.
+    private func peerClosed(_ close: PeerClose) {
+        let isNews = closing.delivers
+        perform(closing.received(close, now: reactor.now))
+        if isNews { handler?.webSocketPeerClosed(code: close.code?.rawValue) }
+    }
+
+    /// The connection's deadline, which is the closing handshake's.
+    func timePassed(now: UInt64) { perform(closing.passed(now: now)) }
+
+    /// The last word about this WebSocket.
     func ended() {
         guard let handler else { return }
         self.handler = nil
@@ -246,6 +157,32 @@ package final class WebSocketConnection: Flushable {
         wsi = nil
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
+    }
+
+    // MARK: The closing handshake
+
+    private func perform(_ action: ClosingHandshake.Action) {
+        switch action {
+        case .none: break
+        case .queueClose(let payload): queueClose(payload.bytes)
+        case .replaceQueue(let payload):
+            output.release(to: reactor.buffers)
+            queueClose(payload.bytes)
+        case .dropQueuedData:
+            output.release(to: reactor.buffers)
+            queueClose(closePayload ?? [])
+        // Not inside a callback of libwebsockets: at the end of the turn.
+        case .endTCP: reactor.touch(self)
+        case .abortTCP: owner.kill()
+        }
+        owner.arm(at: closing.deadline)
+    }
+
+    private func queueClose(_ payload: [UInt8]) {
+        closePayload = payload
+        guard let control = ControlPayload(payload) else { return }
+        output.appendControl(.close, control, from: reactor.buffers)
+        reactor.touch(self)
     }
 
     // MARK: Reading ahead
@@ -262,131 +199,82 @@ package final class WebSocketConnection: Flushable {
     /// Before anything is written: so all that has come is answered together. What the socket brings beyond that is for the next turn,
     /// behind the other connections.
     private func readOn() {
-        guard mayHoldBytes, !isPaused, !wantsPause || isDeaf else { return }
+        guard mayHoldBytes, !isPaused, !pauses else { return }
         guard holdsBytes else { return mayHoldBytes = false }
         guard turnOfReading != reactor.turn else { return reactor.touchNextTurn(self) }
         turnOfReading = reactor.turn
         hasReadSocket = false
         for _ in 0..<ReadAhead.recordsPerTurn {
-            guard !hasReadSocket, !wantsPause || isDeaf, let wsi, holdsBytes else { break }
+            guard !hasReadSocket, !pauses, let wsi, holdsBytes else { break }
             isSocketEmpty = false
             ReadAhead.serve(wsi)
             // The rest of a record is still to come.
             if isSocketEmpty { return mayHoldBytes = false }
         }
         guard holdsBytes else { return mayHoldBytes = false }
-        if !wantsPause || isDeaf { reactor.touchNextTurn(self) }
+        if !pauses { reactor.touchNextTurn(self) }
     }
 
     private var holdsBytes: Bool { wsi.map(ReadAhead.holdsBytes) ?? false }
 
     // MARK: Writing
 
-    /// Writes until the socket is full or nothing is left.
-    ///
-    /// Never to a socket that isn't writable: then libwebsockets never has to hold a part of a frame back. That must not happen,
-    /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
-    /// input waiting. Should it happen all the same, the connection is dropped at once.
+    /// Writes until the socket is full or nothing is left. Never to a socket that isn't writable: libwebsockets then never has to hold a
+    /// part of a frame back.
     func flush() {
         guard let wsi else { return }
-        let isClosed = isClosedByLibwebsockets
         applyPause(to: wsi)
         readOn()
-        guard self.wsi != nil, !isClosed, !isClosedByLibwebsockets else { return }
-        let before = output.count
-        writePing()
         guard self.wsi != nil else { return }
+        if closing.hasEnded { return owner.finish() }
+        let before = output.count
+        queuePing()
         while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
             guard let written = writeFront(to: wsi) else { return owner.kill() }
             output.removeFirst(written, to: reactor.buffers)
-            guard lws_partial_buffered(wsi) == 0 else { return owner.kill() }
         }
-        if !output.isEmpty || wantsPing {
-            lws_callback_on_writable(wsi)
-        } else {
-            beginClose()
-        }
-        if output.count < before {
-            handler?.webSocketWrote()
-        }
+        if output.isEmpty { drained() } else { lws_callback_on_writable(wsi) }
+        if output.count < before { handler?.webSocketWrote() }
     }
 
-    /// Never inside a callback: libwebsockets 4.1.6 then puts the rest of what it has read aside, and spins for ever when TLS still holds
-    /// a part of the record. A deaf one is always read: the client's Close has to be heard.
+    private func drained() {
+        if closing.maySend, let payload = pongs.drained() {
+            output.appendControl(.pong, payload, from: reactor.buffers)
+            reactor.touch(self)
+        }
+        guard closePayload != nil else { return }
+        perform(closing.closeWritten(now: reactor.now))
+    }
+
+    /// A connection that closes is always read: the client's Close has to be heard.
+    private var pauses: Bool { wantsPause && closing.delivers }
+
+    /// Never inside a callback: the rest of what libwebsockets has read would be put aside, and it spins when TLS still holds a part of the
+    /// record.
     private func applyPause(to wsi: OpaquePointer) {
-        let pauses = wantsPause && !isDeaf
+        let pauses = pauses
         guard pauses != isPaused else { return }
         isPaused = pauses
         lws_rx_flow_control(wsi, pauses ? 0 : 1)
-        if !pauses {
-            lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
-        }
+        // What libwebsockets holds back is served from its next turn.
+        if !pauses { lws_cancel_service(lws_get_context(wsi)) }
     }
 
     /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
     private func writeFront(to wsi: OpaquePointer) -> Int? {
         switch output.front() {
         case .empty: return 0
-        case .stream(let bytes): return write(bytes, LWS_WRITE_BINARY.rawValue, to: wsi) ? bytes.count : nil
-        // As they are, several in one TLS record: what libwebsockets takes for HTTP it puts no frame around.
-        case .frames(let frames) where peer != nil:
-            return write(frames, LWS_WRITE_HTTP.rawValue, to: wsi) ? frames.count : nil
-        case .frames(let frames): return writeMasked(frames, to: wsi)
+        case .stream(let bytes):
+            let frame = FrameQueue.framed(bytes)
+            return owner.write(frame, to: wsi) ? bytes.count : nil
+        case .frames(let frames): return owner.write(frames, to: wsi) ? frames.count : nil
         }
     }
 
-    /// A client masks its frames (RFC 6455 §5.3), which libwebsockets does: it takes a payload, and overwrites our header before it.
-    private func writeMasked(_ frames: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Int? {
-        guard let header = FrameHeader(UnsafeRawBufferPointer(frames)) else { return nil }
-        let kind =
-            switch header.opcode {
-            case .text: LWS_WRITE_TEXT
-            case .binary: LWS_WRITE_BINARY
-            case .continuation: LWS_WRITE_CONTINUATION
-            }
-        let payload = UnsafeMutableRawBufferPointer(rebasing: frames[header.bytes..<header.frameBytes])
-        let flags = header.isFinal ? 0 : LWS_WRITE_NO_FIN.rawValue
-        return write(payload, kind.rawValue | flags, to: wsi) ? header.frameBytes : nil
-    }
-
-    private func write(_ bytes: UnsafeMutableRawBufferPointer, _ kind: UInt32, to wsi: OpaquePointer) -> Bool {
-        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        return lws_write(wsi, start, bytes.count, lws_write_protocol(kind)) >= 0
-    }
-
-    /// For a fault of the client's libwebsockets closes by itself and says nothing before the connection ends. Behind its Close frame
-    /// nothing may follow (RFC 6455 §5.5.1), so what waits here is let go.
-    private var isClosedByLibwebsockets: Bool {
-        guard let wsi, !hasBegunClose, lws_get_close_length(wsi) > 0 else { return false }
-        isDeaf = true
-        output.release(to: reactor.buffers)
-        return true
-    }
-
-    /// Starts the closing handshake when nothing waits before it: libwebsockets sends the Close frame, and waits for the client's.
-    ///
-    /// Not by returning -1 from the writeable callback: as Debian builds 4.1.6 (with `_DEBUG`), its libuv path closes a second time
-    /// at once, and the frame is never sent.
-    private func beginClose() {
-        guard let wsi, let closing, !hasBegunClose else { return }
-        hasBegunClose = true
-        setCloseReason(of: wsi, closing)
-        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
-    }
-
-    private func setCloseReason(of wsi: OpaquePointer, _ closing: (code: UInt16, reason: String)) {
-        var reason = Array(closing.reason.utf8.prefix(123))
-        lws_close_reason(wsi, lws_close_status(UInt32(closing.code)), &reason, reason.count)
-    }
-
-    private func writePing() {
-        guard wantsPing, let wsi, lws_send_pipe_choked(wsi) == 0 else { return }
+    private func queuePing() {
+        guard wantsPing else { return }
         wantsPing = false
-        guard closing == nil else { return }
-        withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + 1, alignment: 16) { buffer in
-            let payload = buffer.baseAddress!.advanced(by: PORTCULLIS_LWS_PRE).assumingMemoryBound(to: UInt8.self)
-            payload.pointee = 0  // Of a pong without payload libwebsockets says nothing.
-            if lws_write(wsi, payload, 1, LWS_WRITE_PING) < 0 { owner.kill() }
-        }
+        guard closing.maySend else { return }
+        output.appendControl(.ping, ControlPayload(), from: reactor.buffers)
     }
 }

@@ -1,4 +1,5 @@
 import Admission
+import HTTPWire
 import Reactors
 import RelayCore
 import Telnet
@@ -20,8 +21,8 @@ struct SessionRequest: Sendable {
     /// - Returns: nil for any other path, where the route is named in two ways, where there is no such dialect, and where a session to be
     ///   resumed is named in part.
     init?(_ head: RequestHead) {
-        let query = head.query
-        switch (RequestPath(head.path), query["target"]) {
+        let query = RequestQuery(head.query)
+        switch (RequestPath(head), query["target"]) {
         case (.root, .absent): target = .standard
         case (.root, .value(let name)), (.mud(let name), .absent): target = .route(name)
         default: return nil

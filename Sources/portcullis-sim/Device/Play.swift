@@ -5,7 +5,7 @@ import Telnet
 /// A scripted player on a WebSocket: the telnet end that a raw connection needs, and a transcript for people.
 ///
 /// Reactor thread only, but for `run` and the reader of standard input.
-final class Play: WebSocketHandler, TimerTarget {
+final class Play: ClientWebSocketHandler, TimerTarget {
     enum Outcome: Sendable, Equatable {
         /// By us, or by the gateway with 1000 or 1001.
         case played
@@ -22,7 +22,7 @@ final class Play: WebSocketHandler, TimerTarget {
     private var mayGetMoreLines: Bool
     private var done: ((Outcome) -> Void)?
     private var client: EdgeClient?
-    private var webSocket: WebSocketConnection?
+    private var webSocket: ClientWebSocket?
     private lazy var quiet = ReactorTimer(on: reactor, target: self)
     private var isQuiet = false
     /// What `webSocketClosed` will tell: that the connection broke, unless a Close frame comes first.
@@ -116,7 +116,7 @@ final class Play: WebSocketHandler, TimerTarget {
 
     // MARK: The WebSocket
 
-    func webSocketOpened(_ webSocket: WebSocketConnection) {
+    func webSocketOpened(_ webSocket: ClientWebSocket) {
         self.webSocket = webSocket
         waitForQuiet()
     }

@@ -12,6 +12,8 @@ struct RefusalTests {
                 "app_attest_not_configured", "body_too_large", "length_required", "not_found",
                 "invalid_ticket", "way_not_allowed", "tickets_exhausted",
                 "device_blocked", "shared_secret_required", "invalid_shared_secret",
+                "method_not_allowed", "request_timed_out", "target_too_long", "expectation_failed", "upgrade_required",
+                "header_too_large", "not_implemented", "upgrade_timed_out", "version_not_supported",
             ])
     }
 

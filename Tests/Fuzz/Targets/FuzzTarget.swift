@@ -24,7 +24,7 @@ struct FuzzTarget: Sendable {
 
     static let all =
         attestFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
-        + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
+        + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
 }
 
 /// What must hold, and didn't.

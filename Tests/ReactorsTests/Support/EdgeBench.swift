@@ -1,9 +1,11 @@
+import HTTPWire
+
 @testable import Reactors
 
 /// An edge of one listener on the shared reactor, which admits every upgrade and does with it what a test says.
 ///
 /// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
-final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
+final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @unchecked Sendable {
     enum Event: Equatable, Sendable {
         case upgrade(path: String, subprotocol: String?)
         case opened
@@ -25,7 +27,9 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     private let sink: AsyncStream<Event>.Continuation
     private let onOpened: @Sendable (WebSocketConnection) -> Void
     private var listener: EdgeListener?
+    private let onOpenedAsClient: @Sendable (ClientWebSocket) -> Void
     private(set) var webSocket: WebSocketConnection?
+    private(set) var clientSocket: ClientWebSocket?
     private(set) var seen: Seen?
     private var message: ReceivedMessage?
     private(set) var openConnections = 0
@@ -36,8 +40,10 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     init(
         on reactor: Reactor = TestReactor.shared,
         census: ConnectionCensus = ConnectionCensus(maximum: 100, maximumPerAddress: 100),
-        onOpened: @escaping @Sendable (WebSocketConnection) -> Void = { _ in }
+        onOpened: @escaping @Sendable (WebSocketConnection) -> Void = { _ in },
+        onOpenedAsClient: @escaping @Sendable (ClientWebSocket) -> Void = { _ in }
     ) {
+        self.onOpenedAsClient = onOpenedAsClient
         self.reactor = reactor
         self.census = census
         self.onOpened = onOpened
@@ -67,27 +73,34 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         await reactor.run { if let webSocket = self.webSocket { body(webSocket) } }
     }
 
+    private static func authorization(_ head: RequestHead) -> String? {
+        let values = head.fields.all("authorization").map { String(decoding: $0, as: UTF8.self) }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
     // MARK: EdgeHandler
 
     func handle(_ exchange: HTTPExchange) {
         seen = Seen(
-            query: exchange.head.query, authorization: exchange.head["authorization"], peer: exchange.peer,
+            query: RequestQuery(exchange.head.query), authorization: Self.authorization(exchange.head),
+            peer: exchange.peer,
             isUnnamed: exchange.isUnnamed)
         exchange.respond(HTTPAnswer(status: 404))
     }
 
-    func handle(_ upgrade: UpgradeRequest) -> UpgradeDecision {
+    func handle(_ upgrade: UpgradeExchange) {
         seen = Seen(
-            query: upgrade.head.query, authorization: upgrade.head["authorization"], peer: upgrade.peer,
+            query: RequestQuery(upgrade.head.query), authorization: Self.authorization(upgrade.head),
+            peer: upgrade.peer,
             isUnnamed: upgrade.isUnnamed)
-        sink.yield(.upgrade(path: upgrade.head.path, subprotocol: upgrade.subprotocol))
-        return .accept(self)
+        sink.yield(.upgrade(path: String(decoding: upgrade.head.path, as: UTF8.self), subprotocol: upgrade.subprotocol))
+        upgrade.accept(self)
     }
 
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() { openConnections += 1 }
     func connectionClosed() { openConnections -= 1 }
-    func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
+    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 
     // MARK: WebSocketHandler
 
@@ -95,6 +108,13 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         self.webSocket = webSocket
         sink.yield(.opened)
         onOpened(webSocket)
+    }
+
+    /// As a client, on libwebsockets' own framing.
+    func webSocketOpened(_ webSocket: ClientWebSocket) {
+        clientSocket = webSocket
+        sink.yield(.opened)
+        onOpenedAsClient(webSocket)
     }
 
     /// Gathers whole messages, trusting `isFirst` and `isLast` alone.
@@ -114,6 +134,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
 
     func webSocketClosed() {
         webSocket = nil
+        clientSocket = nil
         sink.yield(.closed)
     }
 }

@@ -10,11 +10,11 @@ protocol ClientTransport: AnyObject {
     func reset()
 }
 
-extension WebSocketConnection: ClientTransport {}
+extension ClientWebSocket: ClientTransport {}
 
 /// One connection of a client: a client may have had many. Reactor thread only; it tells its client everything until the client has
 /// turned away from it.
-final class ClientLeg: WebSocketHandler {
+final class ClientLeg: ClientWebSocketHandler {
     weak var client: LoadClient?
     /// Hears of the end of one whose client has taken its session over to another.
     weak var replacements: ReplacedLegs?
@@ -33,7 +33,7 @@ final class ClientLeg: WebSocketHandler {
         }
     }
 
-    func webSocketOpened(_ webSocket: WebSocketConnection) {
+    func webSocketOpened(_ webSocket: ClientWebSocket) {
         opened(webSocket)
     }
 

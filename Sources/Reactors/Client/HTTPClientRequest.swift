@@ -37,7 +37,8 @@ final class HTTPClientRequest: LWSOwner {
 
     var method: String { body == nil ? "GET" : "POST" }
 
-    override func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
+    override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
+        let input = UnsafeRawBufferPointer(buffer)
         switch reason {
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
         case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return writeBody()

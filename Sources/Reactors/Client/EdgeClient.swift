@@ -60,7 +60,7 @@ package final class EdgeClient {
     ///
     /// - Parameter source: the local address to connect from; nil leaves it to the system.
     package func connect(
-        headers: [(name: String, value: String)], from source: String? = nil, handler: any WebSocketHandler,
+        headers: [(name: String, value: String)], from source: String? = nil, handler: any ClientWebSocketHandler,
         failed: @escaping (WebSocketClientFailure) -> Void
     ) {
         reactor.preconditionOnThread()
@@ -124,7 +124,7 @@ package final class EdgeClient {
         protocols[0].name = UnsafePointer(strdup("client"))
         protocols[0].callback = lwsTrampoline
         protocols[0].rx_buffer_size = 4_096
-        protocols[0].tx_packet_size = WebSocketConnection.maximumFrameBytes
+        protocols[0].tx_packet_size = ClientWebSocket.maximumFrameBytes
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN
         info.protocols = UnsafePointer(protocols)
@@ -142,12 +142,12 @@ package final class EdgeClient {
 private final class WebSocketAttempt: LWSOwner {
     private let headers: [(name: String, value: String)]
     private let maximumMessageBytes: Int
-    private var handler: (any WebSocketHandler)?
+    private var handler: (any ClientWebSocketHandler)?
     private var failed: ((WebSocketClientFailure) -> Void)?
-    private var webSocket: WebSocketConnection?
+    private var webSocket: ClientWebSocket?
 
     init(
-        reactor: Reactor, headers: [(name: String, value: String)], handler: any WebSocketHandler,
+        reactor: Reactor, headers: [(name: String, value: String)], handler: any ClientWebSocketHandler,
         maximumMessageBytes: Int, failed: @escaping (WebSocketClientFailure) -> Void
     ) {
         self.headers = headers
@@ -157,7 +157,8 @@ private final class WebSocketAttempt: LWSOwner {
         super.init(reactor: reactor)
     }
 
-    override func callback(_ reason: lws_callback_reasons, _ input: UnsafeRawBufferPointer) -> Int32 {
+    override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
+        let input = UnsafeRawBufferPointer(buffer)
         switch reason {
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
         case LWS_CALLBACK_CLIENT_ESTABLISHED: return established()
@@ -182,8 +183,8 @@ private final class WebSocketAttempt: LWSOwner {
     private func established() -> Int32 {
         guard let wsi, let handler else { return -1 }
         failed = nil
-        let webSocket = WebSocketConnection(
-            owner: self, wsi: wsi, handler: handler, peer: nil, maximumMessageBytes: maximumMessageBytes)
+        let webSocket = ClientWebSocket(
+            owner: self, wsi: wsi, handler: handler, maximumMessageBytes: maximumMessageBytes)
         self.webSocket = webSocket
         self.handler = nil
         webSocket.opened()
@@ -195,7 +196,7 @@ private final class WebSocketAttempt: LWSOwner {
         self.failed = nil
         handler = nil
         let status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
-        let code = wsi.flatMap { RequestHead.copyCustom($0, "x-refusal-code:") }
+        let code = wsi.flatMap { ClientAnswer.field($0, "x-refusal-code:") }
         failed(
             WebSocketClientFailure(
                 status: status > 0 ? status : nil, code: code?.isEmpty == false ? code : nil, reason: reason))

@@ -1,0 +1,150 @@
+import CLibwebsockets
+import HTTPWire
+import WebSocketWire
+
+extension EdgeConnection {
+    // MARK: Reading
+
+    /// Takes requests off `input`, until one has to be answered: what follows it is kept.
+    func read(_ input: UnsafeMutableRawBufferPointer) {
+        var rest = input
+        while case .reading = stage, http != nil {
+            let wasBegun = http?.parser.hasBegun ?? false
+            guard let progress = http?.parser.parse(rest.assumingMemoryBound(to: UInt8.self).span) else { return }
+            let taken = UnsafeRawBufferPointer(rebasing: rest[..<progress.consumed])
+            rest = UnsafeMutableRawBufferPointer(rebasing: rest[progress.consumed...])
+            if !wasBegun, http?.parser.hasBegun == true { arm(limits.headerMilliseconds) }
+            switch progress.event {
+            case .needsMore: return
+            case .head(let head): begin(head)
+            case .body(let range): http?.append(UnsafeRawBufferPointer(rebasing: taken[range]))
+            case .end: deliver()
+            case .malformed(let fault): refuse(fault: .malformed(fault))
+            }
+        }
+        guard !rest.isEmpty else { return }
+        if case .webSocket(let webSocket) = stage { return webSocket.received(rest) }
+        if http?.keep(rest) == true { reactor.touch(self) }
+    }
+
+    private func begin(_ head: RequestHead) {
+        http?.begin(head)
+        if asksForWebSocket(head) { return beginUpgrade(head) }
+        if head.lacksLength { return refuse(fault: .malformed(.lengthRequired)) }
+        guard head.framing.hasContent else { return }
+        arm(limits.bodyMilliseconds)
+        guard head.expectsContinue else { return }
+        var bytes: [UInt8] = []
+        var writer = ResponseWriter(for: head)
+        writer.writeContinue(into: &bytes)
+        queue(bytes)
+    }
+
+    private func deliver() {
+        guard let (head, body) = http?.takeRequest() else { return }
+        arm(at: nil)
+        let exchange = HTTPExchange(head: head, body: body, connection: self)
+        stage = .answering(exchange)
+        listener.handler.handle(exchange)
+    }
+
+    /// RFC 9110 §7.8: other protocols are ignored.
+    private func asksForWebSocket(_ head: RequestHead) -> Bool { head.fields.contains("websocket", in: "upgrade") }
+
+    // MARK: Answers
+
+    /// From the exchange.
+    func respond(_ answer: HTTPAnswer) {
+        guard case .answering = stage, let head = http?.head else { return }
+        write(answer, ResponseWriter(for: head))
+    }
+
+    /// Answers a request that nobody has seen, and ends the connection: where the next one begins isn't known.
+    func refuse(fault: EdgeFault) {
+        var answer = listener.handler.answer(to: fault, peer: peer)
+        answer.closesConnection = true
+        write(answer, ResponseWriter(isHead: http?.parser.isHead ?? false, closesConnection: true))
+    }
+
+    /// From the upgrade's exchange.
+    func refuse(_ answer: HTTPAnswer) {
+        guard case .upgrading = stage else { return }
+        var answer = answer
+        answer.closesConnection = true
+        write(answer, ResponseWriter(closesConnection: true))
+    }
+
+    private func write(_ answer: HTTPAnswer, _ writer: ResponseWriter) {
+        guard let http else { return }
+        var writer = writer
+        if answer.closesConnection {
+            writer = ResponseWriter(
+                version: http.head?.version ?? .http11, isHead: http.parser.isHead, closesConnection: true)
+        }
+        var bytes: [UInt8] = []
+        writer.write(answer.response(isSecure: isTLS), body: answer.body, into: &bytes)
+        stage = .writing(endsConnection: writer.closesConnection)
+        arm(limits.answerMilliseconds)
+        queue(bytes)
+    }
+
+    func queue(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { output.append($0, from: reactor.buffers) }
+        reactor.touch(self)
+    }
+
+    /// The answer is written: on with what came behind the request.
+    func awaitNextRequest() {
+        http?.reset(limits: listener.settings.requestLimits)
+        stage = .reading
+        arm(limits.keepAliveSeconds * 1_000)
+        guard var kept = http?.takeKept(), !kept.isEmpty else { return }
+        kept.withUnsafeMutableBytes { read($0) }
+        reactor.touch(self)
+    }
+
+    // MARK: The upgrade
+
+    private func beginUpgrade(_ head: RequestHead) {
+        guard !head.framing.hasContent else { return refuse(fault: .bodyOfUpgrade) }
+        let exchange = UpgradeExchange(head: head, known: listener.settings.subprotocols, connection: self)
+        stage = .upgrading(exchange)
+        arm(limits.upgradeMilliseconds)
+        listener.handler.handle(exchange)
+    }
+
+    /// From the upgrade's exchange. The 101 is written at once: what is said of it afterwards is true.
+    func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake, willOpen: () -> Void) -> Bool {
+        guard case .upgrading(let exchange) = stage, let wsi, writeSwitch(exchange, opening, to: wsi) else {
+            kill()
+            return false
+        }
+        arm(at: nil)
+        if let ssl = lws_get_ssl(wsi) { TLSMaterial.letGoOfHandshake(ssl) }
+        let webSocket = WebSocketConnection(
+            owner: self, wsi: wsi, handler: handler, maximumMessageBytes: limits.maximumMessageBytes)
+        stage = .webSocket(webSocket)
+        var kept = http?.takeKept() ?? []
+        http = nil
+        resume(wsi)
+        willOpen()
+        webSocket.opened()
+        kept.withUnsafeMutableBytes { if !$0.isEmpty { webSocket.received($0) } }
+        return true
+    }
+
+    /// RFC 6455 §4.2.2, item 5.
+    private func writeSwitch(_ exchange: UpgradeExchange, _ opening: OpeningHandshake, to wsi: OpaquePointer) -> Bool {
+        var response = Response(.switchingProtocols)
+        response.add("Upgrade", "websocket")
+        response.add("Sec-WebSocket-Accept", opening.accept)
+        if let subprotocol = exchange.subprotocol { response.add("Sec-WebSocket-Protocol", subprotocol) }
+        var bytes: [UInt8] = []
+        var writer = ResponseWriter(for: exchange.head)
+        writer.write(response, into: &bytes)
+        bytes.withUnsafeBytes { output.append($0, from: reactor.buffers) }
+        defer { output.release(to: reactor.buffers) }
+        let front = output.front(limit: bytes.count)
+        return output.count == bytes.count && lws_send_pipe_choked(wsi) == 0 && write(front, to: wsi)
+    }
+}
