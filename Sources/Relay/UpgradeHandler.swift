@@ -35,12 +35,18 @@ final class UpgradeHandler {
         request.allowedWays = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
         switch settings.gate.evaluate(request) {
         case .refused(let refusal):
-            record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
-            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+            return refuse(refusal, by: GateWay(attemptedBy: request), context)
         case .admitted(let admitted):
-            record.upgradeAdmitted(admitted, context)
+            if let refusal = record.refuseUnwritten(admitted, context) {
+                return refuse(refusal, by: GateWay(admitted.principal), context)
+            }
             return .accept(makeSession(admitted, session, upgrade, context))
         }
+    }
+
+    private func refuse(_ refusal: Refusal, by way: GateWay, _ context: RequestContext) -> UpgradeDecision {
+        record.upgradeRefused(refusal, way: way, context)
+        return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 
     private func makeSession(

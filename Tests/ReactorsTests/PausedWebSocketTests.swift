@@ -71,6 +71,7 @@ private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Se
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}
+    func limit(_ head: RequestHead, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 
     // MARK: WebSocketHandler

@@ -124,6 +124,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
 
     private func requestArrived() -> Int32 {
         guard let wsi, let head = RequestHead(of: wsi) else { return -1 }
+        if let end = endAboveLimit(head) { return end }
         mayKeepAlive = head.isHTTP11 && !(head["connection"] ?? "").lowercased().contains("close")
         switch RequestFraming.check(head, maximumBodyBytes: limits.maximumBodyBytes) {
         case .refused(let refusal):
@@ -135,6 +136,15 @@ final class EdgeConnection: LWSOwner, TimerTarget {
             deliver(head, [])
         }
         return 0
+    }
+
+    /// - Returns: nil where the request is served.
+    private func endAboveLimit(_ head: RequestHead) -> Int32? {
+        switch listener.handler.limit(head, peer: peer, isUnnamed: isUnnamed) {
+        case .serve: nil
+        case .refuse(let answer): refuse(answer)
+        case .close: -1
+        }
     }
 
     private func bodyArrived(_ input: UnsafeRawBufferPointer) -> Int32 {
@@ -253,6 +263,7 @@ final class EdgeConnection: LWSOwner, TimerTarget {
         guard let wsi, let head = RequestHead(of: wsi), head["upgrade"]?.lowercased() == "websocket",
             lws_send_pipe_choked(wsi) == 0
         else { return -1 }
+        if let end = endAboveLimit(head) { return end }
         guard case .none = RequestFraming.check(head, maximumBodyBytes: 0), RequestFraming.fitsLibwebsockets(head)
         else {
             return refuse(listener.handler.refusalAnswer(.malformed("framing of an upgrade"), peer: peer))

@@ -1,5 +1,8 @@
 /// What the outside's connections ask of the rooms behind. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
+    /// The head of a request or upgrade has arrived, and nothing else of it has been looked at.
+    func limit(_ head: RequestHead, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation
+
     /// A whole request: head and, for POST, all of its body. Answer it through the exchange, now or later.
     func handle(_ exchange: HTTPExchange)
 
@@ -28,6 +31,15 @@ package struct UpgradeRequest {
     package let isUnnamed: Bool
     package let isTLS: Bool
     package let certificate: PeerCertificate?
+}
+
+/// Whether a request is served at all.
+package enum RequestLimitation {
+    case serve
+    /// The answer is sent, and the connection ends.
+    case refuse(HTTPAnswer)
+    /// The connection ends without an answer.
+    case close
 }
 
 package enum UpgradeDecision {

@@ -11,7 +11,7 @@ struct RefusalTests {
                 "missing_field", "malformed_request", "attestation_rejected", "attestation_unavailable",
                 "app_attest_not_configured", "body_too_large", "length_required", "not_found",
                 "invalid_ticket", "way_not_allowed", "tickets_exhausted",
-                "device_blocked", "shared_secret_required", "invalid_shared_secret",
+                "device_blocked", "shared_secret_required", "invalid_shared_secret", "audit_unavailable",
             ])
     }
 

@@ -87,6 +87,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() { openConnections += 1 }
     func connectionClosed() { openConnections -= 1 }
+    func limit(_ head: RequestHead, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func refusalAnswer(_ refusal: FramingRefusal, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 
     // MARK: WebSocketHandler
