@@ -36,10 +36,11 @@ struct GatewayParts {
             targets: configuration.target.policy, dialer: try Self.dialer(configuration.target),
             dialects: Self.dialects(configuration), session: SessionLimits(configuration.session, configuration.resume),
             traffic: Self.traffic(configuration.traffic, state.messages), directory: state.directory, gate: Gate(gate),
-            drain: state.drain, attestation: appAttest?.services, tickets: state.tickets,
+            drain: state.drain, requests: state.requests, attestation: appAttest?.services, tickets: state.tickets,
             servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.proxies.trusted,
             warnings: bearings.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
-            version: Gateway.version, audit: state.audit, metrics: state.metrics, logger: logger)
+            version: Gateway.version, audit: state.audit, journal: state.journal,
+            whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
     }
 
     private static func traffic(_ traffic: GatewayConfiguration.Traffic, _ messages: RateTable) -> TrafficSettings {

@@ -1,8 +1,10 @@
+import Admission
 import KeyStore
 import KeyStoreSQLite
 import Logging
 import Observability
 import Reactors
+import Relay
 import ServiceLifecycle
 import UnixSignals
 
@@ -36,6 +38,8 @@ struct GatewayService: Service {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.houseKeepingInterval)
             checkpoint()
+            gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
+            gateway.state.audit.retry(at: .now())
             memory.note(gateway.pool.census.total)
         }
     }
@@ -60,6 +64,7 @@ extension GatewayService {
     }
 
     private func reopenAuditLog() {
+        gateway.state.journal.writeAll()
         do throws(LineOutputError) {
             try gateway.state.audit.reopen()
             gateway.logger.notice("audit log reopened")

@@ -11,10 +11,12 @@ struct GatewayState: Sendable {
     /// Nil where App Attest wasn't configured at the start.
     let store: SQLiteKeyRegistry?
     let audit: AuditLog
+    let journal: RefusalJournal
     let metrics = GatewayMetrics()
     let census: ConnectionCensus
     let drain = DrainSwitch()
     let slots: SessionSlots
+    let requests: RequestLimits
     let upgrades: UpgradeLimits
     let endpoints: EndpointLimits
     let challenges: Challenges
@@ -25,6 +27,9 @@ struct GatewayState: Sendable {
 
     init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
         audit = try Self.openAudit(configuration.logs, logger: logger)
+        journal = RefusalJournal(
+            audit: audit, metrics: metrics, logger: logger,
+            linesPerMinute: configuration.logs.auditRefusalsPerMinute)
         let (limits, connections) = (configuration.limits, configuration.connections)
         census = ConnectionCensus(
             maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress,
@@ -32,6 +37,8 @@ struct GatewayState: Sendable {
                 perSecond: connections.handshakesPerSecond,
                 perSecondPerAddress: connections.handshakesPerSecondPerAddress))
         slots = SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
+        requests = RequestLimits(
+            requestsPerSecond: limits.requestsPerSecond, maximumEntries: limits.maximumLimiterEntries)
         upgrades = UpgradeLimits(
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
             verificationsPerSecond: limits.verificationsPerSecond, maximumEntries: limits.maximumLimiterEntries)
@@ -64,6 +71,8 @@ struct GatewayState: Sendable {
         slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
         directory.setLimits(SessionPlaceLimits(configuration.session))
         messages.setLimit(configuration.traffic.messagesPerSecondPerAddress)
+        requests.setLimit(requestsPerSecond: limits.requestsPerSecond)
+        journal.setLinesPerMinute(configuration.logs.auditRefusalsPerMinute)
         upgrades.setLimits(
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
             verificationsPerSecond: limits.verificationsPerSecond)

@@ -19,8 +19,10 @@ struct Shutdown {
     /// Whatever a reactor may be busy with, the process is gone by the deadline.
     private func leave(by deadline: ContinuousClock.Instant) {
         let logger = gateway.logger
+        let journal = gateway.state.journal
         Task.detached {
             try? await ContinuousClock().sleep(until: deadline)
+            journal.writeAll()
             logger.warning("the shutdown's deadline is reached; sessions are cut off")
             exit(0)
         }
@@ -58,6 +60,7 @@ struct Shutdown {
         }
         gateway.pool.stopListening()
         let left = await gateway.server.sessionCount()
+        gateway.state.journal.writeAll()
         gateway.logger.notice("stopped", metadata: [LogKeys.count: "\(left)"])
     }
 }

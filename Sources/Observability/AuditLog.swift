@@ -4,20 +4,23 @@ import Synchronization
 /// The record of who was let in and who wasn't: JSON objects, one a line, appended to standard output or to a file
 /// that only its owner may read.
 ///
-/// `record` may be called from any thread and returns when the line is with the kernel. A line that can't be written
-/// is counted in `failures`, and the log says so once until writing works again: the gate's decision stands either
-/// way, since a full disk must not lock everybody out, and must not go unnoticed.
+/// `record` may be called from any thread and returns when the line is with the kernel, or can't be written. What that
+/// means for the decision is the caller's business (`AUDIT_FULL`). Each line that couldn't be written is counted; the
+/// next call tries again, and the first thing that is written then is how many lines are missing.
 package final class AuditLog: Sendable {
     /// Where the lines go: the path of a file, or standard output.
     private let path: String?
     private let output: LineOutput
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Mutex(Condition())
 
-    private struct State {
-        var failures: UInt64 = 0
-        /// Failures since a line was last written.
-        var streak: UInt64 = 0
+    package struct Condition: Sendable, Equatable {
+        /// Lines that couldn't be written since the start.
+        package fileprivate(set) var lost: UInt64 = 0
+        /// Of these, lines that the log itself doesn't yet say it misses. Above 0: the last attempt to write failed.
+        package fileprivate(set) var pending: UInt64 = 0
+
+        package var isWritten: Bool { pending == 0 }
     }
 
     /// - Parameter path: opened for appending and created with mode 0600; nil is standard output.
@@ -34,17 +37,19 @@ package final class AuditLog: Sendable {
         self.logger = logger
     }
 
-    /// Lines that couldn't be written since the start.
-    package var failures: UInt64 {
-        state.withLock { $0.failures }
-    }
+    package var condition: Condition { state.withLock { $0 } }
 
-    package func record(_ entry: AuditEntry) {
-        if let errorNumber = output.write(entry.line) {
-            noteFailure(errorNumber)
-        } else {
-            noteSuccess()
-        }
+    /// - Returns: whether the line is written.
+    @discardableResult
+    package func record(_ entry: AuditEntry) -> Bool { write(entry.line, at: entry.time) }
+
+    /// - Returns: whether the line is written.
+    @discardableResult
+    package func record(_ summary: AuditSummary) -> Bool { write(summary.line, at: summary.time) }
+
+    /// Where the last line couldn't be written: tries to write how many are missing.
+    package func retry(at time: Timestamp) {
+        write(nil, at: time)
     }
 
     /// Goes on in a new file of the same name, for log rotation. On standard output it does nothing.
@@ -52,24 +57,42 @@ package final class AuditLog: Sendable {
         if let path { try output.reopen(path) }
     }
 
-    private func noteFailure(_ errorNumber: CInt) {
-        let isFirst = state.withLock { state in
-            state.failures += 1
-            state.streak += 1
-            return state.streak == 1
-        }
-        guard isFirst else { return }
-        logger.error(
-            "The audit log can't be written; decisions go unrecorded until it can.",
-            metadata: [LogKeys.error: "errno \(errorNumber)"])
+    private enum News {
+        case failing(CInt)
+        case recovered(missed: UInt64)
     }
 
-    private func noteSuccess() {
-        let missed = state.withLock { state in
-            defer { state.streak = 0 }
-            return state.streak
+    /// One line at a time, so that what is said to be missing is what is missing.
+    ///
+    /// - Parameter line: nil writes what is missing alone.
+    @discardableResult
+    private func write(_ line: String?, at time: Timestamp) -> Bool {
+        let (isWritten, news) = state.withLock { state -> (Bool, News?) in
+            let missed = state.pending
+            var failure = missed == 0 ? nil : output.write(AuditGap(time: time, count: missed).line)
+            if failure == nil {
+                state.pending = 0
+                failure = line.flatMap { output.write($0) }
+            }
+            guard let failure else { return (true, missed == 0 ? nil : .recovered(missed: missed)) }
+            if line != nil {
+                state.lost += 1
+                state.pending += 1
+            }
+            return (false, missed == 0 ? .failing(failure) : nil)
         }
-        guard missed > 0 else { return }
-        logger.notice("The audit log is written again.", metadata: [LogKeys.count: "\(missed)"])
+        if let news { log(news) }
+        return isWritten
+    }
+
+    private func log(_ news: News) {
+        switch news {
+        case .failing(let errorNumber):
+            logger.error(
+                "The audit log can't be written; decisions go unrecorded until it can.",
+                metadata: [LogKeys.error: "errno \(errorNumber)"])
+        case .recovered(let missed):
+            logger.notice("The audit log is written again.", metadata: [LogKeys.count: "\(missed)"])
+        }
     }
 }

@@ -9,6 +9,8 @@ package final class GatewayMetrics: Sendable {
     package enum Name: String, CaseIterable, Sendable {
         case gateDecisions = "portcullis_gate_decisions_total"
         case registrations = "portcullis_registrations_total"
+        case requestsRefused = "portcullis_requests_refused_total"
+        case auditLinesLost = "portcullis_audit_lines_lost_total"
         case challengesIssued = "portcullis_challenges_issued_total"
         case connectionsAccepted = "portcullis_connections_accepted_total"
         case connectionsRefused = "portcullis_connections_refused_total"
@@ -50,6 +52,16 @@ package final class GatewayMetrics: Sendable {
 
     package func registered(_ outcome: GateOutcome, reason: some MetricLabel) {
         counter(.registrations, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
+    }
+
+    /// A request that no rule of the gate has seen, answered or not.
+    package func requestRefused(reason: some MetricLabel) {
+        counter(.requestsRefused, [("reason", reason.rawValue)]).increment()
+    }
+
+    /// A line of the audit log couldn't be written.
+    package func auditLineLost() {
+        counter(.auditLinesLost).increment()
     }
 
     package func challengeIssued() {

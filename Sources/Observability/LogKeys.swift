@@ -51,6 +51,13 @@ package enum LogKeys {
     package static let version = "version"
     package static let port = "port"
     package static let count = "count"
+    /// What a summary counts: an event of the audit log, or `request`.
+    package static let of = "of"
+    /// Of the first and the last of what a summary counts.
+    package static let firstTime = "firstTime"
+    package static let firstRequestID = "firstRequestId"
+    package static let lastTime = "lastTime"
+    package static let lastRequestID = "lastRequestId"
     /// How many equal messages were held back since the last one.
     package static let suppressed = "suppressed"
 }

@@ -41,8 +41,10 @@ final class AttestationEndpoints {
         let reactor = exchange.reactor
         let body = exchange.body
         let pinned = Pinned((exchange: exchange, endpoints: self), to: reactor)
-        Task { [registrar = services.registrar, pending] in
-            let outcome = await registrar.register(body: body, from: context.address, at: context.moment)
+        Task { [registrar = services.registrar, record, pending] in
+            let outcome = await registrar.register(body: body, from: context.address, at: context.moment) { key in
+                record.refuseUnwritten(key, context)
+            }
             reactor.submit {
                 pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
                 pending.end()
@@ -54,7 +56,8 @@ final class AttestationEndpoints {
         record.registered(outcome, context)
         switch outcome {
         case .registered: exchange.respond(JSONAnswers.json(200, JSONAnswers.RegisteredBody()))
-        case .refused(let refusal): exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+        case .refused(let refusal), .unstored(let refusal):
+            exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
         }
     }
 }

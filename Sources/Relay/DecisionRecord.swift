@@ -4,40 +4,70 @@ import Logging
 import Observability
 import Reactors
 
-/// Writes each decision down: one line in the log, one in the audit log, one count. None of them carries a secret.
+/// Writes each decision down: one line in the log, one in the audit log, one count. None of them carries a secret. Of refusals that come
+/// again and again the lines are fewer than the counts (`RefusalJournal`).
 struct DecisionRecord: Sendable {
     let audit: AuditLog
+    let journal: RefusalJournal
     let metrics: GatewayMetrics
     let logger: Logger
+    /// `AUDIT_FULL`
+    let whenAuditFails: AuditFull
 
-    func upgradeAdmitted(_ admitted: Admitted, _ context: RequestContext) {
-        let way = GateWay(admitted.principal)
-        write(
-            .upgrade, .admitted, way, who: admitted.principal.identity, detail: admitted.principal.secretDetail, context
-        )
-        metrics.decided(.admitted, by: way, reason: NoReason.none)
+    private static let auditRetryAfter = 5
+
+    init(_ settings: RelaySettings) {
+        audit = settings.audit
+        journal = settings.journal
+        metrics = settings.metrics
+        logger = settings.logger
+        whenAuditFails = settings.whenAuditFails
+    }
+
+    /// To be called before the 101 is sent.
+    ///
+    /// - Returns: a refusal where nobody may be admitted, because it can't be written down.
+    func refuseUnwritten(_ admitted: Admitted, _ context: RequestContext) -> Refusal? {
+        let principal = admitted.principal
+        let way = GateWay(principal)
+        let refusal = admit(.upgrade, way, who: principal.identity, detail: principal.secretDetail, context)
+        if refusal == nil { metrics.decided(.admitted, by: way, reason: NoReason.none) }
+        return refusal
     }
 
     func upgradeRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
-        write(.upgrade, refusal.auditOutcome, way, who: nil, refusal: refusal, context)
+        refused(.upgrade, .upgrade, refusal, way, context)
         metrics.decided(.refused, by: way, reason: refusal.code)
     }
 
-    func ticketIssued(to principal: Principal, _ context: RequestContext) {
-        write(
-            .ticket, .admitted, GateWay(principal), who: principal.identity, detail: principal.secretDetail, context)
+    /// To be called before the ticket is sent.
+    ///
+    /// - Returns: a refusal where nobody may have one, because it can't be written down.
+    func refuseUnwrittenTicket(to principal: Principal, _ context: RequestContext) -> Refusal? {
+        admit(.ticket, GateWay(principal), who: principal.identity, detail: principal.secretDetail, context)
     }
 
     func ticketRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
-        write(.ticket, refusal.auditOutcome, way, who: nil, refusal: refusal, context)
+        refused(.ticket, .ticket, refusal, way, context)
     }
 
+    /// To be called before the key is stored: where storing fails, another line says so.
+    ///
+    /// - Returns: a refusal where no key may be stored, because it can't be written down.
+    func refuseUnwritten(_ key: RegisteredKey, _ context: RequestContext) -> Refusal? {
+        admit(.registration, .appAttest, who: key.id.base64, detail: nil, context)
+    }
+
+    /// Counts a registration; a refused one is written down as well.
     func registered(_ outcome: RegistrationOutcome, _ context: RequestContext) {
         switch outcome {
-        case .registered(let key):
-            write(.registration, .admitted, .appAttest, who: key.id.base64, context)
+        case .registered:
             metrics.registered(.admitted, reason: NoReason.none)
         case .refused(let refusal):
+            refused(.registration, .registration, refusal, .appAttest, context)
+            metrics.registered(.refused, reason: refusal.code)
+        case .unstored(let refusal):
+            // Always in full: it takes back a line that is written.
             write(.registration, refusal.auditOutcome, .appAttest, who: nil, refusal: refusal, context)
             metrics.registered(.refused, reason: refusal.code)
         }
@@ -45,6 +75,8 @@ struct DecisionRecord: Sendable {
 
     /// A request that no rule of the gate has seen: its framing or its path was wrong, or it came too often.
     func requestRefused(_ refusal: Refusal, _ context: RequestContext) {
+        metrics.requestRefused(reason: refusal.code)
+        guard journal.isInFull(.request, refusal.code, context), logger.logLevel <= .info else { return }
         logger.info(
             "request refused",
             metadata: [
@@ -53,26 +85,52 @@ struct DecisionRecord: Sendable {
             ])
     }
 
+    private func admit(
+        _ event: AuditEntry.Event, _ way: GateWay, who: String?, detail: String?, _ context: RequestContext
+    ) -> Refusal? {
+        let isWritten = write(event, .admitted, way, who: who, detail: detail, context)
+        guard !isWritten, whenAuditFails == .refuse else { return nil }
+        return Refusal(
+            .auditUnavailable, detail: "the audit log can't be written (AUDIT_FULL=refuse)",
+            retryAfter: Self.auditRetryAfter)
+    }
+
+    private func refused(
+        _ event: AuditEntry.Event, _ counted: RefusedEvent, _ refusal: Refusal, _ way: GateWay,
+        _ context: RequestContext
+    ) {
+        guard journal.isInFull(counted, refusal.code, context) else { return }
+        write(event, refusal.auditOutcome, way, who: nil, refusal: refusal, context)
+    }
+
+    /// - Returns: whether the line stands in the audit log.
+    @discardableResult
     private func write(
         _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ way: GateWay, who: String?,
         refusal: Refusal? = nil, detail: String? = nil, _ context: RequestContext
-    ) {
-        let detail = refusal?.detail ?? detail
-        audit.record(
-            AuditEntry(
-                time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
-                way: way, who: who, reason: refusal?.code.rawValue, detail: detail, requestID: context.id,
-                address: context.address.text))
-        // Where nobody reads the line its dictionary and texts are not made: there is one for each connection.
+    ) -> Bool {
+        let entry = AuditEntry(
+            time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
+            way: way, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail ?? detail,
+            requestID: context.id, address: context.address.text)
+        let isWritten = audit.record(entry)
+        if !isWritten { metrics.auditLineLost() }
+        // Where nobody is admitted without a line the log doesn't say so either.
+        if isWritten || outcome != .admitted || whenAuditFails == .continue { log(entry) }
+        return isWritten
+    }
+
+    /// Where nobody reads the line its dictionary and texts are not made: there is one for each connection.
+    private func log(_ entry: AuditEntry) {
         guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
-            LogKeys.requestID: "\(context.id)", LogKeys.address: "\(context.address.text)",
-            LogKeys.way: "\(way.rawValue)", LogKeys.outcome: "\(outcome.rawValue)",
+            LogKeys.requestID: "\(entry.requestID)", LogKeys.address: "\(entry.address)",
+            LogKeys.way: "\(entry.way.rawValue)", LogKeys.outcome: "\(entry.outcome.rawValue)",
         ]
-        metadata[LogKeys.principal] = who.map { "\($0)" }
-        metadata[LogKeys.reason] = refusal.map { "\($0.code.rawValue)" }
-        metadata[LogKeys.detail] = detail.map { "\($0)" }
-        logger.info("\(event.rawValue)", metadata: metadata)
+        metadata[LogKeys.principal] = entry.who.map { "\($0)" }
+        metadata[LogKeys.reason] = entry.reason.map { "\($0)" }
+        metadata[LogKeys.detail] = entry.detail.map { "\($0)" }
+        logger.info("\(entry.event.rawValue)", metadata: metadata)
     }
 }
 

@@ -11,7 +11,7 @@ final class EdgeRouter: EdgeHandler {
     private unowned let reactor: Reactor
     // All of one reload.
     private var settings: RelaySettings
-    private let record: DecisionRecord
+    private var record: DecisionRecord
     private var attestation: AttestationEndpoints?
     private var tickets: TicketEndpoint?
     private var upgrades: UpgradeHandler
@@ -21,7 +21,7 @@ final class EdgeRouter: EdgeHandler {
         self.registrations = registrations
         self.reactor = reactor
         self.settings = settings
-        let record = DecisionRecord(audit: settings.audit, metrics: settings.metrics, logger: settings.logger)
+        let record = DecisionRecord(settings)
         self.record = record
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
         replace(settings)
@@ -30,11 +30,28 @@ final class EdgeRouter: EdgeHandler {
     /// Requests from here on are judged and served by these; sessions that exist keep theirs.
     func replace(_ settings: RelaySettings) {
         self.settings = settings
+        record = DecisionRecord(settings)
         attestation = settings.attestation.map {
             AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
         }
         tickets = settings.tickets.map { TicketEndpoint(gate: settings.gate, office: $0, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
+    }
+
+    /// The client's own address counts, also behind a trusted proxy.
+    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation {
+        let named = isUnnamed ? nil : head
+        let address = settings.trustedProxies.client(of: ClientAddress(peer)) { named?.text($0) }
+        switch settings.requests.judge(address, at: MonotonicTime(nanoseconds: reactor.now)) {
+        case .serve: return .serve
+        case .refuse(let refusal):
+            let context = RequestContext(peer: peer, head: named, trusting: settings.trustedProxies, reactor: reactor)
+            record.requestRefused(refusal, context)
+            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+        case .close:
+            settings.metrics.requestRefused(reason: RefusalCode.rateLimited)
+            return .close
+        }
     }
 
     func handle(_ exchange: HTTPExchange) {
@@ -126,11 +143,21 @@ final class EdgeRouter: EdgeHandler {
 
     private func health() -> HTTPAnswer {
         let isDraining = settings.drain.isDraining
-        let warnings = settings.warnings.isEmpty ? nil : settings.warnings
+        let warnings = settings.warnings + settings.audit.condition.warnings
         return JSONAnswers.json(
             isDraining ? 503 : 200,
             JSONAnswers.HealthBody(
-                status: isDraining ? "draining" : "healthy", version: settings.version, warnings: warnings))
+                status: isDraining ? "draining" : "healthy", version: settings.version,
+                warnings: warnings.isEmpty ? nil : warnings))
+    }
+}
+
+extension AuditLog.Condition {
+    /// For `/health`. That lines are missing stays to be said when the log is written again.
+    fileprivate var warnings: [String] {
+        guard lost > 0 else { return [] }
+        guard isWritten else { return ["The audit log can't be written: \(lost) lines are missing"] }
+        return ["The audit log is written again: \(lost) lines are missing"]
     }
 }
 

@@ -1,4 +1,5 @@
 package import Admission
+package import Observability
 package import Reactors
 package import RelayCore
 import Synchronization
@@ -88,6 +89,8 @@ package final class RelayServer: Sendable {
     }
 
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
+
+    package var whenAuditFails: AuditFull { settings.withLock { $0.whenAuditFails } }
 
     /// Registrations that are being verified or stored, and haven't been answered.
     package var registrationCount: Int { registrations.current }

@@ -14,6 +14,7 @@ package struct RelaySettings: Sendable {
     package var directory: SessionDirectory
     package var gate: Gate
     package var drain: DrainSwitch
+    package var requests: RequestLimits
     /// Nil where App Attest isn't configured: `/attest/*` answers 404.
     package var attestation: AttestationServices?
     /// The gate's own. Nil: there are no tickets, and `/ticket` answers 404.
@@ -26,15 +27,18 @@ package struct RelaySettings: Sendable {
     package var warnings: [String]
     package var version: String
     package var audit: AuditLog
+    package var journal: RefusalJournal
+    /// `AUDIT_FULL`
+    package var whenAuditFails: AuditFull
     package var metrics: GatewayMetrics
     package var logger: Logger
 
     package init(
         targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits,
         traffic: TrafficSettings, directory: SessionDirectory, gate: Gate, drain: DrainSwitch,
-        attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
-        trustedProxies: TrustedProxies, warnings: [String], version: String, audit: AuditLog,
-        metrics: GatewayMetrics, logger: Logger
+        requests: RequestLimits, attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
+        trustedProxies: TrustedProxies, warnings: [String], version: String, audit: AuditLog, journal: RefusalJournal,
+        whenAuditFails: AuditFull, metrics: GatewayMetrics, logger: Logger
     ) {
         self.targets = targets
         self.dialer = dialer
@@ -44,6 +48,7 @@ package struct RelaySettings: Sendable {
         self.directory = directory
         self.gate = gate
         self.drain = drain
+        self.requests = requests
         self.attestation = attestation
         self.tickets = tickets
         self.servesWebClient = servesWebClient
@@ -51,6 +56,8 @@ package struct RelaySettings: Sendable {
         self.warnings = warnings
         self.version = version
         self.audit = audit
+        self.journal = journal
+        self.whenAuditFails = whenAuditFails
         self.metrics = metrics
         self.logger = logger
     }

@@ -34,7 +34,10 @@ final class TicketEndpoint {
     private func answer(_ exchange: HTTPExchange, to principal: Principal, _ context: RequestContext) {
         switch office.issue(to: principal, at: context.moment.monotonic) {
         case .issued(let issued):
-            record.ticketIssued(to: principal, context)
+            if let refusal = record.refuseUnwrittenTicket(to: principal, context) {
+                office.withdraw(issued)
+                return refuse(exchange, refusal, by: GateWay(principal), context)
+            }
             exchange.respond(
                 JSONAnswers.json(
                     200, JSONAnswers.TicketBody(ticket: issued.ticket.text, expiresIn: String(issued.expiresIn))))

@@ -38,13 +38,27 @@ final class UpgradeHandler {
         request.ticket = Self.ticket(in: RequestQuery(upgrade.head.query))
         request.allowedWays = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
         switch settings.gate.evaluate(request) {
-        case .refused(let refusal):
-            record.upgradeRefused(refusal, way: GateWay(attemptedBy: request), context)
-            upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
-        case .admitted(let admitted):
-            let driver = makeSession(admitted, session, upgrade, context)
-            upgrade.accept(driver) { record.upgradeAdmitted(admitted, context) }
+        case .refused(let refusal): refuse(upgrade, refusal, by: GateWay(attemptedBy: request), context)
+        case .admitted(let admitted): admit(admitted, session, upgrade, context)
         }
+    }
+
+    /// Nothing is written of a client that has gone meanwhile. Of one that is there the line stands in the audit log before the 101 is sent.
+    private func admit(
+        _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
+    ) {
+        guard upgrade.isPending else { return }
+        if let refusal = record.refuseUnwritten(admitted, context) {
+            return refuse(upgrade, refusal, by: GateWay(admitted.principal), context)
+        }
+        upgrade.accept(makeSession(admitted, session, upgrade, context))
+    }
+
+    private func refuse(
+        _ upgrade: UpgradeExchange, _ refusal: Refusal, by way: GateWay, _ context: RequestContext
+    ) {
+        record.upgradeRefused(refusal, way: way, context)
+        upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 
     private func refuse(_ upgrade: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {

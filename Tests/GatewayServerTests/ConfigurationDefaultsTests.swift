@@ -2,6 +2,7 @@ import Admission
 import AppAttest
 import Foundation
 import Logging
+import Observability
 import RelayCore
 import Telnet
 import Testing
@@ -49,7 +50,8 @@ import Testing
         #expect(
             configuration.limits
                 == .init(
-                    challengeLifetimeSeconds: 60, maximumSpentChallenges: 100_000, challengesPerMinute: 600,
+                    requestsPerSecond: 50, challengeLifetimeSeconds: 60, maximumSpentChallenges: 100_000,
+                    challengesPerMinute: 600,
                     registrationsPerMinute: 60, failedUpgradesPerMinute: 10, verificationsPerSecond: 20,
                     maximumLimiterEntries: 65_536))
         #expect(
@@ -79,7 +81,10 @@ import Testing
                 == .init(
                     reactorThreads: nil, shutdownGraceMilliseconds: 3000, shutdownDeadlineMilliseconds: 15_000,
                     drainReconnectMilliseconds: 5000))
-        #expect(configuration.logs == .init(level: .info, format: .text, auditLogPath: nil))
+        #expect(
+            configuration.logs
+                == .init(
+                    level: .info, format: .text, auditLogPath: nil, auditRefusalsPerMinute: 300, auditFull: .refuse))
     }
 
     @Test func aSettingWrittenOutWithItsDefaultChangesNothing() throws {

@@ -1,5 +1,6 @@
 import Admission
 import Foundation
+import Observability
 import Testing
 
 @testable import GatewayServer
@@ -105,7 +106,8 @@ import Testing
             ("MAX_SESSIONS_PER_DEVICE", 1, 10_000), ("MAX_SESSIONS_PER_IP", 1, 1_000_000),
             ("MESSAGES_PER_SECOND", 0, 1_000_000_000), ("MESSAGES_PER_SECOND_PER_IP", 0, 1_000_000_000),
             ("CLIENT_BYTES_PER_SECOND", 0, 1_000_000_000), ("TARGET_BYTES_PER_SECOND", 0, 1_000_000_000),
-            ("DRAIN_RECONNECT_MS", 0, 3_600_000),
+            ("DRAIN_RECONNECT_MS", 0, 3_600_000), ("REQUESTS_PER_SECOND_PER_ADDRESS", 0, 1_000_000_000),
+            ("AUDIT_REFUSALS_PER_MINUTE", 2, 1_000_000),
         ])
     func eachFigureHasItsRange(name: String, least: Int, most: Int) {
         for value in [least, most] { #expect(bench.problems(bench.least([name: String(value)])) == []) }
@@ -130,6 +132,20 @@ import Testing
                 == .init(
                     messagesPerSecond: 1, messagesPerSecondPerAddress: 2, clientBytesPerSecond: 3,
                     targetBytesPerSecond: 4))
+    }
+
+    @Test func whatStrangersMayCauseReachesItsPlace() throws {
+        let configuration = try bench.load(
+            bench.least([
+                "REQUESTS_PER_SECOND_PER_ADDRESS": "7", "AUDIT_REFUSALS_PER_MINUTE": "8", "AUDIT_FULL": "continue",
+            ])
+        ).configuration
+        #expect(configuration.limits.requestsPerSecond == 7)
+        #expect(configuration.logs.auditRefusalsPerMinute == 8 && configuration.logs.auditFull == .continue)
+        let lifted = try bench.load(bench.least(["REQUESTS_PER_SECOND_PER_ADDRESS": "0"])).configuration
+        #expect(lifted.limits.requestsPerSecond == nil && lifted.logs.auditRefusalsPerMinute == 300)
+        #expect(lifted.logs.auditFull == .refuse)
+        #expect(bench.problems(bench.least(["AUDIT_FULL": "ignore"])) == ["AUDIT_FULL has an unknown value"])
     }
 
     @Test func eachFigureReachesItsPlace() throws {

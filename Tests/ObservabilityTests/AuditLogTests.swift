@@ -100,9 +100,114 @@ import Testing
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
         let log = AuditLog(output: LineOutput(descriptor: full), logger: logger(probe))
-        for _ in 0..<5 { log.record(entry()) }
-        #expect(log.failures == 5)
+        for _ in 0..<5 { #expect(!log.record(entry())) }
+        #expect(log.condition.lost == 5 && !log.condition.isWritten)
+        log.retry(at: Timestamp(unixMilliseconds: 0))
+        #expect(log.condition.lost == 5 && log.condition.pending == 5)
         #expect(try probe.onlyObject()?["error"] == "errno \(ENOSPC)")
+    }
+
+    /// A pipe that is set not to block, and full until it is read.
+    private final class Pipe {
+        private var ends: [CInt] = [0, 0]
+        var output: LineOutput { LineOutput(descriptor: ends[1]) }
+
+        init() {
+            #expect(pipe(&ends) == 0)
+            for end in ends { #expect(fcntl(end, F_SETFL, O_NONBLOCK) == 0) }
+        }
+
+        deinit { for end in ends { close(end) } }
+
+        func fill() {
+            let zeros = [UInt8](repeating: 0, count: 65_536)
+            for size in [65_536, 1] { while write(ends[1], zeros, size) > 0 {} }
+        }
+
+        func readAll() -> String {
+            var (text, buffer) = ("", [UInt8](repeating: 0, count: 65_536))
+            while case let count = read(ends[0], &buffer, buffer.count), count > 0 {
+                text += String(decoding: buffer.prefix(count), as: UTF8.self)
+            }
+            return text
+        }
+    }
+
+    @Test func whenWritingWorksAgainTheLogSaysItselfWhatIsMissing() throws {
+        let (probe, pipe) = (try OutputProbe(), Pipe())
+        let log = AuditLog(output: pipe.output, logger: logger(probe))
+        #expect(log.record(entry()) && log.condition.isWritten && log.condition.lost == 0)
+        pipe.fill()
+        #expect(!log.record(entry("lost")) && !log.record(entry("lost too")))
+        _ = pipe.readAll()
+        #expect(log.record(entry("after")))
+        let gap = #"""
+            {"time":"2026-07-01T09:05:03.042Z","event":"gap","outcome":"failed","count":"2",\#
+            "detail":"lines that could not be written"}
+
+            """#
+        #expect(pipe.readAll() == gap + entry("after").line)
+        #expect(log.condition.isWritten && log.condition.lost == 2)
+        #expect(log.record(entry()))
+        #expect(pipe.readAll() == entry().line, "it says so once")
+        #expect(probe.lines.count == 3 && probe.lines[1].contains(#""count":"2""#), "\(probe.lines)")
+    }
+
+    @Test func aRetryWritesTheGapAndNothingWhereThereIsNone() throws {
+        let (probe, pipe) = (try OutputProbe(), Pipe())
+        let log = AuditLog(output: pipe.output, logger: logger(probe))
+        log.retry(at: Timestamp(unixMilliseconds: 0))
+        #expect(pipe.readAll() == "")
+        pipe.fill()
+        #expect(!log.record(entry()))
+        _ = pipe.readAll()
+        log.retry(at: Timestamp(unixMilliseconds: 0))
+        #expect(pipe.readAll().contains(#""event":"gap","outcome":"failed","count":"1""#))
+        #expect(log.condition.isWritten && log.condition.lost == 1)
+    }
+
+    @Test func aSummaryIsOneLineOfJSON() throws {
+        let (probe, pipe) = (try OutputProbe(), Pipe())
+        let mark = AuditSummary.Mark(time: Timestamp(unixMilliseconds: 1_782_896_703_042), requestID: "r\"1")
+        let log = AuditLog(output: pipe.output, logger: logger(probe))
+        log.record(
+            AuditSummary(
+                time: Timestamp(unixMilliseconds: 0), event: "upgrade", outcome: .refused, reason: "app_auth_required",
+                count: 17, first: mark, last: mark, address: "2001:db8::/64"))
+        log.record(
+            AuditSummary(
+                time: Timestamp(unixMilliseconds: 0), event: nil, outcome: .refused, reason: nil, count: .max,
+                first: mark, last: mark, address: AuditSummary.otherAddresses))
+        let lines = pipe.readAll().split(separator: "\n").map { Data($0.utf8) }
+        #expect(lines.count == 2)
+        #expect(
+            try JSONDecoder().decode([String: String].self, from: lines[0]) == [
+                "time": "1970-01-01T00:00:00.000Z", "event": "refusals", "of": "upgrade", "outcome": "refused",
+                "reason": "app_auth_required", "count": "17", "firstTime": "2026-07-01T09:05:03.042Z",
+                "firstRequestId": "r\"1", "lastTime": "2026-07-01T09:05:03.042Z", "lastRequestId": "r\"1",
+                "address": "2001:db8::/64",
+            ])
+        let others = try JSONDecoder().decode([String: String].self, from: lines[1])
+        #expect(others["of"] == nil && others["reason"] == nil && others["address"] == "other addresses")
+        #expect(others["count"] == "9223372036854775807")
+    }
+
+    /// What docs/LIMITS.md reckons with for each line that a stranger can cause.
+    @Test func aRefusalsLineHasAtMost1536Bytes() throws {
+        let longest = String(repeating: "\u{E0041}", count: 5_000)
+        let line = AuditEntry(
+            time: Timestamp(unixMilliseconds: 1_782_896_703_042), event: .registration, outcome: .refused,
+            way: .debugCertificate, reason: String(repeating: "r", count: 64), detail: longest,
+            requestID: String(repeating: "f", count: 16), address: String(repeating: "f", count: 39)
+        ).line
+        #expect(line.utf8.count > 1_024 && line.utf8.count <= 1_536)
+        let mark = AuditSummary.Mark(
+            time: Timestamp(unixMilliseconds: 0), requestID: String(repeating: "f", count: 16))
+        let summary = AuditSummary(
+            time: Timestamp(unixMilliseconds: 0), event: "registration", outcome: .refused,
+            reason: String(repeating: "r", count: 64), count: .max, first: mark, last: mark,
+            address: String(repeating: "f", count: 43))
+        #expect(summary.line.utf8.count <= 1_536)
     }
 
     @Test func theLineAfterATornOneStartsAFreshLine() throws {

@@ -1,3 +1,4 @@
+import HTTPWire
 import Testing
 
 @testable import Reactors
@@ -68,6 +69,7 @@ private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Se
 
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404)) }
     func handle(_ upgrade: UpgradeExchange) { upgrade.accept(self) }
+    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}

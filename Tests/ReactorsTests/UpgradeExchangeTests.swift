@@ -1,3 +1,4 @@
+import HTTPWire
 import Testing
 
 @testable import Reactors
@@ -181,6 +182,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         exchanges.append(upgrade)
         changed.yield()
     }
+    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {

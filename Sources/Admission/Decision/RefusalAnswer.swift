@@ -35,6 +35,7 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let ticketsExhausted = Self(503, .ticketsExhausted, "Too many tickets are in use")
     package static let challengesExhausted = Self(503, .challengesExhausted, "Too many challenges are in use")
     package static let storeUnavailable = Self(503, .storeUnavailable, "The key store is unavailable")
+    package static let auditUnavailable = Self(503, .auditUnavailable, "The audit log is unavailable")
 
     // Registration.
     package static let missingField = Self(400, .missingField, "Missing keyId, attestation, or nonce")
@@ -67,7 +68,8 @@ package struct RefusalAnswer: Hashable, Sendable {
         atCapacity, rateLimited, sharedSecretRequired, invalidSharedSecret, invalidNonce, unknownKey, keyRevoked,
         assertionRejected, invalidClientCertificate, appAuthRequired,
         invalidTicket, wayNotAllowed, ticketsExhausted,
-        challengesExhausted, storeUnavailable, missingField, malformedRequest, invalidRegistrationNonce,
+        challengesExhausted, storeUnavailable, auditUnavailable, missingField, malformedRequest,
+        invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,
         lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong, expectationFailed,
         upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, versionNotSupported,

@@ -11,6 +11,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case rateLimited = "rate_limited"
     case challengesExhausted = "challenges_exhausted"
     case storeUnavailable = "store_unavailable"
+    case auditUnavailable = "audit_unavailable"
 
     // Who the client is.
     case sharedSecretRequired = "shared_secret_required"
@@ -45,6 +46,9 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case notImplemented = "not_implemented"
     case upgradeTimedOut = "upgrade_timed_out"
     case versionNotSupported = "version_not_supported"
+
+    /// 5xx: trouble of the gateway's, not a judgement on the client.
+    package var isGatewayFailure: Bool { RefusalAnswer.all.contains { $0.code == self && $0.status >= 500 } }
 
     /// Whether an upgrade refused for this counts towards `FAILED_UPGRADES_PER_MINUTE`: only what an attacker could be trying out.
     /// The gateway's own troubles and plain mistakes of a client don't.

@@ -26,20 +26,25 @@ package struct Registrar: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
+    /// - Parameter refuse: asked when the key is about to be stored, and writes that down. What it returns is the answer, and then nothing
+    ///   is stored.
     package func register(
-        body: [UInt8], from address: ClientAddress, at moment: Moment
+        body: [UInt8], from address: ClientAddress, at moment: Moment,
+        unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
     ) async -> RegistrationOutcome {
         if let refusal = limits.refuseRegistration(from: address, at: moment.monotonic) { return .refused(refusal) }
         switch RegistrationRequest.read(body, maximumBytes: maximumBodyBytes) {
         case .failure(let unreadable): return .refused(unreadable.refusal)
-        case .success(let request): return await register(request, at: moment)
+        case .success(let request): return await register(request, at: moment, unless: refuse)
         }
     }
 
-    private func register(_ request: RegistrationRequest, at moment: Moment) async -> RegistrationOutcome {
+    private func register(
+        _ request: RegistrationRequest, at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+    ) async -> RegistrationOutcome {
         switch settings.challenges.spend(request.nonce, at: moment.monotonic) {
         case .spent(let challenge):
-            return await register(request, over: challenge, at: moment)
+            return await register(request, over: challenge, at: moment, unless: refuse)
         case .full(let seconds):
             let detail = "spent challenges are at their maximum"
             return .refused(Refusal(.challengesExhausted, detail: detail, retryAfter: seconds))
@@ -49,38 +54,57 @@ package struct Registrar: Sendable {
     }
 
     private func register(
-        _ request: RegistrationRequest, over challenge: SpentChallenge, at moment: Moment
+        _ request: RegistrationRequest, over challenge: SpentChallenge, at moment: Moment,
+        unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
         do throws(AttestationError) {
             let verified = try await verifier.verify(
                 attestation: request.attestation, keyID: request.keyID.bytes,
                 clientDataHash: challenge.clientDataHash,
                 at: Date(timeIntervalSince1970: Double(moment.unixMilliseconds) / 1_000))
-            return enrol(verified, as: request.keyID, at: moment)
+            return enrol(verified, as: request.keyID, at: moment, unless: refuse)
         } catch {
             let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
             return .refused(Refusal(answer, detail: "attestation: \(error)"))
         }
     }
 
+    /// A key that is revoked between the look and the step is refused by the step.
+    ///
     /// - Parameter id: the verifier has found it to be the attested key's own.
-    private func enrol(_ verified: VerifiedAttestation, as id: KeyID, at moment: Moment) -> RegistrationOutcome {
+    private func enrol(
+        _ verified: VerifiedAttestation, as id: KeyID, at moment: Moment,
+        unless refuse: (RegisteredKey) -> Refusal?
+    ) -> RegistrationOutcome {
         let key = DeviceKey(
             id: id, publicKeyX963: verified.publicKeyX963, app: verified.app.description,
             environment: verified.environment.rawValue, trustRoot: verified.trustRootFingerprint, counter: 0,
             receipt: verified.receipt, validationCategory: verified.validationCategory,
             bundleVersion: verified.bundleVersion, registeredAt: moment.unixMilliseconds, lastUsedAt: nil,
             revokedAt: nil, revocationReason: nil)
+        let known: KeyStanding?
+        do throws(KeyRegistryError) {
+            known = try settings.registry.standing(of: id)
+        } catch {
+            return .refused(Self.unavailable(error))
+        }
+        guard known?.isRevoked != true else { return .refused(Self.revoked) }
+        if let refusal = refuse(registered(verified, id, wasKnown: known != nil)) { return .refused(refusal) }
         do throws(KeyRegistryError) {
             switch try settings.registry.enrol(key) {
             case .enrolled: return .registered(registered(verified, id, wasKnown: false))
             case .alreadyEnrolled: return .registered(registered(verified, id, wasKnown: true))
-            case .revoked: return .refused(Refusal(.keyRevoked, detail: "key is revoked"))
+            case .revoked: return .unstored(Self.revoked)
             }
         } catch {
-            let retryAfter = Self.storeRetryAfter
-            return .refused(Refusal(.attestationUnavailable, detail: "\(error)", retryAfter: retryAfter))
+            return .unstored(Self.unavailable(error))
         }
+    }
+
+    private static let revoked = Refusal(.keyRevoked, detail: "key is revoked")
+
+    private static func unavailable(_ error: KeyRegistryError) -> Refusal {
+        Refusal(.attestationUnavailable, detail: "\(error)", retryAfter: storeRetryAfter)
     }
 
     private func registered(_ verified: VerifiedAttestation, _ id: KeyID, wasKnown: Bool) -> RegisteredKey {

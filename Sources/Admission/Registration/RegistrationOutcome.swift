@@ -6,6 +6,8 @@ package enum RegistrationOutcome: Sendable {
     /// The key is durable. Answer exactly 200 with ``successBody``.
     case registered(RegisteredKey)
     case refused(Refusal)
+    /// The key was about to be stored, which is written down already, and storing it failed.
+    case unstored(Refusal)
 
     package static let successBody = #"{"registered":true}"#
 }

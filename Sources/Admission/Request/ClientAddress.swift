@@ -75,6 +75,14 @@ package struct AddressPrefix: Hashable, Sendable {
         case .v6(let high): IPAddressText.compressed(bigEndianBytes(high) + bigEndianBytes(UInt64(0))) + "/64"
         }
     }
+
+    /// `192.0.2.1` or `2001:db8::/64`: the address itself where the prefix is one, as single lines of a log have it.
+    package var textForLog: String {
+        switch network {
+        case .v4(let number): IPAddressText.dotted(bigEndianBytes(number))
+        case .v6: text
+        }
+    }
 }
 
 /// In network order.

@@ -63,6 +63,11 @@ package final class TicketOffice: Sendable {
             IssuedTicket(ticket: ticket, id: entry.id, expiresIn: Int(expires.milliseconds(since: time) / 1_000)))
     }
 
+    /// Forgets a ticket that its holder wasn't told of.
+    package func withdraw(_ issued: IssuedTicket) {
+        table.withLock { $0.withdraw(TicketHash(issued.ticket)) }
+    }
+
     /// One atomic step: of any number of callers with the same ticket as many get `.spent` as it has uses.
     ///
     /// - Parameter text: as the client sent it.

@@ -61,6 +61,8 @@ struct TicketTable {
         for (hash, entry) in entries where isMeant(entry) { remove(hash) }
     }
 
+    mutating func withdraw(_ hash: TicketHash) { remove(hash) }
+
     private mutating func remove(_ hash: TicketHash) {
         guard let holder = entries.removeValue(forKey: hash)?.holder else { return }
         let left = counts[holder, default: 0] - 1

@@ -46,6 +46,7 @@ extension ConfigurationLoader {
 
     private mutating func limits() -> GatewayConfiguration.Limits {
         GatewayConfiguration.Limits(
+            requestsPerSecond: read(SettingTable.requestsPerSecond),
             challengeLifetimeSeconds: read(SettingTable.challengeLifetime),
             maximumSpentChallenges: read(SettingTable.maximumSpentChallenges),
             challengesPerMinute: read(SettingTable.challengesPerMinute),
@@ -129,9 +130,13 @@ extension ConfigurationLoader {
         let level = read(SettingTable.logLevel)
         let format = read(SettingTable.logFormat)
         let auditPath = read(SettingTable.auditLogPath)
+        let auditRefusals = read(SettingTable.auditRefusals)
+        let auditFull = read(SettingTable.auditFull)
         if let auditPath, let obstacle = ConfigurationLoadingFile.obstacle(toWriting: auditPath) {
             fail(SettingTable.auditLogPath, obstacle.problem, obstacle.remedy)
         }
-        return GatewayConfiguration.Logs(level: level, format: format, auditLogPath: auditPath)
+        return GatewayConfiguration.Logs(
+            level: level, format: format, auditLogPath: auditPath, auditRefusalsPerMinute: auditRefusals,
+            auditFull: auditFull)
     }
 }

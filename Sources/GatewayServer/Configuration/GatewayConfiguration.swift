@@ -1,6 +1,7 @@
 package import Admission
 package import AppAttest
 package import Logging
+package import Observability
 
 /// Everything that an operator can decide about the gateway, checked. Only loading makes one: whoever holds a
 /// configuration holds one whose parts fit together and whose files could be read.
@@ -90,6 +91,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
 extension GatewayConfiguration {
     /// What one address (IPv6: one /64) may ask of the gate.
     package struct Limits: Sendable, Equatable {
+        /// Requests of every kind. Nil: no limit.
+        package let requestsPerSecond: Int?
         package let challengeLifetimeSeconds: Int
         package let maximumSpentChallenges: Int
         package let challengesPerMinute: Int
@@ -167,6 +170,9 @@ extension GatewayConfiguration {
         package let format: LogFormat
         /// Nil: standard output.
         package let auditLogPath: String?
+        /// Lines about refusals, in full and summaries together.
+        package let auditRefusalsPerMinute: Int
+        package let auditFull: AuditFull
     }
 }
 

@@ -16,7 +16,8 @@ extension SettingTable {
         keysPath.row, storeBusy.row,
         ticketLifetime.row, maximumTickets.row, controlSocketPath.row, enableWebClient.row, publicOrigin.row,
         trustedProxies.row, trustedProxyHeader.row, inboundProxyProtocol.row,
-        challengeLifetime.row, maximumSpentChallenges.row, challengesPerMinute.row, registrationsPerMinute.row,
+        requestsPerSecond.row, challengeLifetime.row, maximumSpentChallenges.row, challengesPerMinute.row,
+        registrationsPerMinute.row,
         failedUpgradesPerMinute.row, verificationsPerSecond.row, maximumLimiterEntries.row,
         maximumConnections.row, maximumConnectionsPerAddress.row, handshakesPerSecond.row,
         handshakesPerSecondPerAddress.row, keepAlive.row, headerTimeout.row, bodyTimeout.row,
@@ -26,7 +27,7 @@ extension SettingTable {
         resumeGrace.row, sessionTimeout.row, outputBufferBytes.row, slowClient.row, sessionEvents.row,
         messagesPerSecond.row, messagesPerSecondPerAddress.row, clientBytesPerSecond.row, targetBytesPerSecond.row,
         reactorThreads.row, shutdownGrace.row, shutdownDeadline.row, drainReconnect.row,
-        logLevel.row, logFormat.row, auditLogPath.row,
+        logLevel.row, logFormat.row, auditLogPath.row, auditRefusals.row, auditFull.row,
     ]
 
     static let names = Set(rows.map(\.name))

@@ -1,6 +1,7 @@
 import Admission
 import AppAttest
 import Logging
+import Observability
 import Reactors
 import RelayCore
 import Telnet
@@ -201,6 +202,9 @@ enum SettingTable {
 
     // MARK: Limits of the gate
 
+    static let requestsPerSecond = Setting<Int?>.limit(
+        "REQUESTS_PER_SECOND_PER_ADDRESS", .limits, default: RequestLimits.defaultRequestsPerSecond, "a second",
+        "Requests and upgrades of one address (IPv6: one /64), counted over four seconds; `0` is no limit.")
     static let challengeLifetime = Setting<Int>.integer(
         "CHALLENGE_TTL_SECONDS", .limits, default: 60, 5...600, "s", "How long a challenge can be used.")
     static let maximumSpentChallenges = Setting<Int>.integer(
@@ -338,4 +342,10 @@ enum SettingTable {
     static let auditLogPath = Setting<String?>.text(
         "AUDIT_LOG_PATH", .logging, default: nil, "", "a file",
         "Where the gate's decisions are appended; unset, to standard output.", SettingGrammar.path)
+    static let auditRefusals = Setting<Int>.integer(
+        "AUDIT_REFUSALS_PER_MINUTE", .logging, default: RefusalDigest.defaultLinesPerPeriod, 2...1_000_000,
+        "lines a minute", "Lines about refusals in the audit log; further ones are counted, by address and reason.")
+    static let auditFull = Setting<AuditFull>.choice(
+        "AUDIT_FULL", .logging, default: .refuse,
+        "What becomes of those who would be admitted while the audit log can't be written.")
 }

@@ -23,7 +23,8 @@ final class ControlDesk: Sendable {
                 let server = try ControlServer(path: path, on: reactor) { request, reply in
                     switch request {
                     case .ticket(let seconds, let uses):
-                        let record = OperatorRecord(audit: audit, logger: logger)
+                        let record = OperatorRecord(
+                            audit: audit, whenAuditFails: relay.whenAuditFails, logger: logger)
                         let page = relay.servesWebClient ? page : nil
                         reply(Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.now, record))
                     case .hasNoticedRevocation(let key):
@@ -57,7 +58,10 @@ final class ControlDesk: Sendable {
             timeToLive: .seconds(seconds), uses: uses, at: MonotonicTime(nanoseconds: time))
         switch issue {
         case .issued(let issued):
-            record.issued(issued, uses: uses)
+            guard record.mayIssue(issued, uses: uses) else {
+                tickets.withdraw(issued)
+                return .refused(reason: "the audit log can't be written, and AUDIT_FULL is refuse")
+            }
             return .ticket(issued.ticket.text, page: page.map { "\($0)/#ticket=\(issued.ticket.text)" })
         case .full(let wait):
             return .refused(
@@ -71,17 +75,21 @@ final class ControlDesk: Sendable {
 /// Writes down what was given to whoever holds the control socket: he is the operator, and has no address.
 private struct OperatorRecord: Sendable {
     let audit: AuditLog
+    let whenAuditFails: AuditFull
     let logger: Logger
 
-    func issued(_ issued: IssuedTicket, uses: Int) {
+    /// - Returns: whether it is written down, or needn't be.
+    func mayIssue(_ issued: IssuedTicket, uses: Int) -> Bool {
         let detail = "by the operator: \(uses) uses in \(issued.expiresIn) s"
-        audit.record(
+        let isWritten = audit.record(
             AuditEntry(
                 time: .now(), event: .ticket, outcome: .admitted, way: .ticket, who: issued.id.text, detail: detail,
                 requestID: "-", address: "-"))
+        guard isWritten || whenAuditFails == .continue else { return false }
         logger.notice(
             "operator's ticket issued",
             metadata: [LogKeys.principal: "\(issued.id.text)", LogKeys.detail: "\(detail)"])
+        return true
     }
 }
 

@@ -41,6 +41,7 @@ extension Gateway {
         let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
         let material = try gatewayErrors { () throws(ReactorError) in try parts.edge.makeMaterial() }
 
+        state.journal.writeAll()
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: material)
         await shutOut(configuration.gate.blockList)

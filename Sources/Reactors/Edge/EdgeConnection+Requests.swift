@@ -19,7 +19,8 @@ extension EdgeConnection {
             case .head(let head): begin(head)
             case .body(let range): http?.append(UnsafeRawBufferPointer(rebasing: taken[range]))
             case .end: deliver()
-            case .malformed(let fault): refuse(fault: .malformed(fault))
+            case .malformed(let fault):
+                if isWithinLimit(nil) { refuse(fault: .malformed(fault)) }
             }
         }
         guard !rest.isEmpty else { return }
@@ -29,6 +30,7 @@ extension EdgeConnection {
 
     private func begin(_ head: RequestHead) {
         http?.begin(head)
+        guard isWithinLimit(head) else { return }
         if asksForWebSocket(head) { return beginUpgrade(head) }
         if head.lacksLength { return refuse(fault: .malformed(.lengthRequired)) }
         guard head.framing.hasContent else { return }
@@ -38,6 +40,16 @@ extension EdgeConnection {
         var writer = ResponseWriter(for: head)
         writer.writeContinue(into: &bytes)
         queue(bytes)
+    }
+
+    /// Otherwise the connection ends.
+    private func isWithinLimit(_ head: RequestHead?) -> Bool {
+        switch listener.handler.limit(head, peer: peer, isUnnamed: isUnnamed) {
+        case .serve: return true
+        case .refuse(let answer): end(with: answer)
+        case .close: kill()
+        }
+        return false
     }
 
     private func deliver() {
@@ -60,18 +72,17 @@ extension EdgeConnection {
     }
 
     /// Answers a request that nobody has seen, and ends the connection: where the next one begins isn't known.
-    func refuse(fault: EdgeFault) {
-        var answer = listener.handler.answer(to: fault, peer: peer)
+    func refuse(fault: EdgeFault) { end(with: listener.handler.answer(to: fault, peer: peer)) }
+
+    private func end(with answer: HTTPAnswer) {
+        var answer = answer
         answer.closesConnection = true
-        write(answer, ResponseWriter(isHead: http?.parser.isHead ?? false, closesConnection: true))
+        write(answer, ResponseWriter(closesConnection: true))
     }
 
     /// From the upgrade's exchange.
     func refuse(_ answer: HTTPAnswer) {
-        guard case .upgrading = stage else { return }
-        var answer = answer
-        answer.closesConnection = true
-        write(answer, ResponseWriter(closesConnection: true))
+        if case .upgrading = stage { end(with: answer) }
     }
 
     private func write(_ answer: HTTPAnswer, _ writer: ResponseWriter) {
@@ -114,7 +125,7 @@ extension EdgeConnection {
     }
 
     /// From the upgrade's exchange. The 101 is written at once: what is said of it afterwards is true.
-    func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake, willOpen: () -> Void) -> Bool {
+    func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake) -> Bool {
         guard case .upgrading(let exchange) = stage, let wsi, writeSwitch(exchange, opening, to: wsi) else {
             kill()
             return false
@@ -127,7 +138,6 @@ extension EdgeConnection {
         var kept = http?.takeKept() ?? []
         http = nil
         resume(wsi)
-        willOpen()
         webSocket.opened()
         kept.withUnsafeMutableBytes { if !$0.isEmpty { webSocket.received($0) } }
         return true

@@ -3,6 +3,9 @@ import WebSocketWire
 
 /// What the outside's connections ask of the rooms behind. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
+    /// The head of a request or upgrade has arrived, or what isn't a request (nil). Nothing else of it has been looked at.
+    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation
+
     /// A whole request: head and body. Answer it through the exchange, now or later.
     func handle(_ exchange: HTTPExchange)
 
@@ -18,6 +21,15 @@ package protocol EdgeHandler: AnyObject {
 
     /// A request was refused before anyone saw it: what to answer.
     func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer
+}
+
+/// Whether a request is served at all.
+package enum RequestLimitation {
+    case serve
+    /// The answer is sent, and the connection ends.
+    case refuse(HTTPAnswer)
+    /// The connection ends without an answer.
+    case close
 }
 
 /// Why a request was refused by the edge itself.
@@ -110,14 +122,13 @@ package final class UpgradeExchange {
 
     /// Sends the 101; then `handler` hears `webSocketOpened`, inside this call.
     ///
-    /// - Parameter willOpen: called between the two.
     /// - Returns: false where the client is gone: then no 101 was sent, and `handler` never hears anything.
     @discardableResult
-    package func accept(_ handler: any WebSocketHandler, willOpen: () -> Void = {}) -> Bool {
+    package func accept(_ handler: any WebSocketHandler) -> Bool {
         reactor.preconditionOnThread()
         defer { connection = nil }
         guard let opening else { return false }
-        return connection?.accept(handler, opening, willOpen: willOpen) ?? false
+        return connection?.accept(handler, opening) ?? false
     }
 
     /// Sends the answer instead of a 101, and the connection ends.

@@ -2,18 +2,18 @@ import CLibwebsockets
 package import Logging
 import Synchronization
 
-/// Where libwebsockets' own log lines go: through our logger, bounded, and not more than a few a second.
+/// Where libwebsockets' own log lines go: through our logger, bounded, and not more than 60 a minute.
 ///
 /// libwebsockets writes peers' data (offered protocols, a certificate's name) raw into its lines; the logger's handler
 /// escapes them. From WARN up only: below that the lines are about single connections, and a peer could flood the log.
 package enum LibwebsocketsLog {
-    /// {state} Lines let through in the current second, and how many were held back.
+    /// {state} Lines let through in the current minute, and how many were held back.
     private static let state = Mutex(Window())
-    private static let linesPerSecond = 5
+    private static let linesPerMinute = 60
     private static let maximumLineBytes = 512
 
     private struct Window {
-        var second: UInt64 = 0
+        var minute: UInt64 = 0
         var lines = 0
         var suppressed = 0
         var logger: Logger?
@@ -32,14 +32,14 @@ package enum LibwebsocketsLog {
     }
 
     private static func emit(_ line: UnsafePointer<CChar>, isError: Bool) {
-        let second = monotonicSeconds()
+        let minute = monotonicMinutes()
         let (logger, suppressed) = state.withLock { window -> (Logger?, Int) in
-            if window.second != second {
-                window.second = second
+            if window.minute != minute {
+                window.minute = minute
                 window.lines = 0
             }
             window.lines += 1
-            guard window.lines <= linesPerSecond else {
+            guard window.lines <= linesPerMinute else {
                 window.suppressed += 1
                 return (nil, 0)
             }
@@ -54,8 +54,8 @@ package enum LibwebsocketsLog {
             metadata: ["line": "\(text)", "suppressed": "\(suppressed)"])
     }
 
-    private static func monotonicSeconds() -> UInt64 {
-        UInt64(max(lws_now_usecs(), 0)) / 1_000_000
+    private static func monotonicMinutes() -> UInt64 {
+        UInt64(max(lws_now_usecs(), 0)) / 60_000_000
     }
 }
 

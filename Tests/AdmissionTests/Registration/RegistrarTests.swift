@@ -96,6 +96,33 @@ struct RegistrarTests {
         #expect(bench.registry.key(id)?.isRevoked == true)
     }
 
+    @Test func `what refuses a key at the last moment is asked before it is stored, and of good ones alone`()
+        async throws
+    {
+        let device = SimulatedDevice(app: Bench.app)
+        let refusal = Refusal(.auditUnavailable, detail: "", retryAfter: 5)
+        let id = try #require(KeyID(bytes: device.keyID))
+        let refused = await registrar.register(
+            body: try body(device, nonce: bench.nonce()), from: address("192.0.2.1"), at: start
+        ) { [registry = bench.registry] key in
+            #expect(key.id == id && !key.wasKnown && registry.key(id) == nil)
+            return refusal
+        }
+        #expect(refused.refusal?.answer == .auditUnavailable && refused.refusal?.retryAfter == 5)
+        #expect(bench.registry.key(id) == nil)
+
+        #expect(await register(try body(device, nonce: bench.nonce())).registered != nil)
+        #expect(bench.registry.revoke(id, reason: "lost", at: 1))
+        let forged = try body(device, nonce: bench.nonce(), by: SimulatedAuthority(at: Self.now))
+        for body in [forged, try body(device, nonce: bench.nonce())] {
+            let outcome = await registrar.register(body: body, from: address("192.0.2.1"), at: start) { _ in
+                Issue.record("asked about a key that is refused")
+                return refusal
+            }
+            #expect(outcome.refusal != nil)
+        }
+    }
+
     @Test(arguments: ["keyId", "attestation", "nonce"])
     func `a missing, null or empty field is told, and spends nothing`(field: String) async throws {
         let nonce = bench.nonce()
@@ -214,11 +241,23 @@ struct RegistrarTests {
         for error in [KeyRegistryError.busy, .unavailable("disk full")] {
             let failing = Self.registrar(bench, over: FailingRegistry(bench.registry, failing: [.enrol: error]))
             let device = SimulatedDevice(app: Bench.app)
-            let refusal = await register(try body(device, nonce: bench.nonce()), by: failing).refusal
-            #expect(refusal?.status == 503)
-            #expect(refusal?.code.rawValue == "attestation_unavailable")
-            #expect(refusal?.message == "Attestation verification is unavailable")
-            #expect(refusal?.retryAfter == 5)
+            let outcome = await register(try body(device, nonce: bench.nonce()), by: failing)
+            guard case .unstored(let refusal) = outcome else {
+                Issue.record("a line that says it was admitted would stay: \(outcome)")
+                continue
+            }
+            let blind = Self.registrar(bench, over: FailingRegistry(bench.registry, failing: [.look: error]))
+            let unasked = await blind.register(
+                body: try body(device, nonce: bench.nonce()), from: address("192.0.2.1"), at: start
+            ) { _ in
+                Issue.record("asked about a key that can't be stored")
+                return nil
+            }
+            #expect(unasked.refusal?.answer == .attestationUnavailable)
+            #expect(refusal.status == 503)
+            #expect(refusal.code.rawValue == "attestation_unavailable")
+            #expect(refusal.message == "Attestation verification is unavailable")
+            #expect(refusal.retryAfter == 5)
             #expect(await register(try body(device, nonce: bench.nonce())).registered != nil)
         }
     }
@@ -259,7 +298,9 @@ extension RegistrationOutcome {
     }
 
     var refusal: Refusal? {
-        guard case .refused(let refusal) = self else { return nil }
-        return refusal
+        switch self {
+        case .registered: return nil
+        case .refused(let refusal), .unstored(let refusal): return refusal
+        }
     }
 }

@@ -32,6 +32,18 @@ struct TicketOfficeTests {
         #expect(office.count == 0)
     }
 
+    @Test func `a ticket that was withdrawn admits nobody, and makes room`() throws {
+        let office = TicketOffice(maximum: 1)
+        let issued = try ticket(office.issue(to: alice, at: start.monotonic))
+        office.withdraw(issued)
+        #expect(spend(issued.ticket.text, in: office).isUnknown)
+        #expect(office.count == 0)
+        let next = try ticket(office.issue(to: alice, at: start.monotonic))
+        office.withdraw(issued)
+        #expect(office.count == 1)
+        guard case .spent = spend(next.ticket.text, in: office) else { throw Missing() }
+    }
+
     @Test func `tickets are 32 bytes of base64url, and never the same`() throws {
         let texts = (0..<1_000).map { _ in Ticket().text }
         #expect(Set(texts).count == 1_000)

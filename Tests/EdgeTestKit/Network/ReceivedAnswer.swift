@@ -91,6 +91,16 @@ extension RawConnection {
         try await stream.wait(for: "an HTTP answer", within: limit) { try ReceivedAnswer.take(from: &$0) }
     }
 
+    /// Awaits one HTTP answer; nil where the connection ends without a byte of one.
+    package func answerOrEnd(within limit: Duration = .seconds(60)) async throws -> ReceivedAnswer? {
+        let outcome = try await stream.wait(for: "an HTTP answer or the end", within: limit) {
+            stream -> (answer: ReceivedAnswer?, isEnd: Bool)? in
+            if stream.isAtEnd, stream.unread.isEmpty { return (nil, true) }
+            return try ReceivedAnswer.take(from: &stream).map { ($0, false) }
+        }
+        return outcome.answer
+    }
+
     /// Awaits one HTTP answer and the end of the connection behind it, with nothing between.
     package func lastAnswer(within limit: Duration = .seconds(20)) async throws -> ReceivedAnswer {
         let answer = try await answer(within: limit)

@@ -34,7 +34,7 @@ package final class GatewayProcess: Sendable {
     /// - Parameters:
     ///   - directory: that of an earlier gateway, whose key store is to be used again.
     ///   - maximumFiles: how many descriptors the process may have, where they are to run out.
-    ///   - disk: a small one for the key store, where that is to run full.
+    ///   - disk: a small one, where that is to run full. The key store is on it unless the settings say where it is.
     /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
@@ -42,7 +42,9 @@ package final class GatewayProcess: Sendable {
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
-        if let disk { settings["ATTESTED_KEYS_PATH"] = disk.file("keys.sqlite") }
+        if let disk, settings["ATTESTED_KEYS_PATH"] == nil {
+            settings["ATTESTED_KEYS_PATH"] = disk.file("keys.sqlite")
+        }
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
         let child = try launch(["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk)
         do {

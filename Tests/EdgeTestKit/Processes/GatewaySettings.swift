@@ -15,9 +15,9 @@ package struct GatewaySettings: Sendable {
             "SHUTDOWN_GRACE_MS": "0",
             // All clients of a test come from one address, and some talk fast.
             "MAX_SESSIONS_PER_IP": "100000", "TLS_HANDSHAKES_PER_SECOND": "100000",
-            "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS": "100000", "MESSAGES_PER_SECOND": "0",
-            "MESSAGES_PER_SECOND_PER_IP": "0",
-            "CLIENT_BYTES_PER_SECOND": "0", "TARGET_BYTES_PER_SECOND": "0",
+            "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS": "100000", "REQUESTS_PER_SECOND_PER_ADDRESS": "0",
+            "MESSAGES_PER_SECOND": "0", "MESSAGES_PER_SECOND_PER_IP": "0", "CLIENT_BYTES_PER_SECOND": "0",
+            "TARGET_BYTES_PER_SECOND": "0",
         ]
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A disk of one process alone, for its key store, that can run full: a tmpfs in a mount namespace of its own. It ends with the process.
+/// A disk of one process alone, for its key store or its audit log, that can run full: a tmpfs in a mount namespace of its own. It ends with the process.
 package struct SmallDisk: Sendable {
     private static let size = "4m"
     private let directory: TemporaryDirectory
@@ -33,7 +33,13 @@ package struct SmallDisk: Sendable {
         return (words[0], words.dropFirst() + ["sh", "-c", mount, "sh", directory.path, program] + arguments)
     }
 
-    func file(_ name: String) -> String { directory.file(name) }
+    package func file(_ name: String) -> String { directory.file(name) }
+
+    /// What is in a file now, as the process sees it.
+    package func read(_ name: String, of process: Int32) throws -> String {
+        String(
+            decoding: try Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/root" + file(name))), as: UTF8.self)
+    }
 
     /// Takes all the room that is left.
     package func fill(of process: Int32) throws {

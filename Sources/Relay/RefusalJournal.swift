@@ -1,0 +1,111 @@
+package import Admission
+package import Logging
+package import Observability
+import Synchronization
+
+/// Which refusals are written in full, and the lines for those that were only counted. One for the whole gateway; any thread.
+///
+/// Refusals by the gate and refused requests have a digest each, so that requests for paths that don't exist can't take the lines of the
+/// audit log. A period that has ended is written by whoever comes first: the next refusal, or the gateway's housekeeping task, which looks
+/// every few seconds. Nothing is written under a lock.
+package final class RefusalJournal: Sendable {
+    private let audit: AuditLog
+    private let metrics: GatewayMetrics
+    private let logger: Logger
+    private let decisions: Mutex<RefusalDigest>
+    private let requests: Mutex<RefusalDigest>
+
+    /// - Parameter linesPerMinute: `AUDIT_REFUSALS_PER_MINUTE`
+    package init(audit: AuditLog, metrics: GatewayMetrics, logger: Logger, linesPerMinute: Int) {
+        self.audit = audit
+        self.metrics = metrics
+        self.logger = logger
+        decisions = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute))
+        requests = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute))
+    }
+
+    /// For a reload.
+    package func setLinesPerMinute(_ lines: Int) {
+        decisions.withLock { $0.linesPerPeriod = lines }
+        requests.withLock { $0.linesPerPeriod = lines }
+    }
+
+    /// Counts a refusal, and writes what was due before it.
+    ///
+    /// - Returns: whether it is to be written in full.
+    package func isInFull(_ kind: RefusalKind, _ mark: RefusalMark, at time: MonotonicTime) -> Bool {
+        let (due, isInFull) =
+            kind.event == .request
+            ? requests.withLock { $0.noteAfterTakingDue(kind, mark, at: time) }
+            : decisions.withLock { $0.noteAfterTakingDue(kind, mark, at: time) }
+        write(due, toAudit: kind.event != .request)
+        return isInFull
+    }
+
+    /// Writes the counts of a minute that has ended.
+    package func writeDue(at time: MonotonicTime) {
+        write(decisions.withLock { $0.takeDue(at: time) }, toAudit: true)
+        write(requests.withLock { $0.takeDue(at: time) }, toAudit: false)
+    }
+
+    /// Writes all counts that there are: before a reload, a rotation of the log, and the end.
+    package func writeAll() {
+        write(decisions.withLock { $0.takeAll() }, toAudit: true)
+        write(requests.withLock { $0.takeAll() }, toAudit: false)
+    }
+
+    /// - Parameter toAudit: of refused requests the audit log has no lines, and so no counts.
+    private func write(_ summaries: [RefusalSummary], toAudit: Bool) {
+        for summary in summaries {
+            let line = AuditSummary(summary, at: .now())
+            if toAudit, !audit.record(line) { metrics.auditLineLost() }
+            log(line)
+        }
+    }
+
+    private func log(_ line: AuditSummary) {
+        guard logger.logLevel <= .info else { return }
+        var metadata: Logger.Metadata = [
+            LogKeys.count: "\(line.count)", LogKeys.address: "\(line.address)",
+            LogKeys.firstTime: "\(line.first.time)", LogKeys.firstRequestID: "\(line.first.requestID)",
+            LogKeys.lastTime: "\(line.last.time)", LogKeys.lastRequestID: "\(line.last.requestID)",
+        ]
+        metadata[LogKeys.of] = line.event.map { "\($0)" }
+        metadata[LogKeys.reason] = line.reason.map { "\($0)" }
+        logger.info("refusals counted", metadata: metadata)
+    }
+}
+
+extension RefusalDigest {
+    fileprivate mutating func noteAfterTakingDue(
+        _ kind: RefusalKind, _ mark: RefusalMark, at time: MonotonicTime
+    ) -> (due: [RefusalSummary], isInFull: Bool) {
+        let due = takeDue(at: time)
+        return (due, note(kind, mark, at: time))
+    }
+}
+
+extension RefusalJournal {
+    func isInFull(_ event: RefusedEvent, _ code: RefusalCode, _ context: RequestContext) -> Bool {
+        isInFull(
+            RefusalKind(prefix: context.address.prefix, event: event, code: code),
+            RefusalMark(requestID: context.id, unixMilliseconds: context.moment.unixMilliseconds),
+            at: context.moment.monotonic)
+    }
+}
+
+extension AuditSummary {
+    fileprivate init(_ summary: RefusalSummary, at time: Timestamp) {
+        let isFailure = summary.kind?.code.isGatewayFailure ?? false
+        self.init(
+            time: time, event: summary.kind?.event.rawValue, outcome: isFailure ? .failed : .refused,
+            reason: summary.kind?.code.rawValue, count: summary.count, first: Mark(summary.first),
+            last: Mark(summary.last), address: summary.kind?.prefix.textForLog ?? Self.otherAddresses)
+    }
+}
+
+extension AuditSummary.Mark {
+    fileprivate init(_ mark: RefusalMark) {
+        self.init(time: Timestamp(unixMilliseconds: mark.unixMilliseconds), requestID: mark.requestID)
+    }
+}

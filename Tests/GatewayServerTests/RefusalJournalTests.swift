@@ -1,0 +1,89 @@
+import Admission
+import Foundation
+import Logging
+import Observability
+import Relay
+import Testing
+
+/// What becomes of refusals that are counted, and who writes them down.
+@Suite struct RefusalJournalTests {
+    private let bench: ConfigurationBench
+    private let path: String
+    private let journal: RefusalJournal
+    private let start = MonotonicTime(nanoseconds: 1_000)
+
+    init() throws {
+        bench = try ConfigurationBench()
+        path = try bench.file("audit.log", "")
+        let logger = Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() }
+        journal = RefusalJournal(
+            audit: try AuditLog(path: path, logger: logger), metrics: GatewayMetrics(), logger: logger,
+            linesPerMinute: 300)
+    }
+
+    private var lines: [[String: String]] {
+        get throws {
+            try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
+                try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
+            }
+        }
+    }
+
+    private func refuse(_ count: Int, _ event: RefusedEvent, _ code: RefusalCode, from text: String = "192.0.2.1")
+        throws
+        -> Int
+    {
+        let prefix = try #require(ClientAddress(text: text)).prefix
+        return (0..<count).count { number in
+            journal.isInFull(
+                RefusalKind(prefix: prefix, event: event, code: code),
+                RefusalMark(requestID: "\(number)", unixMilliseconds: Int64(number)), at: start)
+        }
+    }
+
+    @Test func whatIsDueIsWrittenWhenItsMinuteIsOverAndNotBefore() throws {
+        #expect(try refuse(12, .upgrade, .unknownKey, from: "2001:db8::1") == 10)
+        journal.writeDue(at: start.advanced(by: .seconds(59)))
+        #expect(try lines == [])
+        journal.writeDue(at: start.advanced(by: .seconds(60)))
+        var line = try #require(try lines.first)
+        #expect(line.removeValue(forKey: "time") != nil)
+        #expect(
+            line == [
+                "event": "refusals", "of": "upgrade", "outcome": "refused", "reason": "unknown_key", "count": "2",
+                "firstTime": "1970-01-01T00:00:00.010Z", "firstRequestId": "10",
+                "lastTime": "1970-01-01T00:00:00.011Z", "lastRequestId": "11", "address": "2001:db8::/64",
+            ])
+        journal.writeDue(at: start.advanced(by: .seconds(200)))
+        #expect(try lines.count == 1)
+    }
+
+    @Test func theNextRefusalWritesWhatIsDue() throws {
+        #expect(try refuse(11, .upgrade, .unknownKey) == 10)
+        let prefix = try #require(ClientAddress(text: "192.0.2.1")).prefix
+        #expect(
+            journal.isInFull(
+                RefusalKind(prefix: prefix, event: .upgrade, code: .unknownKey),
+                RefusalMark(requestID: "later", unixMilliseconds: 0), at: start.advanced(by: .seconds(60))))
+        #expect(try lines.map { $0["count"] } == ["1"])
+    }
+
+    @Test func atTheEndEverythingIsWritten() throws {
+        #expect(try refuse(11, .upgrade, .storeUnavailable) == 10)
+        journal.writeAll()
+        let line = try #require(try lines.first)
+        #expect(line["outcome"] == "failed" && line["address"] == "192.0.2.1")
+        journal.writeAll()
+        #expect(try lines.count == 1)
+    }
+
+    /// They have a budget of their own: a flood of them takes no line from the gate's decisions.
+    @Test func refusedRequestsAreNoBusinessOfTheAuditLogs() throws {
+        journal.setLinesPerMinute(20)
+        #expect(try refuse(500, .request, .notFound) == 10)
+        #expect(try refuse(500, .request, .rateLimited) == 0)
+        #expect(try refuse(10, .upgrade, .unknownKey) == 10)
+        journal.writeAll()
+        #expect(try lines == [])
+    }
+}
