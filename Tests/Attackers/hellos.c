@@ -4,6 +4,7 @@
  *     hellos make DIR           writes a file NAME.hello for each group, signature algorithm and key exchange that this OpenSSL knows
  *     hellos replay port=N [seconds=N] [rate=N] [sources=N] [connections=N] [end=close|answer|hold] FILE…
  *     hellos retry port=N [seconds=N] [rate=N] [sources=N] [connections=N] FILE…
+ *     hellos ask port=N FILE…   sends each file once, and prints those that are answered with a handshake
  *
  * `replay` opens connections at a rate from 127.106.x.y and sends one file on each. It then closes at once, closes when an answer begins,
  * or stays without reading. `retry` sends NAME.retry, a hello without a key share, waits for the HelloRetryRequest (RFC 8446 §4.1.4),
@@ -12,6 +13,7 @@
  * compiled by scripts/attack:  cc -O2 -o hellos hellos.c $(pkg-config --cflags --libs openssl)
  */
 #include "attack.h"
+#include <poll.h>
 #include <openssl/ec.h>
 #include <openssl/objects.h>
 #include <openssl/ssl.h>
@@ -79,9 +81,20 @@ static bool make(const char *folder, const char *name, int version, const char *
 	return is_made;
 }
 
+static const char usual[] = "ALL:COMPLEMENTOFALL:@SECLEVEL=0";
+
+/* In TLS 1.2 the server's certificate has to be of a group in the list too: there P-256 stands behind (RFC 8422 §5.1). */
+static bool make_with_group(const char *folder, int version, const char *group)
+{
+	char list[128];
+	bool is_alone = version == TLS1_3_VERSION || !strcmp(group, "prime256v1");
+
+	snprintf(list, sizeof(list), "%s%s", group, is_alone ? "" : ":P-256");
+	return make(folder, group, version, list, NULL, usual);
+}
+
 static int make_all(const char *folder)
 {
-	const char *usual = "ALL:COMPLEMENTOFALL:@SECLEVEL=0";
 	size_t curve_count = EC_get_builtin_curves(NULL, 0);
 	EC_builtin_curve *curves = calloc(curve_count, sizeof(*curves));
 	int made = 0, versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
@@ -92,12 +105,12 @@ static int make_all(const char *folder)
 	EC_get_builtin_curves(curves, curve_count);
 	for (int i = 0; i < 2; i++) {
 		for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++)
-			made += make(folder, groups[g], versions[i], groups[g], NULL, usual);
+			made += make_with_group(folder, versions[i], groups[g]);
 		for (size_t c = 0; c < curve_count; c++)
-			made += make(folder, OBJ_nid2sn(curves[c].nid), versions[i], OBJ_nid2sn(curves[c].nid), NULL, usual);
+			made += make_with_group(folder, versions[i], OBJ_nid2sn(curves[c].nid));
 		for (size_t s = 0; s < sizeof(signature_algorithms) / sizeof(*signature_algorithms); s++) {
 			snprintf(name, sizeof(name), "signed-%s", signature_algorithms[s]);
-			made += make(folder, name, versions[i], "X25519", signature_algorithms[s], usual);
+			made += make(folder, name, versions[i], "X25519:P-256", signature_algorithms[s], usual);
 		}
 	}
 	for (size_t k = 0; k < sizeof(key_exchanges) / sizeof(*key_exchanges); k++) {
@@ -115,6 +128,7 @@ static int make_all(const char *folder)
 /* ---- replay and retry --------------------------------------------------------------------------------------------- */
 
 struct hello {
+	const char *path;
 	unsigned char bytes[MAX_HELLO];
 	size_t count;
 };
@@ -138,6 +152,7 @@ static void read_hello(const char *path, struct hello *hello)
 {
 	FILE *file = fopen(path, "r");
 
+	hello->path = path;
 	hello->count = file ? fread(hello->bytes, 1, MAX_HELLO, file) : 0;
 	if (file)
 		fclose(file);
@@ -304,8 +319,32 @@ static void run(void)
 	report();
 }
 
+/* ---- ask ---------------------------------------------------------------------------------------------------------- */
+
+/* One after the other, each from another address: a limit of an address isn't what is asked about. */
+static void ask(void)
+{
+	options.sources = MAX_HELLOS;
+	for (int i = 0; i < hello_count; i++) {
+		struct pollfd wait = { .fd = dial(net, i), .events = POLLOUT };
+		const struct hello *hello = &hellos[i];
+		unsigned char first = 0;
+
+		if (wait.fd < 0)
+			continue;
+		if (poll(&wait, 1, 5000) == 1 && send(wait.fd, hello->bytes, hello->count, 0) == (ssize_t)hello->count) {
+			wait.events = POLLIN;
+			if (poll(&wait, 1, 5000) == 1 && recv(wait.fd, &first, 1, 0) == 1 && first == HANDSHAKE_RECORD)
+				printf("%.*s\n", (int)(strlen(hello->path) - strlen(".hello")), hello->path);
+		}
+		close(wait.fd);
+	}
+}
+
 int main(int count, char **arguments)
 {
+	bool is_asking = count > 1 && !strcmp(arguments[1], "ask");
+
 	if (count == 3 && !strcmp(arguments[1], "make"))
 		return make_all(arguments[2]);
 	is_retrying = count > 1 && !strcmp(arguments[1], "retry");
@@ -317,10 +356,13 @@ int main(int count, char **arguments)
 		else if (!take_common(arguments[i]))
 			take_file(arguments[i]);
 	}
-	if (count < 2 || (!is_retrying && strcmp(arguments[1], "replay")) || !hello_count || !options.port) {
-		fprintf(stderr, "usage: hellos make DIR | hellos replay|retry port=N [NAME=VALUE…] FILE…\n");
+	if (count < 2 || (!is_retrying && !is_asking && strcmp(arguments[1], "replay")) || !hello_count || !options.port) {
+		fprintf(stderr, "usage: hellos make DIR | hellos replay|retry|ask port=N [NAME=VALUE…] FILE…\n");
 		return EX_USAGE;
 	}
-	run();
+	if (is_asking)
+		ask();
+	else
+		run();
 	return 0;
 }

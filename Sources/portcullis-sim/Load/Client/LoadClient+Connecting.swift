@@ -45,7 +45,7 @@ extension LoadClient {
 
     /// Where connects are what is measured, those before the measurement don't count.
     private func recordConnect() {
-        guard settings.scenario != .connect || worker.measures(intendedConnect) else { return }
+        guard settings.scenario != .connect || worker.measurement.includes(intendedConnect) else { return }
         worker.statistics.connectLatency.record(nanoseconds: worker.reactor.now - intendedConnect)
     }
 

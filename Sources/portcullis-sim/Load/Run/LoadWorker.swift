@@ -13,8 +13,7 @@ final class LoadWorker {
     /// Of clients that are streams; nil for TCP.
     let streamTLS: TargetTLS?
     var statistics = LoadStatistics()
-    /// When the measurement began.
-    private var measuredSince: UInt64?
+    private(set) var measurement = MeasurementStart()
     /// Clients send, vanish and return.
     private(set) var isTrafficOn = false
 
@@ -67,12 +66,8 @@ final class LoadWorker {
     }
 
     func startMeasuring() {
-        measuredSince = reactor.now
+        measurement.begin(at: reactor.now)
     }
-
-    /// Whether the latency counts of what was meant to begin then. That it ends behind the measurement is no reason to leave it out: the
-    /// longest would be missing.
-    func measures(_ intended: UInt64) -> Bool { measuredSince.map { intended >= $0 } ?? false }
 
     /// What has been sent may still be answered.
     func stopTraffic() {
