@@ -11,6 +11,6 @@ struct SimCommand: AsyncParsableCommand {
             """,
         subcommands: [
             MudCommand.self, AuthorityCommand.self, DeviceCommand.self, EchoCommand.self, LoadCommand.self,
-            AttackCommand.self, BenchCommand.self, WatchCommand.self,
+            AttackCommand.self, HellosCommand.self, AttackTableCommand.self, BenchCommand.self, WatchCommand.self,
         ])
 }

@@ -8,7 +8,7 @@ extension EdgeTests {
         /// Two of the five kinds come up against a limit of their addresses; all of them go on until the end.
         private static let attack = [
             "--addresses", "1", "--upgrades", "100000", "--upgrade-connections", "8", "--half-open", "300",
-            "--slow-headers", "200", "--flooders", "4", "--challengers", "4",
+            "--slow-headers", "200", "--flooders", "4", "--challengers", "4", "--refusals", "0",
         ]
 
         @Test func honestClientsConnectAndEchoUnderAttack() async throws {

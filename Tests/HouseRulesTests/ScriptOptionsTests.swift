@@ -41,7 +41,8 @@ struct ScriptOptionsTests {
     @Test(
         "an option without its value is refused likewise",
         arguments: [
-            ("test", "--filter"), ("make-dev-certs", "--out"), ("bench", "--only"), ("bench", "--out"),
+            ("test", "--filter"), ("make-dev-certs", "--out"), ("attack", "--only"), ("bench", "--only"),
+            ("bench", "--out"),
             ("fuzz", "--only"),
             ("bench-micro", "--filter"),
         ])

@@ -1,14 +1,16 @@
 import ArgumentParser
+import Foundation
+import Glibc
 import Logging
 import Reactors
 
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attack",
-        abstract: "Floods a gateway of your own in five ways at once, from addresses in 127.0.0.0/8.",
+        abstract: "Floods a gateway of your own in six ways at once, from addresses in 127.0.0.0/8.",
         discussion: """
             Upgrades that are refused, TLS handshakes that stop in the middle, headers that come by the byte, WebSocket frames without end from one
-            address, and requests for challenges. It knows no other gateway than one of this machine. How honest clients fare meanwhile
+            address, requests for challenges, and requests that are refused, on connections that stay. It knows no other gateway than one of this machine. How honest clients fare meanwhile
             portcullis-sim load tells; scripts/attack puts the two together.
             """)
 
@@ -38,14 +40,20 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "Connections that ask for challenges.")
     var challengers = 16
 
+    @Option(help: "Connections that make requests which are refused.")
+    var refusals = 8
+
     @Option(help: "Addresses that each kind comes from, but for the frames.")
     var addresses = 8
 
     @Option(help: "Reactors of this tool.")
     var threads = 1
 
+    @Option(help: "A file that gets what was done and used, as JSON.")
+    var save: String?
+
     func validate() throws {
-        let numbers = [upgradeConnections, halfOpen, slowHeaders, flooders, challengers]
+        let numbers = [upgradeConnections, halfOpen, slowHeaders, flooders, challengers, refusals]
         guard (0.1...3_600).contains(seconds), numbers.allSatisfy({ (0...100_000).contains($0) }),
             (1...60_000).contains(addresses), (1...256).contains(threads)
         else { throw ValidationError("a number is out of range.") }
@@ -54,6 +62,8 @@ struct AttackCommand: AsyncParsableCommand {
     func run() async throws {
         FileLimit.raise()
         let workers = try await makeWorkers(try settings())
+        let start = ContinuousClock.now
+        let before = ProcessUsage(pid: getpid())?.cpuSeconds ?? 0
         for worker in workers { await worker.ask { $0.begin() } }
         let end = ContinuousClock.now.advanced(by: .seconds(seconds))
         var hasStood = false
@@ -73,6 +83,20 @@ struct AttackCommand: AsyncParsableCommand {
             guard let count = counts[kind] else { continue }
             SimOutput.say("\(kind.rawValue.padded(to: 12))\(count.text)")
         }
+        if let save { try report(counts, since: start, before).write(toFile: save, atomically: true, encoding: .utf8) }
+    }
+
+    private func report(
+        _ counts: [AttackKind: AttackCounts], since start: ContinuousClock.Instant, _ cpuSeconds: Double
+    ) throws -> String {
+        var all = AttackCounts()
+        for count in counts.values { all.merge(count) }
+        let report = AttackerReport(
+            seconds: start.duration(to: .now) / .seconds(1),
+            cpuSeconds: (ProcessUsage(pid: getpid())?.cpuSeconds ?? cpuSeconds) - cpuSeconds,
+            connections: all.opened, answered: all.answers.values.reduce(0, +), refused: all.notOpened,
+            bytesSent: all.bytesSent, bytesReceived: all.bytesReceived)
+        return try report.json + "\n"
     }
 
     private func settings() throws -> AttackSettings {
@@ -85,7 +109,7 @@ struct AttackCommand: AsyncParsableCommand {
             edge: edge, messages: AttackMessages(authority: "\(edge.host):\(edge.port)", ticket: ticket),
             connections: [
                 .upgrades: upgrades > 0 ? upgradeConnections : 0, .handshakes: halfOpen, .headers: slowHeaders,
-                .frames: flooders, .challenges: challengers,
+                .frames: flooders, .challenges: challengers, .refusals: refusals,
             ], addresses: addresses, maximumUpgrades: upgrades)
     }
 

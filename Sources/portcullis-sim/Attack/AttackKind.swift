@@ -10,10 +10,13 @@ enum AttackKind: String, CaseIterable, Sendable {
     case frames
     /// Requests for challenges, one after another on a connection.
     case challenges
+    /// Requests that are refused, many at once on a connection that stays.
+    case refusals
 
     var speaksTLS: Bool { self != .handshakes }
 
-    /// The addresses that this kind comes from: 127.`net`.x.y, a few each, none of which an honest client has.
+    /// The addresses that this kind comes from: 127.`net`.x.y, a few each, none of which an honest client has. 106 and 107 are those of the
+    /// attackers in C.
     var net: Int {
         switch self {
         case .upgrades: 101
@@ -21,6 +24,7 @@ enum AttackKind: String, CaseIterable, Sendable {
         case .headers: 103
         case .frames: 104
         case .challenges: 105
+        case .refusals: 108
         }
     }
 
@@ -40,12 +44,14 @@ struct AttackCounts: Sendable {
     /// Answers by their status.
     var answers: [Int: UInt64] = [:]
     var bytesSent: UInt64 = 0
+    var bytesReceived: UInt64 = 0
 
     mutating func merge(_ other: AttackCounts) {
         opened += other.opened
         ended += other.ended
         notOpened += other.notOpened
         bytesSent += other.bytesSent
+        bytesReceived += other.bytesReceived
         answers.merge(other.answers, uniquingKeysWith: +)
     }
 

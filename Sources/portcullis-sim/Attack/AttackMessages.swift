@@ -26,6 +26,24 @@ struct AttackMessages: Sendable {
         }
     }
 
+    /// Refused for another reason than the one before, and none of them a reason to close the connection. No POST: libwebsockets 4.1.6 reads
+    /// none that comes before the answer to the request before it.
+    func refused(_ number: Int) -> [UInt8] {
+        let good = Self.upgrade + "Sec-WebSocket-Version: 13\r\n" + Self.key
+        let nonce = String(repeating: "0f", count: 32)
+        return switch number % 6 {
+        case 0: request("GET", "/no-such-path", nil)
+        case 1: request("GET", "/?ticket=AAAA", good)
+        case 2:
+            request(
+                "GET", "/",
+                good + "\r\nX-App-Assert-KeyId: AAAA\r\nX-App-Assert-Data: AAAA\r\nX-App-Assert-Nonce: \(nonce)")
+        case 3: request("GET", "/", Self.upgrade + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AA==")
+        case 4: request("DELETE", "/attest/challenge", nil)
+        default: request("GET", "/", "Connection: Upgrade\r\nUpgrade: h2c")
+        }
+    }
+
     var goodUpgrade: [UInt8] {
         request(
             "GET", ticket.map { "/?ticket=\($0)" } ?? "/",

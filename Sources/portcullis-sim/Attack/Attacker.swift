@@ -20,6 +20,10 @@ final class Attacker: TCPHandler, TimerTarget {
     private static let retryInterval: UInt64 = 100_000_000
     private static let maximumQueuedBytes = 131_072
     private static let maximumHeadBytes = 16_384
+    /// Requests that wait for an answer, where many do.
+    private static let pipelined = 16
+    /// Answers that don't come: the connection is given up.
+    private static let answerInterval: UInt64 = 2_000_000_000
 
     init(_ kind: AttackKind, number: Int, worker: AttackWorker) {
         self.kind = kind
@@ -44,6 +48,7 @@ final class Attacker: TCPHandler, TimerTarget {
 
     func timerFired(now: UInt64) {
         guard let connection, isOpen else { return begin() }
+        guard kind != .refusals else { return connection.drop() }
         send([0x61], to: connection)
         timer.arm(at: now + Self.byteInterval)
     }
@@ -62,14 +67,18 @@ final class Attacker: TCPHandler, TimerTarget {
             timer.arm(at: worker.reactor.now + Self.byteInterval)
         case .frames: send(worker.settings.messages.goodUpgrade, to: connection)
         case .challenges: send(worker.settings.messages.challenge, to: connection)
+        case .refusals:
+            for _ in 0..<Self.pipelined { refuse(on: connection) }
+            timer.arm(at: worker.reactor.now + Self.answerInterval)
         }
         round += 1
         if kind != .frames { hasBegun = true }
     }
 
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
+        worker.counts[kind, default: AttackCounts()].bytesReceived += UInt64(bytes.count)
         switch kind {
-        case .challenges: takeAnswers(bytes)
+        case .challenges, .refusals: takeAnswers(bytes)
         case .upgrades, .frames: takeHead(bytes)
         case .handshakes, .headers: break
         }
@@ -107,7 +116,12 @@ final class Attacker: TCPHandler, TimerTarget {
             while let answer = try answers.next() {
                 worker.counts[kind, default: AttackCounts()].answers[answer.status, default: 0] += 1
                 if answer.isLast { return connection.drop() }
-                send(worker.settings.messages.challenge, to: connection)
+                if kind == .refusals {
+                    refuse(on: connection)
+                    timer.arm(at: worker.reactor.now + Self.answerInterval)
+                } else {
+                    send(worker.settings.messages.challenge, to: connection)
+                }
             }
         } catch {
             connection.drop()
@@ -126,6 +140,11 @@ final class Attacker: TCPHandler, TimerTarget {
         self.head = nil
         hasBegun = true
         if kind == .frames, status == 101 { flood() } else { connection?.drop() }
+    }
+
+    private func refuse(on connection: TargetConnection) {
+        send(worker.settings.messages.refused(number + round), to: connection)
+        round += 1
     }
 
     private func flood() {

@@ -65,6 +65,13 @@ struct LoadReportTests {
         #expect(abs(summary.max - 600_000_000) <= 600_000)
     }
 
+    @Test func latenciesCountFromTheMeasurementsStartAndNotBefore() {
+        var start = MeasurementStart()
+        #expect(!start.includes(0) && !start.includes(.max))
+        start.begin(at: 100)
+        #expect(!start.includes(99) && start.includes(100) && start.includes(.max))
+    }
+
     @Test func mergedHistogramsCountBoth() {
         var left = LatencyHistogram()
         var right = LatencyHistogram()

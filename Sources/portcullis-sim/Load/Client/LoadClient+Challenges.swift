@@ -20,7 +20,7 @@ extension LoadClient {
             switch result {
             case .success:
                 worker.statistics.messagesAnswered += 1
-                if worker.isMeasuring {
+                if worker.measurement.includes(asked) {
                     worker.statistics.latency.record(nanoseconds: worker.reactor.now - asked)
                 }
                 askForChallenge()

@@ -43,6 +43,12 @@ extension LoadClient {
         }
     }
 
+    /// Where connects are what is measured, those before the measurement don't count.
+    private func recordConnect() {
+        guard settings.scenario != .connect || worker.measurement.includes(intendedConnect) else { return }
+        worker.statistics.connectLatency.record(nanoseconds: worker.reactor.now - intendedConnect)
+    }
+
     func connectEnded() {
         worker.devices?.release(index)
         worker.connectEnded()
@@ -64,7 +70,7 @@ extension LoadClient {
         connectEnded()
         worker.statistics.connects += 1
         worker.statistics.connected += 1
-        worker.statistics.connectLatency.record(nanoseconds: worker.reactor.now - intendedConnect)
+        recordConnect()
         guard stage != .stopped else {
             leg.transport?.close(code: 1000, reason: "")
             return
@@ -245,6 +251,11 @@ extension LoadClient {
 
     /// The end: what hasn't come is lost.
     func finish() {
+        if settings.scenario == .connect, stage == .connecting {
+            // It has waited for so long at least.
+            recordConnect()
+            worker.statistics.errors.count(.timedOut)
+        }
         if stage == .open || typed != nil && !settings.sessionsEnd { endStream() }
         if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
         if settings.scenario == .challenge { worker.statistics.connected -= 1 }

@@ -141,7 +141,9 @@ extension LoadClient {
         let linesBefore = stream.verifier.position / NumberedLine.bytes
         let faults = stream.receive(bytes) { sent in
             worker.statistics.messagesAnswered += 1
-            if worker.isMeasuring { worker.statistics.latency.record(nanoseconds: now - sent.intended) }
+            if worker.measurement.includes(sent.intended) {
+                worker.statistics.latency.record(nanoseconds: now - sent.intended)
+            }
         }
         if stream.answer == .numbered {
             let lines = stream.verifier.position / NumberedLine.bytes

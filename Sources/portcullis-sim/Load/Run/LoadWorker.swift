@@ -13,8 +13,7 @@ final class LoadWorker {
     /// Of clients that are streams; nil for TCP.
     let streamTLS: TargetTLS?
     var statistics = LoadStatistics()
-    /// Latencies count.
-    private(set) var isMeasuring = false
+    private(set) var measurement = MeasurementStart()
     /// Clients send, vanish and return.
     private(set) var isTrafficOn = false
 
@@ -67,13 +66,12 @@ final class LoadWorker {
     }
 
     func startMeasuring() {
-        isMeasuring = true
+        measurement.begin(at: reactor.now)
     }
 
     /// What has been sent may still be answered.
     func stopTraffic() {
         isTrafficOn = false
-        isMeasuring = false
         paced = FIFO()
         for client in clients { client.stop() }
     }

@@ -1,0 +1,91 @@
+/// What came of one attack: the figures of the table, and what the goals say to them.
+struct AttackRow: Hashable, Codable, Sendable {
+    /// In microseconds.
+    struct Latency: Hashable, Codable, Sendable {
+        let p50, p99: Double
+        let count: UInt64
+
+        init?(_ summary: LatencySummary?) {
+            guard let summary else { return nil }
+            (p50, p99, count) = (summary.p50, summary.p99, summary.count)
+        }
+    }
+
+    let name, what: String
+    let addresses: Int
+    let echo, connect: Latency?
+    /// Of the measurement.
+    let seconds: Double
+    /// In that time: the gateway's, what of it the honest clients alone would have cost left out, and the attackers'.
+    let gatewayCPUSeconds, attackerCPUSeconds: Double
+    let amplification: Double?
+    let attackerBytesPerSecond: Double
+    let logBytes, auditBytes: UInt64
+    let residentBytesHighest: UInt64
+    let verdicts: [String: AttackGoal.Verdict]
+    /// The goals that this attack is too large for.
+    let unjudged: [String]
+    /// What honest clients have lost, or were refused.
+    let complaints: [String]
+
+    /// - Parameter quiet: the honest clients alone.
+    init(_ trial: AttackTrial, quiet: AttackTrial) {
+        let facts = trial.facts
+        (name, what, addresses) = (facts.name, facts.what, facts.addresses)
+        (logBytes, auditBytes) = (facts.logBytes, facts.auditBytes)
+        echo = Latency(trial.echo?.traffic.latencyMicroseconds)
+        connect = Latency(trial.connect?.connects.latencyMicroseconds)
+        seconds = trial.echo?.seconds ?? 0
+        let gatewayCores = max(trial.gatewayCores - (trial.attackers.isEmpty ? 0 : quiet.gatewayCores), 0)
+        let attackerCores = trial.attackers.reduce(0) { $0 + $1.cores }
+        gatewayCPUSeconds = gatewayCores * seconds
+        attackerCPUSeconds = attackerCores * seconds
+        amplification =
+            gatewayCores >= AttackGoal.minimumCores && attackerCores > 0 ? gatewayCores / attackerCores : nil
+        attackerBytesPerSecond = trial.attackers.reduce(0) { $0 + $1.bytesPerSecond }
+        residentBytesHighest = trial.echo?.gatewayProcess?.residentBytesHighest ?? 0
+
+        let isLarge =
+            attackerBytesPerSecond >= AttackGoal.maximumBytesPerSecond || addresses > AttackGoal.maximumAddresses
+        unjudged = AttackGoal.allCases.filter { isLarge && !($0 == .echo && facts.isEchoAlwaysJudged) }.map(\.rawValue)
+        let isSlight = trial.echo != nil && amplification == nil
+        verdicts = [
+            AttackGoal.echo.rawValue: AttackGoal.echo.verdict(echo?.p99),
+            AttackGoal.connect.rawValue: AttackGoal.connect.verdict(connect?.p99),
+            AttackGoal.amplification.rawValue: isSlight ? .met : AttackGoal.amplification.verdict(amplification),
+        ]
+        complaints = trial.complaints(countingConnects: !isLarge)
+    }
+
+    /// Whether a goal that is judged is missed by so much, or not known, that the trial fails.
+    var isGood: Bool {
+        complaints.isEmpty
+            && verdicts.allSatisfy { name, verdict in
+                unjudged.contains(name) || verdict == .met || verdict == .missed
+            }
+    }
+
+    func verdict(_ goal: AttackGoal) -> AttackGoal.Verdict { verdicts[goal.rawValue] ?? .unknown }
+}
+
+extension AttackTrial {
+    /// Of a core, while the honest clients were measured.
+    fileprivate var gatewayCores: Double {
+        guard let echo, let process = echo.gatewayProcess, echo.seconds > 0 else { return 0 }
+        return process.cpuSeconds / echo.seconds
+    }
+
+    /// - Parameter countingConnects: whether new clients may not be refused: a session that stands never loses anything.
+    fileprivate func complaints(countingConnects: Bool) -> [String] {
+        var complaints = facts.isGatewayAlive ? [] : ["the gateway has died"]
+        let reports = [("echo", echo, true), ("flap", flap, hasFlapping), ("connect", connect, countingConnects)]
+        for (name, report, isCounted) in reports where isCounted {
+            guard let report else {
+                complaints.append("\(name): no report")
+                continue
+            }
+            complaints += report.errors.sorted { $0.key < $1.key }.map { "\(name): \($0.value) × \($0.key)" }
+        }
+        return complaints
+    }
+}
