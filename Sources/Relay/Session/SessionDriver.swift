@@ -51,6 +51,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var pacing: PacingBucket
     /// The message of which pieces are coming has exceeded a limit.
     var isDropping = false
+    /// The gate has refused this client its next ticket.
+    var isTicketRefused = false
     /// Targets that this client has asked for.
     var dialCount = 0
     var share = TurnShare()
