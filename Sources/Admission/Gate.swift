@@ -18,10 +18,12 @@ package struct Gate: Sendable {
     private let credentialPolicies: [any AdmissionPolicy]
     private let settings: GateSettings
     private let block: BlockPolicy
+    private let proof: ProofCheck
 
     package init(_ settings: GateSettings) {
         self.settings = settings
         block = BlockPolicy(list: settings.blockList)
+        proof = ProofCheck(settings)
         let state: [any AdmissionPolicy] = [
             DrainingPolicy(drain: settings.drain), block,
             OriginPolicy(allowed: Set(settings.allowedOrigins), allowsMissing: settings.allowsMissingOrigin),
@@ -44,10 +46,7 @@ package struct Gate: Sendable {
         if let secrets = settings.sharedSecrets { policies.append(SharedSecretPolicy(secrets: secrets)) }
         policies.append(WayPolicy(checksCertificates: settings.checksCertificates))
         if let tickets = settings.tickets {
-            policies.append(
-                TicketPolicy(
-                    office: tickets, appAttest: settings.appAttest, checksCertificates: settings.checksCertificates,
-                    secrets: settings.sharedSecrets))
+            policies.append(TicketPolicy(office: tickets, proof: ProofCheck(settings)))
         } else {
             policies.append(NoTicketPolicy())
         }
@@ -84,6 +83,33 @@ package struct Gate: Sendable {
         firstOpinion(of: credentialPolicies, on: request)
     }
 
+    // MARK: Who is in already
+
+    /// Whether somebody who was admitted earlier would be so now, by what he showed then. Asked before anything new follows from that
+    /// admission; a session that is there goes on whatever the answer is.
+    ///
+    /// - Returns: `nil` where the proof still holds. What can't be decided is refused.
+    package func recheck(_ principal: Principal, from address: ClientAddress, at moment: Moment) -> Refusal? {
+        if let refusal = block.refusal(of: address) ?? block.refusal(of: principal) { return refusal }
+        do throws(KeyRegistryError) {
+            return try proof.refusal(of: principal, at: moment)
+        } catch {
+            return Self.refusal(error)
+        }
+    }
+
+    /// A ticket for one upgrade, which will be this principal's; for nobody whom ``recheck(_:from:at:)`` refuses.
+    package func issueTicket(to principal: Principal, from address: ClientAddress, at moment: Moment) -> TicketIssue {
+        if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal) }
+        guard let tickets = settings.tickets else {
+            return .refused(Refusal(.invalidTicket, detail: "tickets are not configured"))
+        }
+        return tickets.issue(to: principal, at: moment.monotonic)
+    }
+
+    /// Takes back a ticket that nobody was given.
+    package func withdraw(_ issued: IssuedTicket) { settings.tickets?.withdraw(issued) }
+
     private func firstOpinion(of policies: [any AdmissionPolicy], on request: AdmissionRequest)
         -> CredentialDecision
     {
@@ -99,9 +125,12 @@ package struct Gate: Sendable {
             }
             return .refused(afterCounting(Refusal(.appAuthRequired, detail: "no credentials"), of: request))
         } catch {
-            let refusal = Refusal(.storeUnavailable, detail: "\(error)", retryAfter: Self.storeRetryAfter)
-            return .refused(afterCounting(refusal, of: request))
+            return .refused(afterCounting(Self.refusal(error), of: request))
         }
+    }
+
+    private static func refusal(_ error: KeyRegistryError) -> Refusal {
+        Refusal(.storeUnavailable, detail: "\(error)", retryAfter: storeRetryAfter)
     }
 
     /// Who is blocked shows for tickets only here. Every policy looks at the ways before it admits; should one forget, nobody comes in by

@@ -18,15 +18,15 @@ package struct GateSettings: Sendable {
     package var appAttest: AppAttestSettings?
     /// `nil`: there are no tickets.
     package var tickets: TicketOffice?
-    /// `MTLS_CLIENT_CA_PATH` is set. Otherwise a presented certificate is ignored.
-    package var checksCertificates: Bool
+    /// `MTLS_CLIENT_CA_PATH`, `MTLS_CLIENT_CRL_PATH`. `nil`: a presented certificate is ignored.
+    package var clientCertificates: (any CertificateStanding)?
     /// `REQUIRE_APP_AUTH`. Danger: `false` lets clients without credentials in.
     package var requiresAppAuth: Bool
 
     package init(
         subprotocols: Subprotocols = .standard, drain: DrainSwitch, allowedOrigins: [WebOrigin] = [],
         slots: SessionSlots, limits: UpgradeLimits = UpgradeLimits(), appAttest: AppAttestSettings? = nil,
-        tickets: TicketOffice? = nil, checksCertificates: Bool = false, requiresAppAuth: Bool = true
+        tickets: TicketOffice? = nil, clientCertificates: (any CertificateStanding)? = nil, requiresAppAuth: Bool = true
     ) {
         self.subprotocols = subprotocols
         self.drain = drain
@@ -35,7 +35,9 @@ package struct GateSettings: Sendable {
         self.limits = limits
         self.appAttest = appAttest
         self.tickets = tickets
-        self.checksCertificates = checksCertificates
+        self.clientCertificates = clientCertificates
         self.requiresAppAuth = requiresAppAuth
     }
+
+    var checksCertificates: Bool { clientCertificates != nil }
 }

@@ -65,7 +65,8 @@ package final class Gateway: Sendable {
         }
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
-                return try server.listen(host: host, port: UInt16(configuration.listener.port), edge: parts.edge)
+                return try server.listen(
+                    host: host, port: UInt16(configuration.listener.port), edge: parts.edge, material: parts.material)
             } catch {
                 pool.stop()
                 throw error

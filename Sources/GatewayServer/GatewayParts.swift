@@ -11,13 +11,17 @@ import RelayCore
 struct GatewayParts {
     let relay: RelaySettings
     let edge: EdgeSettings
+    /// Made of `edge.tls`: the edge and the gate trust the same.
+    let material: TLSMaterial?
 
     private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
     init(
         _ configuration: GatewayConfiguration, _ bearings: GatewayBearings, state: GatewayState, logger: Logger
     ) throws(GatewayError) {
-        edge = Self.edge(configuration, bearings)
+        let edge = Self.edge(configuration, bearings)
+        self.edge = edge
+        material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
         let appAttest = try Self.appAttest(configuration, bearings, state: state)
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, slots: state.slots)
@@ -29,7 +33,7 @@ struct GatewayParts {
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         gate.appAttest = appAttest?.settings
         gate.tickets = state.tickets
-        gate.checksCertificates = bearings.clientCertificates != nil
+        gate.clientCertificates = bearings.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init)
         gate.requiresAppAuth = configuration.gate.requiresCredentials
 
         relay = RelaySettings(

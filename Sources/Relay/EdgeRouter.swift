@@ -27,14 +27,16 @@ final class EdgeRouter: EdgeHandler {
         replace(settings)
     }
 
-    /// Requests from here on are judged and served by these; sessions that exist keep theirs.
+    /// Requests from here on are judged and served by these. Sessions that exist keep theirs, but for the gate: what they ask for is
+    /// decided by the one of the moment.
     func replace(_ settings: RelaySettings) {
         self.settings = settings
         record = DecisionRecord(settings)
+        sessions.gate = settings.gate
         attestation = settings.attestation.map {
             AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
         }
-        tickets = settings.tickets.map { TicketEndpoint(gate: settings.gate, office: $0, record: record) }
+        tickets = settings.tickets.map { _ in TicketEndpoint(gate: settings.gate, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
     }
 

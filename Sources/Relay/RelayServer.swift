@@ -22,13 +22,17 @@ package final class RelayServer: Sendable {
         drain = settings.drain
     }
 
+    /// - Parameter material: made of `edge.tls`.
     /// - Returns: the port, chosen by the kernel where `port` is 0.
-    package func listen(host: String, port: UInt16, edge: EdgeSettings) throws(ReactorError) -> UInt16 {
-        try pool.listen(host: host, port: port, settings: edge) { [self] reactor in
-            let sessions = SessionTable()
+    package func listen(
+        host: String, port: UInt16, edge: EdgeSettings, material: TLSMaterial?
+    ) throws(ReactorError) -> UInt16 {
+        try pool.listen(host: host, port: port, settings: edge, material: material) { [self] reactor in
+            let settings = settings.withLock { $0 }
+            let sessions = SessionTable(gate: settings.gate)
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
             let router = EdgeRouter(
-                settings: settings.withLock { $0 }, reactor: reactor, sessions: sessions, registrations: registrations)
+                settings: settings, reactor: reactor, sessions: sessions, registrations: registrations)
             routers.withLock { $0.append(Pinned(router, to: reactor)) }
             return router
         }

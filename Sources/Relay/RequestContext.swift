@@ -19,15 +19,22 @@ struct RequestContext: Sendable {
         let peer = ClientAddress(peer)
         address = proxies.client(of: peer) { head?.text($0) }
         isForwarded = address != peer
-        moment = Moment(
-            monotonic: MonotonicTime(nanoseconds: reactor.now),
-            unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
+        moment = reactor.moment
     }
 
     /// 64 random bits in hexadecimal: enough to find a line, too many to guess a neighbour's.
     static func makeID() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension Reactor {
+    /// Now, as the gate wants it.
+    var moment: Moment {
+        Moment(
+            monotonic: MonotonicTime(nanoseconds: now),
+            unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
     }
 }
 

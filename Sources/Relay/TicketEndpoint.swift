@@ -9,12 +9,11 @@ import Reactors
 /// isn't taken for another here.
 final class TicketEndpoint {
     private let gate: Gate
-    private let office: TicketOffice
     private let record: DecisionRecord
 
-    init(gate: Gate, office: TicketOffice, record: DecisionRecord) {
+    /// - Parameter gate: one that has tickets.
+    init(gate: Gate, record: DecisionRecord) {
         self.gate = gate
-        self.office = office
         self.record = record
     }
 
@@ -32,10 +31,10 @@ final class TicketEndpoint {
     }
 
     private func answer(_ exchange: HTTPExchange, to principal: Principal, _ context: RequestContext) {
-        switch office.issue(to: principal, at: context.moment.monotonic) {
+        switch gate.issueTicket(to: principal, from: context.address, at: context.moment) {
         case .issued(let issued):
             if let refusal = record.refuseUnwrittenTicket(to: principal, context) {
-                office.withdraw(issued)
+                gate.withdraw(issued)
                 return refuse(exchange, refusal, by: GateWay(principal), context)
             }
             exchange.respond(
@@ -46,6 +45,7 @@ final class TicketEndpoint {
             refuse(exchange, refusal, by: GateWay(principal), context)
         case .chainEnded:
             refuse(exchange, Refusal(.appAuthRequired, detail: "credentials are due again"), by: .ticket, context)
+        case .refused(let refusal): refuse(exchange, refusal, by: GateWay(principal), context)
         }
     }
 

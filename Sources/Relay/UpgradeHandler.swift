@@ -112,7 +112,8 @@ extension ClientCertificate {
         self.init(
             isVerified: certificate.isVerified, isResumedSession: certificate.isResumedSession,
             sha256: certificate.sha256, subject: certificate.subject, notAfter: nil,
-            number: CertificateNumber(issuer: certificate.issuer, serial: certificate.serial))
+            number: CertificateNumber(issuer: certificate.issuer, serial: certificate.serial),
+            chain: ClientCertificateChain(certificate.chain))
     }
 }
 

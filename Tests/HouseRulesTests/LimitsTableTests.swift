@@ -31,7 +31,9 @@ struct LimitsTableTests {
 
     @Test("has the values of what can't be set")
     func constants() throws {
-        for row in reactor { #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])") }
+        for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
+            #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
+        }
         #expect(reactor.count == 13)
     }
 

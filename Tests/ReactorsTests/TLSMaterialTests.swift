@@ -99,6 +99,27 @@ import Testing
 
     // MARK: Behind the handshake
 
+    @Test func `what a verified client showed is kept, and verifies again without the connection`() throws {
+        let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
+        let between = TestIdentity("between", isAuthority: true, by: TestCertificates.authority)
+        let client = TestIdentity("client", by: between)
+        let pair = TLSPair(material, TLS1_3_VERSION, client: client, sending: [between])
+        #expect(pair.shakeHands())
+        let shown = try #require(PeerCertificate(of: pair.server, trusting: material))
+        #expect(shown.isVerified && shown.chain == [client.der, between.der])
+        #expect(material.problem(withChain: shown.chain, atUnixSeconds: time(nil)) == nil)
+    }
+
+    @Test func `of one that didn't verify nothing is kept`() throws {
+        let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
+        let stranger = TestIdentity("stranger", by: TestCertificates.otherAuthority)
+        let pair = TLSPair(material, TLS1_3_VERSION, client: stranger)
+        #expect(pair.shakeHands())
+        SSL_SESSION_set_time(SSL_get_session(pair.server), time(nil) - 2 * TLSMaterial.verificationSeconds)
+        let shown = try #require(PeerCertificate(of: pair.server, trusting: material))
+        #expect(!shown.isVerified && shown.chain.isEmpty)
+    }
+
     /// Whom the CA hasn't signed the handshake lets pass, to be refused in HTTP: so what is asked here shows whether anybody has looked again.
     @Test(arguments: [0, 30]) func `a recent handshake's verification counts`(age: Int) throws {
         #expect(try vouches(forStrangerAtAge: age))
@@ -142,7 +163,10 @@ private final class TLSPair {
     let server: OpaquePointer
     let client: OpaquePointer
 
-    init(_ material: TLSMaterial, _ version: Int32, client identity: TestIdentity? = nil) {
+    init(
+        _ material: TLSMaterial, _ version: Int32, client identity: TestIdentity? = nil,
+        sending others: [TestIdentity] = []
+    ) {
         server = Self.make(TLS_server_method(), version)
         client = Self.make(TLS_client_method(), version)
         var ends: (OpaquePointer?, OpaquePointer?)
@@ -154,6 +178,8 @@ private final class TLSPair {
         if let identity {
             SSL_use_certificate(client, identity.certificate)
             SSL_use_PrivateKey(client, identity.key)
+            // SSL_add1_chain_cert, a macro.
+            for other in others { SSL_ctrl(client, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(other.certificate)) }
         }
         #expect(material.serve(server))
     }
@@ -206,6 +232,7 @@ private final class TLSPair {
 }
 
 extension TestIdentity {
+    var der: [UInt8] { Self.der { i2d_X509(certificate, $0) } }
     fileprivate var issuerDER: [UInt8] { Self.der { i2d_X509_NAME(X509_get_issuer_name(certificate), $0) } }
     fileprivate var serialDER: [UInt8] { Self.der { i2d_ASN1_INTEGER(X509_get_serialNumber(certificate), $0) } }
 
@@ -220,7 +247,7 @@ extension TestIdentity {
     }
 
     /// A revocation list of this authority, PEM.
-    fileprivate func revocationList(of identities: [TestIdentity]) -> String {
+    func revocationList(of identities: [TestIdentity]) -> String {
         let list = X509_CRL_new()
         defer { X509_CRL_free(list) }
         let now = X509_gmtime_adj(nil, 0)

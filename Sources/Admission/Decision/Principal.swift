@@ -17,6 +17,8 @@ package struct Principal: Sendable {
     let ticketChainEnd: MonotonicTime?
     /// Of `debugCertificate`; also where its ticket was shown.
     package let certificateNumber: CertificateNumber?
+    /// The same; what ``ProofCheck`` verifies again.
+    let certificateChain: ClientCertificateChain?
     /// The shared secret that was shown besides, now or for the ticket; `nil` where none is demanded.
     private(set) var secret: SharedSecret?
 
@@ -26,7 +28,7 @@ package struct Principal: Sendable {
     init(debugging certificate: ClientCertificate) {
         self.init(
             way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject),
-            certificateNumber: certificate.number)
+            certificateNumber: certificate.number, certificateChain: certificate.chain)
     }
 
     /// - Parameter ticket: that it was spent is the proof; whose it is stands in it.
@@ -34,18 +36,19 @@ package struct Principal: Sendable {
         switch ticket.holder {
         case .principal(let way):
             self.init(
-                way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificateNumber,
-                secret: ticket.secret)
+                way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificate?.number,
+                certificateChain: ticket.certificate?.chain, secret: ticket.secret)
         case .bearer: self.init(way: .operatorTicket(ticket.id), ticketChainEnd: ticket.chainEnd)
         }
     }
 
     private init(
         way: Way, ticketChainEnd: MonotonicTime? = nil, certificateNumber: CertificateNumber? = nil,
-        secret: SharedSecret? = nil
+        certificateChain: ClientCertificateChain? = nil, secret: SharedSecret? = nil
     ) {
         self.way = way
         self.certificateNumber = certificateNumber
+        self.certificateChain = certificateChain
         self.secret = secret
         self.ticketChainEnd = ticketChainEnd
     }

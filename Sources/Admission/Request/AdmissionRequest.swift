@@ -99,10 +99,12 @@ package struct ClientCertificate: Sendable {
     package var notAfter: Int64?
     /// By which a session of it can be found when it is revoked.
     package var number: CertificateNumber?
+    /// By which it can be verified again. `nil` where it isn't verified, and above the limits of a chain: then no ticket follows from it.
+    package var chain: ClientCertificateChain?
 
     package init(
         isVerified: Bool, isResumedSession: Bool, sha256: [UInt8], subject: String, notAfter: Int64?,
-        number: CertificateNumber? = nil
+        number: CertificateNumber? = nil, chain: ClientCertificateChain? = nil
     ) {
         self.isVerified = isVerified
         self.isResumedSession = isResumedSession
@@ -110,5 +112,6 @@ package struct ClientCertificate: Sendable {
         self.subject = subject
         self.notAfter = notAfter
         self.number = number
+        self.chain = chain
     }
 }

@@ -11,16 +11,16 @@ struct SpentTicket: Sendable {
     let holder: Holder
     /// Until when further tickets may follow from this one.
     let chainEnd: MonotonicTime
-    /// Of the certificate that the ticket was given for.
-    let certificateNumber: CertificateNumber?
+    /// The certificate that the ticket was given for.
+    let certificate: TicketCertificate?
     /// What its holder had shown besides.
     let secret: SharedSecret?
 
-    fileprivate init(_ entry: TicketTable.Entry) {
+    fileprivate init(_ entry: TicketTable.Entry, _ certificate: TicketCertificate?) {
         id = entry.id
         holder = entry.holder
         chainEnd = entry.chainEnd
-        certificateNumber = entry.certificateNumber
+        self.certificate = certificate
         secret = entry.secret
     }
 }
@@ -43,7 +43,8 @@ extension TicketTable {
         guard let entry = entry(hash, at: time) else { return .unknown }
         guard !hasExpired(entry) else { return .expired }
         guard isAllowed(entry.holder) else { return .wayNotAllowed }
+        let spent = SpentTicket(entry, certificate(of: entry))
         takeUse(of: hash)
-        return .spent(SpentTicket(entry))
+        return .spent(spent)
     }
 }

@@ -11,6 +11,8 @@ package final class TicketOffice: Sendable {
     package static let defaultMaximum = 10_000
     /// One identity, and the operator, have no more than this out at once: nobody can use up all the others' room.
     package static let maximumPerHolder = 64
+    /// Certificates that tickets are out for at once: each is kept with its chain.
+    package static let maximumCertificates = 512
     /// Longer than this no ticket lives, whatever is asked for.
     package static let longestTimeToLive: Duration = .seconds(30 * 86_400)
     package static let maximumUses = 10_000
@@ -21,20 +23,26 @@ package final class TicketOffice: Sendable {
 
     package init(timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum) {
         self.timeToLive = min(timeToLive, Self.longestTimeToLive)
-        table = Mutex(TicketTable(maximum: maximum, maximumPerHolder: Self.maximumPerHolder))
+        table = Mutex(
+            TicketTable(
+                maximum: maximum, maximumPerHolder: Self.maximumPerHolder,
+                maximumCertificates: Self.maximumCertificates))
     }
 
-    /// A ticket for one upgrade, which will be this principal's.
+    /// A ticket for one upgrade, which will be this principal's. Whoever calls has checked the principal's proof: see
+    /// ``Gate/issueTicket(to:from:at:)``.
     ///
-    /// One who came in by a ticket gets another, so that reconnecting works, but not for ever: what the first stood for may not be good
-    /// any more. After ``longestChain`` the credentials have to be shown again.
-    package func issue(to principal: Principal, at time: MonotonicTime) -> TicketIssue {
+    /// One who came in by a ticket gets another, so that reconnecting works, but not for ever: after ``longestChain`` the credentials
+    /// have to be shown again.
+    func issue(to principal: Principal, at time: MonotonicTime) -> TicketIssue {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
         guard time < chainEnd else { return .chainEnded }
         let expires = min(time.advanced(by: timeToLive), chainEnd)
         return issue(
             .principal(principal.way), expires: expires, chainEnd: chainEnd, uses: 1,
-            certificateNumber: principal.certificateNumber, secret: principal.secret, at: time)
+            certificate: principal.certificateChain.map {
+                TicketCertificate(chain: $0, number: principal.certificateNumber)
+            }, secret: principal.secret, at: time)
     }
 
     /// A ticket that the operator hands to whom he likes. Each upgrade with it is the ticket's.
@@ -50,13 +58,13 @@ package final class TicketOffice: Sendable {
 
     private func issue(
         _ holder: SpentTicket.Holder, expires: MonotonicTime, chainEnd: MonotonicTime, uses: Int,
-        certificateNumber: CertificateNumber? = nil, secret: SharedSecret? = nil, at time: MonotonicTime
+        certificate: TicketCertificate? = nil, secret: SharedSecret? = nil, at time: MonotonicTime
     ) -> TicketIssue {
         let ticket = Ticket()
         let entry = TicketTable.Entry(
-            id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, certificateNumber: certificateNumber,
-            secret: secret, uses: uses)
-        if let seconds = table.withLock({ $0.insert(entry, for: TicketHash(ticket), at: time) }) {
+            id: TicketID(), holder: holder, expires: expires, chainEnd: chainEnd, secret: secret, uses: uses)
+        let hash = TicketHash(ticket)
+        if let seconds = table.withLock({ $0.insert(entry, of: certificate, for: hash, at: time) }) {
             return .full(retryAfter: seconds)
         }
         return .issued(
@@ -79,21 +87,24 @@ package final class TicketOffice: Sendable {
         return table.withLock { $0.spend(hash, at: time, isAllowed: isAllowed) }
     }
 
-    /// Forgets the tickets of certificates that have been revoked: nobody looks at the certificate again when one is shown.
-    package func cancel(where isRevoked: (CertificateNumber) -> Bool) {
-        table.withLock { $0.removeAll { $0.certificateNumber.map(isRevoked) ?? false } }
-    }
-
     /// How many tickets are out; for metrics.
     package var count: Int { table.withLock { $0.count } }
 }
 
 package enum TicketIssue: Sendable {
     case issued(IssuedTicket)
-    /// `MAX_TICKETS` are out, or too many of this identity. Worth another try after this many seconds.
+    /// `MAX_TICKETS` are out, too many of this identity, or those of too many certificates. Worth another try after this many seconds.
     case full(retryAfter: Int)
     /// ``TicketOffice/longestChain`` is over for whoever came in by a ticket.
     case chainEnded
+    /// The principal's proof doesn't hold any more, or whether it does can't be decided.
+    case refused(Refusal)
+}
+
+/// What is kept of the certificate that tickets were given for, once for all of them.
+struct TicketCertificate: Sendable {
+    let chain: ClientCertificateChain
+    let number: CertificateNumber?
 }
 
 package struct IssuedTicket: Sendable {

@@ -1,48 +1,79 @@
 /// The tickets that are out: all the memory that they cost. A value; ``TicketOffice`` holds its lock.
 ///
 /// Beside the tickets themselves lie their hashes by the second in which they expire. A second that is over is forgotten as a whole, so
-/// that no operation ever walks over the tickets.
+/// that no operation ever walks over the tickets. What a certificate needs to be verified again is kept once for all of its tickets.
 struct TicketTable {
     struct Entry {
         let id: TicketID
-        let holder: SpentTicket.Holder
+        fileprivate(set) var holder: SpentTicket.Holder
         let expires: MonotonicTime
         /// Until when further tickets may follow from this one.
         let chainEnd: MonotonicTime
-        /// Of the certificate that the ticket was given for.
-        let certificateNumber: CertificateNumber?
         /// What the holder had shown besides.
         let secret: SharedSecret?
         fileprivate(set) var uses: Int
+    }
+
+    /// One who has tickets out.
+    private struct HolderRecord {
+        var count: Int
+        /// As it was verified last, for a holder who showed one.
+        var certificate: TicketCertificate?
     }
 
     private static let nanosecondsPerBucket: UInt64 = 1_000_000_000
 
     private let maximum: Int
     private let maximumPerHolder: Int
+    private let maximumCertificates: Int
     private var entries: [TicketHash: Entry] = [:]
     private var buckets: [UInt64: [TicketHash]] = [:]
-    private var counts: [SpentTicket.Holder: Int] = [:]
+    private var holders: [SpentTicket.Holder: HolderRecord] = [:]
+    private var certificateCount = 0
     /// The latest time seen. Reactors hand in their time without agreeing first; what was over for one is over for all.
     private var latest = MonotonicTime(nanoseconds: 0)
 
-    init(maximum: Int, maximumPerHolder: Int) {
+    init(maximum: Int, maximumPerHolder: Int, maximumCertificates: Int) {
         self.maximum = maximum
         self.maximumPerHolder = maximumPerHolder
+        self.maximumCertificates = maximumCertificates
     }
 
     var count: Int { entries.count }
 
+    /// - Parameter certificate: the holder's, where he showed one.
     /// - Returns: `nil` when it is in; otherwise the seconds after which there may be room.
-    mutating func insert(_ entry: Entry, for hash: TicketHash, at time: MonotonicTime) -> Int? {
+    mutating func insert(
+        _ entry: Entry, of certificate: TicketCertificate? = nil, for hash: TicketHash, at time: MonotonicTime
+    ) -> Int? {
         forgetExpired(at: time)
-        let isFull = entries.count >= maximum
-        guard !isFull, counts[entry.holder, default: 0] < maximumPerHolder else { return secondsUntilRoom() }
+        guard entries.count < maximum, let holder = enter(entry.holder, certificate) else { return secondsUntilRoom() }
+        var entry = entry
+        entry.holder = holder
         entries[hash] = entry
         buckets[bucket(of: entry.expires), default: []].append(hash)
-        counts[entry.holder, default: 0] += 1
         return nil
     }
+
+    /// Counts one more ticket of a holder.
+    ///
+    /// - Returns: the holder as it is kept for all of its tickets; `nil` where there is no room.
+    private mutating func enter(
+        _ holder: SpentTicket.Holder, _ certificate: TicketCertificate?
+    ) -> SpentTicket.Holder? {
+        guard let index = holders.index(forKey: holder) else {
+            guard maximumPerHolder > 0, certificate == nil || certificateCount < maximumCertificates else { return nil }
+            holders[holder] = HolderRecord(count: 1, certificate: certificate)
+            certificateCount += certificate == nil ? 0 : 1
+            return holder
+        }
+        guard holders.values[index].count < maximumPerHolder else { return nil }
+        holders.values[index].count += 1
+        if let certificate, holders.values[index].certificate != nil { holders.values[index].certificate = certificate }
+        return holders[index].key
+    }
+
+    func certificate(of entry: Entry) -> TicketCertificate? { holders[entry.holder]?.certificate }
 
     mutating func entry(_ hash: TicketHash, at time: MonotonicTime) -> Entry? {
         forgetExpired(at: time)
@@ -57,16 +88,15 @@ struct TicketTable {
         if uses > 1 { entries[hash]?.uses = uses - 1 } else { remove(hash) }
     }
 
-    mutating func removeAll(where isMeant: (Entry) -> Bool) {
-        for (hash, entry) in entries where isMeant(entry) { remove(hash) }
-    }
-
     mutating func withdraw(_ hash: TicketHash) { remove(hash) }
 
     private mutating func remove(_ hash: TicketHash) {
-        guard let holder = entries.removeValue(forKey: hash)?.holder else { return }
-        let left = counts[holder, default: 0] - 1
-        counts[holder] = left > 0 ? left : nil
+        guard let holder = entries.removeValue(forKey: hash)?.holder, let index = holders.index(forKey: holder) else {
+            return
+        }
+        holders.values[index].count -= 1
+        guard holders.values[index].count == 0 else { return }
+        if holders.remove(at: index).value.certificate != nil { certificateCount -= 1 }
     }
 
     /// At most once a second there is anything to do.

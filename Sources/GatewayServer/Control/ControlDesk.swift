@@ -67,7 +67,7 @@ final class ControlDesk: Sendable {
             return .refused(
                 reason: "too many tickets are out: there may be \(TicketOffice.maximumPerHolder) of the operator's at"
                     + " once, and MAX_TICKETS in all. The next one ends in \(wait) s")
-        case .chainEnded: return .refused(reason: "no ticket can be given")
+        case .chainEnded, .refused: return .refused(reason: "no ticket can be given")
         }
     }
 }

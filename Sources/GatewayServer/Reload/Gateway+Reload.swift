@@ -39,13 +39,12 @@ extension Gateway {
         let old = inEffect.withLock { $0 }
         let bearings = GatewayBearings(configuration, after: old.bearings)
         let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
-        let material = try gatewayErrors { () throws(ReactorError) in try parts.edge.makeMaterial() }
 
         state.journal.writeAll()
         state.setLimits(configuration)
-        await server.replace(parts.relay, edge: parts.edge, material: material)
+        await server.replace(parts.relay, edge: parts.edge, material: parts.material)
         await shutOut(configuration.gate.blockList)
-        await shutOut(by: material)
+        await shutOut(by: parts.material)
 
         let new = SettingsInEffect(loaded)
         let difference = ReloadDifference(
@@ -70,7 +69,7 @@ extension Gateway {
         logger.noteClosed(count, "sessions of blocked clients closed")
     }
 
-    /// A session hands its client tickets: so they go after it.
+    /// Their tickets need no walk: each is checked against the lists when it is shown.
     private func shutOut(by material: TLSMaterial?) async {
         guard let material else { return }
         let isRevoked = { @Sendable (number: CertificateNumber) in
@@ -78,7 +77,6 @@ extension Gateway {
         }
         let count = await server.closeSessions(
             where: { principal, _ in principal.certificateNumber.map(isRevoked) ?? false }, reason: .deviceBlocked)
-        state.tickets.cancel(where: isRevoked)
         logger.noteClosed(count, "sessions of revoked certificates closed")
     }
 

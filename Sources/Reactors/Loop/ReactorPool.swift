@@ -23,13 +23,14 @@ package final class ReactorPool: Sendable {
     /// - Parameters:
     ///   - host: a numeric address.
     ///   - port: 0 lets the kernel choose one, the same for all.
+    ///   - material: made of `settings.tls`; nil makes one.
     ///   - makeHandler: called on each reactor's thread.
     /// - Returns: the port.
     package func listen(
-        host: String, port: UInt16, settings: EdgeSettings,
+        host: String, port: UInt16, settings: EdgeSettings, material: TLSMaterial? = nil,
         makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
     ) throws(ReactorError) -> UInt16 {
-        let material = try settings.makeMaterial()
+        let material = material != nil ? material : try settings.makeMaterial()
         var bound = port
         var descriptors: [Int32] = []
         for _ in reactors {

@@ -14,6 +14,8 @@ package struct PeerCertificate: Sendable {
     /// The issuer's name and the serial number, which revocation lists go by; both DER.
     package let issuer: [UInt8]
     package let serial: [UInt8]
+    /// The certificate and what the client sent with it, each in DER; empty where it isn't verified.
+    package let chain: [[UInt8]]
     /// Why verification failed, in OpenSSL's words.
     package let verificationError: String?
 
@@ -36,6 +38,7 @@ package struct PeerCertificate: Sendable {
         subject = Self.subject(of: certificate)
         issuer = Self.der { i2d_X509_NAME(X509_get_issuer_name(certificate), $0) }
         serial = Self.der { i2d_ASN1_INTEGER(X509_get0_serialNumber(certificate), $0) }
+        chain = isVerified ? Self.chain(of: ssl, from: certificate) : []
         verificationError = isVerified ? nil : String(cString: X509_verify_cert_error_string(result))
     }
 
@@ -48,7 +51,7 @@ package struct PeerCertificate: Sendable {
     }
 
     /// What an `i2d` function writes.
-    private static func der(
+    static func der(
         _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
     ) -> [UInt8] {
         var encoded: UnsafeMutablePointer<UInt8>?

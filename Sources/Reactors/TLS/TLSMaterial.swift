@@ -12,7 +12,7 @@ import Glibc
 package final class TLSMaterial: @unchecked Sendable {
     package let settings: TLSSettings
     /// Holds the parts, and never serves a connection.
-    private let holder: OpaquePointer
+    let holder: OpaquePointer
     private var contents: Contents?
 
     /// Reads the files: not for a reactor that serves already.
@@ -64,7 +64,7 @@ package final class TLSMaterial: @unchecked Sendable {
 
     var asksForCertificates: Bool { settings.clientCAPath != nil }
 
-    private var store: OpaquePointer? { SSL_CTX_get_cert_store(holder) }
+    var store: OpaquePointer? { SSL_CTX_get_cert_store(holder) }
 
     /// Makes `ssl` show this certificate, of whichever kind its key is, and check clients against this CA.
     func serve(_ ssl: OpaquePointer?) -> Bool {
@@ -161,7 +161,7 @@ package struct TLSMaterialError: Error, Equatable, CustomStringConvertible {
 
 extension [UInt8] {
     /// Calls a `d2i` function.
-    fileprivate func withDER<Value>(_ body: (inout UnsafePointer<UInt8>?, Int) -> Value?) -> Value? {
+    func withDER<Value>(_ body: (inout UnsafePointer<UInt8>?, Int) -> Value?) -> Value? {
         withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
             return body(&start, buffer.count)

@@ -29,8 +29,17 @@ extension SessionDriver {
 
     // MARK: A client comes back
 
-    /// This client asks for a session that another driver holds.
+    /// This client asks for a session that another driver holds. It may have been admitted long ago: what it showed then has to be good now.
     func resume(_ request: ResumeRequest) {
+        if let refusal = sessions.gate.recheck(client.principal, from: client.address, at: reactor.moment) {
+            settings.logger.info(
+                "resume refused",
+                metadata: [
+                    LogKeys.session: "\(client.session)", LogKeys.reason: "\(refusal.code.rawValue)",
+                    LogKeys.detail: "\(refusal.detail)",
+                ])
+            return arrived(.none(refusal.status >= 500 ? .unavailable : .invalid))
+        }
         resume(request, triesLeft: Self.maximumTries)
     }
 

@@ -162,20 +162,38 @@ extension SessionDriver {
         return translation.value.awaitsConnect && !translation.value.isConnected
     }
 
-    /// A client that came by a ticket is handed its next one, so that a reload or a reconnect works.
+    /// A client that came by a ticket is handed its next one, so that a reload or a reconnect works, for as long as the proof that its
+    /// first ticket was given for holds. The session itself goes on in any case.
     func sendTicket() {
-        guard client.principal.isByTicket, let tickets = settings.tickets, webSocket != nil,
+        guard client.principal.isByTicket, webSocket != nil,
             case .translated(let translation) = speech, translation.value.hasNotices
         else { return }
-        switch tickets.issue(to: client.principal, at: MonotonicTime(nanoseconds: reactor.now)) {
+        switch sessions.gate.issueTicket(to: client.principal, from: client.address, at: reactor.moment) {
         case .issued(let issued):
+            isTicketRefused = false
             translate { $0.send(ticket: issued.ticket.text, expiresIn: issued.expiresIn, into: &$1) }
             // Well before that one expires.
             deadlines.nextTicket = reactor.now + UInt64(issued.expiresIn) * 500_000_000
         case .full(let seconds): deadlines.nextTicket = reactor.now + UInt64(seconds) * 1_000_000_000
+        case .refused(let refusal): noteTicketRefused(refusal)
         case .chainEnded: break
         }
     }
+
+    /// Asks again later: a revocation list may be renewed, or the store answer. The log hears of it once.
+    private func noteTicketRefused(_ refusal: Refusal) {
+        deadlines.nextTicket = reactor.now + Self.ticketRetryNanoseconds
+        guard !isTicketRefused else { return }
+        isTicketRefused = true
+        settings.logger.info(
+            "no further ticket",
+            metadata: [
+                LogKeys.session: "\(client.session)", LogKeys.reason: "\(refusal.code.rawValue)",
+                LogKeys.detail: "\(refusal.detail)",
+            ])
+    }
+
+    private static var ticketRetryNanoseconds: UInt64 { 15_000_000_000 }
 }
 
 /// The times at which a session has something to do by itself, beside those of its state machine. Nanoseconds of the reactor's clock.

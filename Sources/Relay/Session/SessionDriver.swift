@@ -51,6 +51,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var pacing: PacingBucket
     /// Of the client's address; nil: there is no limit.
     let addressShare: AddressShare?
+    /// The gate has refused this client its next ticket.
+    var isTicketRefused = false
     /// Targets that this client has asked for.
     var dialCount = 0
     var share = TurnShare()

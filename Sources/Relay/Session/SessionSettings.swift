@@ -15,8 +15,6 @@ final class SessionSettings: Sendable {
     let traffic: TrafficSettings
     let directory: SessionDirectory
     let drain: DrainSwitch
-    /// Nil: there are no tickets.
-    let tickets: TicketOffice?
     let metrics: GatewayMetrics
     let logger: Logger
 
@@ -28,7 +26,6 @@ final class SessionSettings: Sendable {
         traffic = settings.traffic
         directory = settings.directory
         drain = settings.drain
-        tickets = settings.tickets
         metrics = settings.metrics
         logger = settings.logger
     }

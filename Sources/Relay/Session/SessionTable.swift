@@ -8,6 +8,8 @@ final class SessionTable: TimerTarget {
     /// How long sessions may go on telling their clients in one turn of the loop, together. Each has its `TurnShare` at a time.
     private static let turnNanoseconds: UInt64 = 2_000_000
 
+    /// The one of the last reload, which newcomers are judged by too.
+    var gate: Gate
     private var drivers: [ObjectIdentifier: SessionDriver] = [:]
     /// Those whose share was not enough, in order.
     private var waiting = Deque<SessionDriver>()
@@ -16,6 +18,10 @@ final class SessionTable: TimerTarget {
     let compressor = ZlibCompressor()
     /// Memory for the steps of all sessions: each is over before the next begins, and so a session that is idle holds none.
     let scratch = SessionScratch()
+
+    init(gate: Gate) {
+        self.gate = gate
+    }
 
     var count: Int { drivers.count }
 

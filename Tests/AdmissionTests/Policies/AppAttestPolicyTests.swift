@@ -56,7 +56,7 @@ struct AppAttestPolicyTests {
             keyID: value(1, good.keyID), data: value(3, good.data), nonce: value(9, good.nonce))
         var bench = bench
         bench.settings.requiresAppAuth = false
-        bench.settings.checksCertificates = true
+        bench.settings.clientCertificates = TrustedChains()
         let decision = bench.gate.evaluate(bench.request(fields).with { $0.certificate = .good })
         if pattern == 26 {
             #expect(decision.admitted != nil)
@@ -206,7 +206,7 @@ struct AppAttestPolicyTests {
         var bench = try Bench()
         bench.settings.appAttest = nil
         bench.settings.requiresAppAuth = false
-        bench.settings.checksCertificates = true
+        bench.settings.clientCertificates = TrustedChains()
         for fields in [AssertionFields(keyID: ""), AssertionFields(data: "x"), AssertionFields(nonce: "")] {
             let request = bench.request(fields).with { $0.certificate = .good }
             let refusal = bench.gate.evaluate(request).refusal

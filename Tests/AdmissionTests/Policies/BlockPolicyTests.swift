@@ -9,7 +9,7 @@ struct BlockPolicyTests {
         var bench = try Bench()
         bench.settings.blockList = try BlockList(list)
         bench.settings.requiresAppAuth = false
-        bench.settings.checksCertificates = true
+        bench.settings.clientCertificates = TrustedChains()
         return bench
     }
 

@@ -6,7 +6,7 @@ struct ClientCertificatePolicyTests {
         -> AdmissionDecision
     {
         var bench = try Bench()
-        bench.settings.checksCertificates = checks
+        bench.settings.clientCertificates = checks ? TrustedChains() : nil
         bench.settings.requiresAppAuth = requiresAuth
         return bench.gate.evaluate(bench.request().with { $0.certificate = certificate })
     }

@@ -83,7 +83,7 @@ struct RatePolicyTests {
         let request = bench.request().with { $0.certificate = .good }
         #expect(ignoring.evaluate(request).refusal?.answer == .appAuthRequired)
         #expect(ignoring.evaluate(request).refusal?.answer == .rateLimited)
-        bench.settings.checksCertificates = true
+        bench.settings.clientCertificates = TrustedChains()
         let checking = bench.gate
         for _ in 0..<2 { #expect(checking.evaluate(request).admitted != nil) }
         #expect(checking.evaluate(request).refusal?.answer == .rateLimited)

@@ -91,7 +91,7 @@ struct SharedSecretPolicyTests {
 
     @Test func `a client certificate needs it as well`() throws {
         var bench = try bench(anonymous: false)
-        bench.settings.checksCertificates = true
+        bench.settings.clientCertificates = TrustedChains()
         let request = bench.request().with { $0.certificate = .good }
         #expect(bench.gate.evaluate(request).refusal?.answer == .sharedSecretRequired)
         #expect(bench.gate.evaluate(request.with { $0.authorization = "Bearer \(Self.secret)" }).admitted != nil)

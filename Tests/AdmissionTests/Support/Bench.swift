@@ -107,7 +107,8 @@ extension AdmissionDecision {
 extension ClientCertificate {
     static let good = ClientCertificate(
         isVerified: true, isResumedSession: false, sha256: [UInt8](repeating: 7, count: 32),
-        subject: "CN=MudApp Debug Client", notAfter: start.unixMilliseconds + 3_600_000)
+        subject: "CN=MudApp Debug Client", notAfter: start.unixMilliseconds + 3_600_000,
+        chain: TrustedChains.good)
 
     func with(_ change: (inout ClientCertificate) -> Void) -> ClientCertificate {
         var certificate = self

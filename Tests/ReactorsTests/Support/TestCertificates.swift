@@ -16,11 +16,14 @@ final class TestIdentity: @unchecked Sendable {
     ///   - names: a subjectAltName in OpenSSL's form, `DNS:localhost,IP:127.0.0.1`; nil for none.
     ///   - issuer: nil signs it with its own key.
     ///   - days: until it expires.
+    ///   - usage: an extendedKeyUsage in OpenSSL's form, `serverAuth`; nil for none.
+    ///   - other: whose key it has; nil makes one.
     init(
         _ commonName: String, names: String? = nil, isAuthority: Bool = false, by issuer: TestIdentity? = nil,
-        days: Int = 30
+        days: Int = 30, usage: String? = nil, withKeyOf other: TestIdentity? = nil
     ) {
-        key = Self.makeKey()
+        if let other { EVP_PKEY_up_ref(other.key) }
+        key = other?.key ?? Self.makeKey()
         certificate = X509_new()
         X509_set_version(certificate, 2)
         ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int.random(in: 1...(.max)))
@@ -32,6 +35,7 @@ final class TestIdentity: @unchecked Sendable {
         X509_set_pubkey(certificate, key)
         add(NID_basic_constraints, isAuthority ? "critical,CA:TRUE" : "critical,CA:FALSE")
         if let names { add(NID_subject_alt_name, names) }
+        if let usage { add(NID_ext_key_usage, usage) }
         X509_sign(certificate, issuer?.key ?? key, EVP_sha256())
     }
 

@@ -1,0 +1,25 @@
+import Admission
+
+/// What TLS says of client certificates, without TLS: which chains verify, from when to when, and which were taken back.
+struct TrustedChains: CertificateStanding {
+    static let good = ClientCertificateChain([[7]])
+
+    var trusted = [Self.good]
+    /// Unix milliseconds.
+    var notBefore = start.unixMilliseconds - 3_600_000
+    var notAfter = start.unixMilliseconds + 3_600_000
+    var revoked: [ClientCertificateChain?] = []
+
+    func problem(with chain: ClientCertificateChain, at time: Int64) -> String? {
+        guard trusted.contains(chain) else { return "unknown authority" }
+        guard time >= notBefore else { return "not valid yet" }
+        guard time <= notAfter else { return "expired" }
+        return revoked.contains(chain) ? "revoked" : nil
+    }
+
+    func with(_ change: (inout TrustedChains) -> Void) -> TrustedChains {
+        var chains = self
+        change(&chains)
+        return chains
+    }
+}
