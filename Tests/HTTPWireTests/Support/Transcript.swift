@@ -10,7 +10,7 @@ struct Transcript: Equatable {
 
     var requests: [Request] = []
     var fault: RequestFault?
-    /// Bytes that the parser has read, without those of a malformed header.
+    /// Bytes that the parser has read; none are counted when there is a fault.
     var consumed = 0
     var hasBegun = false
     var isHead = false
@@ -39,7 +39,9 @@ struct Transcript: Equatable {
             consumed += progress.consumed
             switch progress.event {
             case .needsMore: return
-            case .malformed(let fault): return self.fault = fault
+            case .malformed(let fault):
+                self.fault = fault
+                return consumed = 0
             case .head(let head): requests.append(Request(head: head))
             case .body(let range): requests[requests.count - 1].body += bytes[range]
             case .end:
