@@ -31,7 +31,7 @@ struct ClosingHandshakeTests {
         _ = state.close(.normal, now: 0)
         _ = state.closeWritten(now: 50)
         #expect(state.passed(now: 149) == .none)
-        #expect(state.passed(now: 150) == .abortTCP)
+        #expect(state.passed(now: 150) == .endTCP)
         #expect(state.passed(now: 151) == .none && state.hasEnded)
     }
 
