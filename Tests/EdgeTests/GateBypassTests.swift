@@ -1,8 +1,9 @@
 import EdgeTestKit
+import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The ways around a gate that libwebsockets leaves open by itself.
+    /// The ways around a gate.
     @Suite struct GateBypassTests {
         static let detours: [String] = [
             "CONNECT host:1 HTTP/1.1\r\nHost: host:1\r\n\r\n",
@@ -41,7 +42,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// libwebsockets has protocols of its own, and a vhost may have hidden ones; an offer must not choose them.
+        /// libwebsockets has protocols of its own; an offer must not choose them.
         @Test(
             arguments: [
                 "http-only", "http", "default", "raw", "raw-skt", "lws-mirror-protocol", "lws-status", "ws", "wss",
@@ -68,6 +69,51 @@ extension EdgeTests {
             let bytes = try await connection.receiveToEnd()
             #expect(bytes.isEmpty || bytes.starts(with: Array("HTTP/1.".utf8)), "\(bytes)")
             try await edge.expectHealthy()
+        }
+
+        /// What a trusted proxy has appended counts, whatever stands before it. The names begin like ones that HTTP knows.
+        @Test(arguments: ["X", "X-A", "X-Forwarded-Fo", "Re", "Accept-C", "Get", "Post", "Sec-WebSocket-"])
+        func noFieldHidesTheAddressThatAProxyHasAdded(name: String) async throws {
+            let directory = try TemporaryDirectory()
+            let list = directory.file("blocked")
+            try "address 203.0.113.9\n".write(toFile: list, atomically: true, encoding: .utf8)
+            let edge = try await Edge.start {
+                $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("BLOCK_LIST_PATH", list)
+            }
+            for own in [nil, "198.51.100.7"] {
+                let handshake = own.map { Handshake().adding("X-Forwarded-For", $0) } ?? Handshake()
+                let hidden = handshake.adding(name, "y").adding("X-Forwarded-For", "203.0.113.9")
+                expectRefusal(try await edge.gateway.refusal(hidden), 403, "device_blocked")
+            }
+            let free = Handshake().adding(name, "y").adding("X-Forwarded-For", "203.0.113.10")
+            try await Edge.expectEcho(edge.gateway.open(free))
+        }
+
+        /// Of two it can't be known which one somebody else has looked at.
+        @Test(arguments: [
+            "Authorization", "Origin", "X-App-Assert-KeyId", "X-App-Assert-Data", "X-App-Assert-Nonce",
+            "Sec-WebSocket-Key", "Sec-WebSocket-Version",
+        ])
+        func aFieldOfACredentialThatIsRepeatedIsRefused(name: String) async throws {
+            let edge = try await Edge.start()
+            let value = name == "Sec-WebSocket-Version" ? "13" : "dGhlIHNhbXBsZSBub25jZQ=="
+            let answer = try await edge.gateway.refusal(Handshake().adding(name, value).adding(name, value))
+            #expect(answer.status == 400 || answer.status == 426, "\(answer)")
+            #expect(edge.target.connectionCount == 0)
+        }
+
+        /// Extensions are offered at any length; none is agreed on, and nothing is spent for an offer that can't be read.
+        @Test func aLongOfferOfExtensionsIsAdmittedAndAMalformedOneSpendsNothing() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple) }
+            let device = try apple.device()
+            #expect(try await device.register(at: edge.gateway).status == 200)
+            let handshake = try await device.handshake(at: edge.gateway, counter: 1)
+            let malformed = handshake.setting(
+                "Sec-WebSocket-Extensions", "x; y=\"" + String(repeating: "z", count: 300))
+            expectRefusal(try await edge.gateway.refusal(malformed), 400, "malformed_handshake")
+            let long = handshake.setting("Sec-WebSocket-Extensions", "x-" + String(repeating: "y", count: 4_000))
+            try await Edge.expectEcho(edge.gateway.open(long))
         }
     }
 }
