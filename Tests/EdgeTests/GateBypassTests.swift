@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The ways around a gate that libwebsockets leaves open by itself.
+    /// The ways around a gate that libwebsockets' own HTTP role would leave open.
     @Suite struct GateBypassTests {
         static let detours: [String] = [
             "CONNECT host:1 HTTP/1.1\r\nHost: host:1\r\n\r\n",
