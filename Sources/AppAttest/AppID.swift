@@ -5,7 +5,8 @@ import Crypto
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     /// Exactly ten of A to Z and 0 to 9.
     public let teamID: String
-    /// One to ``maximumBundleIDLength`` of letters, digits, hyphens and dots (Apple's CFBundleIdentifier).
+    /// One to ``maximumBundleIDLength`` of letters, digits, hyphens and dots (Apple's CFBundleIdentifier). Underscores are accepted too:
+    /// Apple's devices sign for identifiers that have them, as its own published sample shows.
     public let bundleID: String
     /// SHA-256 over the text form: 32 bytes (Apple's step 6 of an attestation, step 4 of an assertion).
     public let rpIDHash: [UInt8]
@@ -41,6 +42,6 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
     private static func isBundleCharacter(_ byte: UInt8) -> Bool {
         isTeamCharacter(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
     }
 }

@@ -42,6 +42,8 @@ final class EdgeRouter: EdgeHandler {
 
     /// The client's own address counts, also behind a trusted proxy.
     func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation {
+        // Which of the clients behind a proxy has sent what isn't a request can't be known. It ends its connection, and is answered.
+        if head == nil, settings.trustedProxies.contains(ClientAddress(peer)) { return .serve }
         let named = isUnnamed ? nil : head
         let address = settings.trustedProxies.client(of: ClientAddress(peer)) { named?.text($0) }
         switch settings.requests.judge(address, at: MonotonicTime(nanoseconds: reactor.now)) {

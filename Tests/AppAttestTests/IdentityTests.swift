@@ -22,6 +22,13 @@ struct IdentityTests {
         ])
     func noAppIDs(text: String) { #expect(AppID(text) == nil) }
 
+    /// Apple's published attestation sample is of such an app.
+    @Test("a bundle identifier may have underscores")
+    func underscores() throws {
+        let app = try #require(AppID("A1B2C3D4E5.com.example_app_attest"))
+        #expect(app.bundleID == "com.example_app_attest")
+    }
+
     @Test("a bundle identifier may have 255 characters and no more")
     func bundleIDLimit() {
         let longest = String(repeating: "a", count: AppID.maximumBundleIDLength)

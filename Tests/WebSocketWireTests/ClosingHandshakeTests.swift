@@ -31,7 +31,7 @@ struct ClosingHandshakeTests {
         _ = state.close(.normal, now: 0)
         _ = state.closeWritten(now: 50)
         #expect(state.passed(now: 149) == .none)
-        #expect(state.passed(now: 150) == .abortTCP)
+        #expect(state.passed(now: 150) == .endTCP)
         #expect(state.passed(now: 151) == .none && state.hasEnded)
     }
 
@@ -145,6 +145,12 @@ struct PongQueueTests {
         }
         for index in 100..<110 { #expect(pongs.received(try #require(ControlPayload([UInt8(index)]))) == nil) }
         #expect(pongs.drained()?.bytes == [109])
+        // That one waits, too.
+        for index in 1..<PongQueue.maximumWaiting {
+            #expect(pongs.received(try #require(ControlPayload([UInt8(index)]))) != nil)
+        }
+        #expect(pongs.received(ControlPayload()) == nil)
+        #expect(pongs.drained()?.bytes == [])
         #expect(pongs.drained() == nil)
         for index in 0..<PongQueue.maximumWaiting {
             #expect(pongs.received(try #require(ControlPayload([UInt8(index)]))) != nil)

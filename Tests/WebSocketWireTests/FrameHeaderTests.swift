@@ -78,7 +78,7 @@ struct MaskKeyTests {
     @Test("applies byte i modulo 4 of the key to byte i of the payload (§5.3), at any length and offset")
     func everyLengthAndOffset() {
         let key: [UInt8] = [0x11, 0x22, 0x33, 0x44]
-        for count in Array(0...70) + [127, 128, 129, 200, 1_000] {
+        for count in Array(0...70) + [127, 128, 129, 255, 256, 257, 300, 319, 320, 321, 1_000] {
             let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
             for offset in 0..<5 {
                 let expected = payload.indices.map { payload[$0] ^ key[($0 + offset) % 4] }

@@ -15,6 +15,9 @@ package struct TrustedProxies: Hashable, Sendable {
         self.header = header
     }
 
+    /// Whether `peer` is one of them: then what isn't a request is nobody's in particular.
+    package func contains(_ peer: ClientAddress) -> Bool { ranges.contains { $0.contains(peer) } }
+
     /// Whom a request is from; the one header alone is looked at.
     ///
     /// - Parameter field: a header's value by its lower-case name; nil where it is absent.

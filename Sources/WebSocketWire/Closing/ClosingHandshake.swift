@@ -14,7 +14,7 @@ package struct ClosingHandshake: Sendable {
         /// End TCP. Input that nobody has read mustn't make the kernel send RST, which could overtake our Close frame: send FIN and discard
         /// what still comes for a moment.
         case endTCP
-        /// End TCP at once: the peer doesn't read, or doesn't answer.
+        /// End TCP at once: the peer doesn't read.
         case abortTCP
     }
 
@@ -124,6 +124,8 @@ package struct ClosingHandshake: Sendable {
     /// Time has passed. Before `deadline` this does nothing.
     package mutating func passed(now: UInt64) -> Action {
         guard let deadline, now >= deadline else { return .none }
+        // A peer that is only slow still finds our Close frame before the end.
+        if case .awaitingClose = state { return end(.endTCP) }
         return end(.abortTCP)
     }
 

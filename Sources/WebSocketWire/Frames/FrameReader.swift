@@ -65,6 +65,10 @@ package struct FrameReader: Sendable {
                 if let event = payload(&input, &position) { return event }
             case .ended:
                 position = input.count
+            case .mask where awaited == 4 && position &+ 4 <= input.count:
+                let at = position
+                position &+= 4
+                beginPayload(mask: MaskKey(input[at], input[at &+ 1], input[at &+ 2], input[at &+ 3]))
             default:
                 let byte = input[position]
                 position &+= 1
