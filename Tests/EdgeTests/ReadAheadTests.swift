@@ -15,7 +15,7 @@ extension EdgeTests {
             #expect(try await socket.receive(expected.count) == expected)
         }
 
-        /// libwebsockets answers pings by itself, and tells nobody of them.
+        /// A ping is answered without anybody behind the connection hearing of it.
         @Test func aMessageBehindAPingIsServed() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.echo) { $0.tls(certificates) }

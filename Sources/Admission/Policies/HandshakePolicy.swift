@@ -38,6 +38,6 @@ package struct Subprotocols: Sendable {
 
     package init(_ names: [String]) { known = Set(names) }
 
-    /// The first known one in the client's order, which is the one that libwebsockets will name in its 101.
+    /// The first known one in the client's order, which is the one that the 101 names.
     func choose(from offered: [String]) -> String? { offered.first(where: known.contains) }
 }

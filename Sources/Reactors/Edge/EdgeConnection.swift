@@ -7,8 +7,8 @@ import WebSocketWire
 /// One socket of the outside, from accept to close: TLS, then requests one after another, then perhaps a WebSocket.
 ///
 /// libwebsockets carries its bytes, in the raw role: it polls, reads, writes and does TLS. What the bytes mean is decided here and in the
-/// pure targets. The stages only go forward but for keep-alive, and each has its deadline. Everything is written at the end of a turn of
-/// the loop, outside of libwebsockets' callbacks. Reactor thread only.
+/// pure targets. The stages only go forward but for keep-alive, and each has its deadline. All but a 101 is written at the end of a turn
+/// of the loop, outside of libwebsockets' callbacks. Reactor thread only.
 final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     enum Stage {
         case handshakingTLS

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Where libwebsockets' own log lines go: through our logger, bounded, and not more than 60 a minute.
 ///
-/// libwebsockets writes peers' data (offered protocols, a certificate's name) raw into its lines; the logger's handler
+/// libwebsockets writes peers' data (a certificate's name) raw into its lines; the logger's handler
 /// escapes them. From WARN up only: below that the lines are about single connections, and a peer could flood the log.
 package enum LibwebsocketsLog {
     /// {state} Lines let through in the current minute, and how many were held back.

@@ -5,7 +5,7 @@ import Glibc
 /// Reading ahead: OpenSSL takes all that the socket has in one call, in place of two for each record (its header, then its body).
 ///
 /// libwebsockets 4.1.6 waits for the socket to become readable, and would not come for what OpenSSL holds already. So the connection is
-/// told of each read of its socket (by a callback of the BIO, since libwebsockets tells of no Ping and of no part of a frame), and
+/// told of each read of its socket (by a callback of the BIO, since libwebsockets doesn't tell of one that brings no whole record), and
 /// has libwebsockets served itself, outside of its callbacks, until nothing is left. That also brings what a client has sent in several
 /// records into one turn of the loop, and so into one write to the target.
 enum ReadAhead {
