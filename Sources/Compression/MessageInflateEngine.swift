@@ -33,7 +33,9 @@ package final class MessageInflateEngine: InflateEngine {
             written += step.written
             switch step.status {
             case Z_OK:
-                note(step)
+                // `data_type` has 128 right behind a block, and the number of bits left of the last byte in its lowest three. After a call that
+                // had nothing to do it says neither.
+                isBetweenBlocks = stream.withPointer { $0.pointee.data_type & 0x87 } == 128
             // Nothing to do: no input and no output left.
             case Z_BUF_ERROR:
                 return InflateStep(taken: taken, written: written, isBetweenBlocks: isBetweenBlocks)
@@ -49,12 +51,6 @@ package final class MessageInflateEngine: InflateEngine {
                 return InflateStep(taken: taken, written: written, isBetweenBlocks: isBetweenBlocks)
             }
         }
-    }
-
-    /// `data_type` has 128 right behind a block, and the number of bits left of the last byte in its lowest three. It says so only once.
-    private func note(_ step: ZlibStream.Step) {
-        guard step.taken > 0 || step.written > 0 else { return }
-        isBetweenBlocks = stream.withPointer { $0.pointee.data_type & 0x87 } == 128
     }
 
     package func reset() {
