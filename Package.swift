@@ -73,6 +73,7 @@ let package = Package(
         .target(name: "AddressText", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
+        .target(name: "HTTPWire", swiftSettings: pureSettings),
 
         // DEFLATE, for whoever needs it: Telnet doesn't know it.
         .target(name: "Compression", dependencies: ["CZlib", "Telnet"], swiftSettings: houseSettings),
@@ -137,6 +138,7 @@ let package = Package(
             name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
+        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
             dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],
@@ -186,8 +188,8 @@ let package = Package(
 
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AddressText", "Telnet", "Compression", "RelayCore", "ProxyProtocol", "KeyStore", "Admission",
-    "GatewayServer", "Reactors", "DeviceSimulation", crypto, x509,
+    "AppAttest", "AddressText", "Telnet", "Compression", "RelayCore", "ProxyProtocol", "HTTPWire", "KeyStore",
+    "Admission", "GatewayServer", "Reactors", "DeviceSimulation", crypto, x509,
 ]
 if isFuzzing {
     package.targets += [

@@ -34,6 +34,9 @@ enum ImportTable {
             target: "ProxyProtocol", isPure: true, ours: ["AddressText"], others: [],
             reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
         ImportRow(
+            target: "HTTPWire", isPure: true, ours: [], others: [],
+            reason: "Bytes of HTTP in, requests out, and responses back to bytes: the standard library is enough."),
+        ImportRow(
             target: "Compression", isPure: false, ours: ["CZlib", "Telnet"], others: [],
             reason: "The only target that knows zlib; of Telnet it knows what a decompressor is, and no more."),
         ImportRow(

@@ -1,0 +1,96 @@
+/// A set of ASCII bytes. Copy it into a local constant before a loop: a static property is checked for its initialisation at each use.
+struct ByteSet: Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    /// The members of `text` (ASCII), and all letters and digits.
+    private init(alphanumericsAnd text: StaticString) {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        func insert(_ byte: UInt8) {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+        }
+        "\(text)".utf8.forEach(insert)
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).forEach(insert)
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).forEach(insert)
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).forEach(insert)
+        self.low = low
+        self.high = high
+    }
+
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+        let bits = byte < 64 ? low : high
+        return byte < 128 && bits >> UInt64(byte & 63) & 1 == 1
+    }
+
+    /// `tchar` (RFC 9110 §5.6.2).
+    static let token = ByteSet(alphanumericsAnd: "!#$%&'*+-.^_`|~")
+    /// `unreserved`, `sub-delims` and the percent sign (RFC 3986 §2, §3.2.2).
+    static let registeredName = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%")
+    /// `pchar`, the slash and the percent sign (RFC 3986 §3.3).
+    static let path = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/")
+    /// The same with the question mark (RFC 3986 §3.4).
+    static let query = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/?")
+    /// Whatever any form of a request target may have, with the brackets of an IPv6 address.
+    static let target = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/?[]")
+}
+
+/// Single bytes with a meaning.
+enum Byte {
+    static let tab = UInt8(ascii: "\t")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let space = UInt8(ascii: " ")
+    static let colon = UInt8(ascii: ":")
+
+    /// `field-vchar`, SP and HTAB (RFC 9110 §5.5): visible ASCII, bytes from 0x80, and white space.
+    @inline(__always)
+    static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == tab }
+
+    /// `OWS` (RFC 9110 §5.6.3).
+    @inline(__always)
+    static func isWhitespace(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+
+    @inline(__always)
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+    /// The value of `HEXDIG`, of either case.
+    static func hexadecimal(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    @inline(__always)
+    static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
+}
+
+extension Span<UInt8> {
+    /// - Parameter name: in lower case.
+    func equalsIgnoringCase(_ name: String) -> Bool {
+        let name = name.utf8Span.span
+        guard name.count == count else { return false }
+        for index in indices where Byte.lowercased(self[index]) != name[index] { return false }
+        return true
+    }
+
+    /// All percent signs begin an escape of two hexadecimal digits (RFC 3986 §2.1), and all other bytes are in `set`.
+    func isEscapedText(of set: ByteSet) -> Bool {
+        var index = 0
+        while index < count {
+            guard set.contains(self[index]) else { return false }
+            if self[index] == UInt8(ascii: "%") {
+                guard index + 2 < count, Byte.hexadecimal(self[index + 1]) != nil,
+                    Byte.hexadecimal(self[index + 2]) != nil
+                else { return false }
+                index += 2
+            }
+            index += 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,113 @@
+/// The fields of a request in their order, as sent. Names are looked up in lower case and compared without regard to case.
+package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
+    package struct Element: Hashable, Sendable {
+        /// As sent.
+        package let name: ArraySlice<UInt8>
+        /// Without the white space around it. Any bytes but control bytes other than HTAB: not necessarily UTF-8.
+        package let value: ArraySlice<UInt8>
+    }
+
+    /// How often a field is there that must not be there twice, such as a credential.
+    package enum Occurrence: Hashable, Sendable {
+        case absent
+        case one(ArraySlice<UInt8>)
+        /// Which of them another server would read isn't known: none is told.
+        case several
+    }
+
+    let bytes: [UInt8]
+    private let ranges: [FieldRange]
+
+    init(bytes: [UInt8], ranges: [FieldRange]) {
+        self.bytes = bytes
+        self.ranges = ranges
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { ranges.count }
+    package subscript(position: Int) -> Element {
+        Element(name: bytes[ranges[position].name], value: bytes[ranges[position].value])
+    }
+
+    package func first(_ name: String) -> ArraySlice<UInt8>? {
+        ranges.first { isNamed(name, $0) }.map { bytes[$0.value] }
+    }
+
+    package func all(_ name: String) -> [ArraySlice<UInt8>] {
+        ranges.filter { isNamed(name, $0) }.map { bytes[$0.value] }
+    }
+
+    package func count(_ name: String) -> Int { ranges.count { isNamed(name, $0) } }
+
+    package func only(_ name: String) -> Occurrence {
+        var value: Range<Int>?
+        for field in ranges where isNamed(name, field) {
+            guard value == nil else { return .several }
+            value = field.value
+        }
+        return value.map { .one(bytes[$0]) } ?? .absent
+    }
+
+    /// The members of a list (RFC 9110 §5.6.1) in all fields of this name, in their order. Empty members are told, too: they are to be
+    /// ignored where they are few.
+    package func members(_ name: String) -> some Sequence<ArraySlice<UInt8>> {
+        ranges.lazy.filter { isNamed(name, $0) }.flatMap { ListMembers(bytes[$0.value]) }
+    }
+
+    /// Whether a member of a list of tokens is there, such as a connection option (RFC 9110 §7.6.1).
+    /// - Parameter token: in lower case; compared without regard to case.
+    package func contains(_ token: String, in name: String) -> Bool {
+        members(name).contains { $0.span.equalsIgnoringCase(token) }
+    }
+
+    private func isNamed(_ name: String, _ field: FieldRange) -> Bool {
+        bytes.span.extracting(field.name).equalsIgnoringCase(name)
+    }
+}
+
+/// The members of one field value that is a list (RFC 9110 §5.6.1), without the white space around them. An empty value has none.
+///
+/// A comma within a quoted string (§5.6.4) is part of it. A quotation mark without a second one is an ordinary byte, so nobody can hide
+/// what a proxy has appended behind one.
+package struct ListMembers: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+    private var isAtEnd: Bool
+    private var hasQuotes = true
+
+    package init(_ value: ArraySlice<UInt8>) {
+        rest = value
+        isAtEnd = value.isEmpty
+    }
+
+    package mutating func next() -> ArraySlice<UInt8>? {
+        guard !isAtEnd else { return nil }
+        var end = rest.startIndex
+        while end < rest.endIndex, rest[end] != UInt8(ascii: ",") {
+            end = rest[end] == UInt8(ascii: "\"") ? self.end(ofQuotedStringAt: end) : end + 1
+        }
+        let member = rest[..<end]
+        isAtEnd = end == rest.endIndex
+        rest = rest[end...].dropFirst()
+        return Self.trimmed(member)
+    }
+
+    /// Each value is searched once for a quotation mark that isn't there.
+    private mutating func end(ofQuotedStringAt start: Int) -> Int {
+        var index = start + 1
+        while hasQuotes, index < rest.endIndex {
+            switch rest[index] {
+            case UInt8(ascii: "\""): return index + 1
+            case UInt8(ascii: "\\"): index += 2
+            default: index += 1
+            }
+        }
+        hasQuotes = false
+        return start + 1
+    }
+
+    private static func trimmed(_ member: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var member = member.drop(while: Byte.isWhitespace)
+        while let last = member.last, Byte.isWhitespace(last) { member.removeLast() }
+        return member
+    }
+}

@@ -1,0 +1,106 @@
+/// A query as parameters, in the form that HTML forms have: `name=value`, separated by `&`, with `+` for a space and percent escapes
+/// (RFC 3986 §2.1). It is decoded when it is asked.
+package struct RequestQuery: Hashable, Sendable {
+    package enum Parameter: Hashable, Sendable {
+        case absent
+        case value(String)
+        /// There more than once, longer than ``RequestQuery/maximumValueBytes``, not UTF-8, or with a malformed escape or a control character
+        /// in it; or some name has a malformed escape, or there are more than ``RequestQuery/maximumParameters``. Which of two values another
+        /// server would read isn't known: none is told.
+        case malformed
+    }
+
+    package static let maximumParameters = 16
+    /// Decoded.
+    package static let maximumValueBytes = 4_096
+
+    private let bytes: ArraySlice<UInt8>
+
+    /// - Parameter bytes: without the question mark, as sent; nil is no parameters.
+    package init(_ bytes: ArraySlice<UInt8>?) { self.bytes = bytes ?? [] }
+
+    /// - Parameter name: decoded; compared byte by byte.
+    package subscript(name: String) -> Parameter {
+        var parameters = 0
+        var match: Range<Int>?
+        var isMalformed = false
+        var start = bytes.startIndex
+        while start < bytes.endIndex {
+            let end = self.end(of: UInt8(ascii: "&"), in: start..<bytes.endIndex)
+            let nameEnd = self.end(of: UInt8(ascii: "="), in: start..<end)
+            parameters += 1
+            switch isName(name, start..<nameEnd) {
+            case nil: isMalformed = true
+            case true? where start < end:
+                isMalformed = isMalformed || match != nil
+                match = min(nameEnd + 1, end)..<end
+            default: break
+            }
+            guard !isMalformed, parameters <= Self.maximumParameters else { return .malformed }
+            start = end + 1
+        }
+        guard let match else { return .absent }
+        return value(match).map(Parameter.value) ?? .malformed
+    }
+
+    private func end(of separator: UInt8, in range: Range<Int>) -> Int {
+        bytes[range].firstIndex(of: separator) ?? range.upperBound
+    }
+
+    /// - Returns: nil if an escape is malformed.
+    private func isName(_ name: String, _ range: Range<Int>) -> Bool? {
+        let expected = name.utf8Span.span
+        var decoder = FormDecoder(bytes[range])
+        var count = 0
+        var isEqual = true
+        while let byte = decoder.next() {
+            isEqual = isEqual && count < expected.count && expected[count] == byte
+            count += 1
+        }
+        return decoder.isMalformed ? nil : isEqual && count == expected.count
+    }
+
+    private func value(_ range: Range<Int>) -> String? {
+        var decoder = FormDecoder(bytes[range])
+        var value: [UInt8] = []
+        while let byte = decoder.next() {
+            guard value.count < Self.maximumValueBytes, byte >= 0x20, byte != 0x7F else { return nil }
+            value.append(byte)
+        }
+        return decoder.isMalformed ? nil : String(validating: value, as: UTF8.self)
+    }
+}
+
+/// Decodes percent escapes and plus signs, one byte after the other.
+private struct FormDecoder {
+    private let bytes: ArraySlice<UInt8>
+    private var index: Int
+    private(set) var isMalformed = false
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        index = bytes.startIndex
+    }
+
+    mutating func next() -> UInt8? {
+        guard !isMalformed, index < bytes.endIndex else { return nil }
+        let byte = bytes[index]
+        index += 1
+        switch byte {
+        case UInt8(ascii: "+"): return Byte.space
+        case UInt8(ascii: "%"): return escaped()
+        default: return byte
+        }
+    }
+
+    private mutating func escaped() -> UInt8? {
+        guard index + 1 < bytes.endIndex, let high = Byte.hexadecimal(bytes[index]),
+            let low = Byte.hexadecimal(bytes[index + 1])
+        else {
+            isMalformed = true
+            return nil
+        }
+        index += 2
+        return high << 4 | low
+    }
+}
