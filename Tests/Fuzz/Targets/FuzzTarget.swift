@@ -24,7 +24,7 @@ struct FuzzTarget: Sendable {
 
     static let all =
         attestFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
-        + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets
+        + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets
 }
 
 /// What must hold, and didn't.
