@@ -248,9 +248,10 @@ private struct Stage: Sendable {
         _ change: (GatewaySettings) -> GatewaySettings = { $0 }
     ) async throws -> Stage {
         let edge = try await Edge.start(.scripted) {
-            // How long a client takes to read what is queued before its Close is not what is tested here.
+            // How long a client takes to read, and how long it says nothing, is not what is tested here.
             let settings = $0.setting("REACTOR_THREADS", 1).setting("DIALECT_WAIT_MS", 60_000)
-                .setting("CLOSE_FLUSH_MS", 240_000)
+                .setting("CLOSE_FLUSH_MS", 240_000).setting("SLOW_CLIENT_SECONDS", 3_600).setting(
+                    "PEER_SILENCE_SECONDS", 3_600)
             return change(
                 ["CLIENT_BUFFER_BYTES", "TARGET_BUFFER_BYTES", "MAX_SUBNEGOTIATION_BYTES"].reduce(settings) {
                     $0.setting($1, EdgeTests.HostileTargetTests.limit)
