@@ -40,6 +40,28 @@ struct FairQueueTests {
         #expect(drain() == [11, 2, 12])
     }
 
+    /// Whoever comes a second time isn't kept waiting by ever more that come for the first time.
+    @Test mutating func `an endless supply of new sources keeps no old one waiting`() {
+        queue.append(0, of: "honest")
+        #expect(queue.removeFirst() == 0)
+        queue.append(1, of: "honest")
+        var served: [Int] = []
+        for number in 100..<120 {
+            queue.append(number, of: "new \(number)")
+            queue.append(number + 100, of: "more \(number)")
+            served.append(queue.removeFirst() ?? -1)
+        }
+        #expect(served.prefix(6).contains(1))
+    }
+
+    @Test mutating func `sources that were served are forgotten while others come`() {
+        for number in 0..<10_000 {
+            queue.append(number, of: "\(number)")
+            #expect(queue.removeFirst() == number)
+        }
+        #expect(queue.sourceCount <= 4)
+    }
+
     @Test mutating func `a source is forgotten when its turn comes round and nothing waits`() {
         queue.append(1, of: "a")
         #expect(drain() == [1])

@@ -85,6 +85,7 @@ private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Se
 
     func webSocketReceived(_ piece: MessagePiece) {}
     func webSocketPeerClosed(code: UInt16?) {}
+    func webSocketReceivedControlFrame(bytes: Int) {}
     func webSocketHeardPong() {}
     func webSocketWrote() {}
 

@@ -304,7 +304,7 @@ extension PlainSocket {
 
 extension TLSSettings {
     /// With a certificate for 127.0.0.1.
-    fileprivate static var test: TLSSettings {
+    static var test: TLSSettings {
         TLSSettings(
             certificatePath: TestCertificates.serverFiles.certificate.path,
             privateKeyPath: TestCertificates.serverFiles.key.path)

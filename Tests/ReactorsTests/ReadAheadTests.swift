@@ -31,6 +31,21 @@ struct ReadAheadTests {
         await bench.stop()
     }
 
+    /// libwebsockets' own time-out is far behind every deadline of ours, but a session may last longer. That the time passes is what this
+    /// is about.
+    @Test func `a session outlives libwebsockets' own time-out`() async throws {
+        let bench = EdgeBench(on: TestReactor.started(backstopSeconds: 1))
+        var settings = EdgeSettings.plain
+        settings.tls = .test
+        let client = try await Self.open(bench.serve(settings))
+        try await Task.sleep(for: .seconds(4))
+        client.write(clientFrame(1, [65]))
+        var events = bench.events.filter { if case .message = $0 { true } else { $0 == .closed } }.makeAsyncIterator()
+        #expect(await events.next() == .message(ReceivedMessage(isText: true, payload: [65])))
+        client.socket.close()
+        await bench.stop()
+    }
+
     private static func open(_ port: UInt16) async throws -> TLSPeer {
         let client = try #require(TLSPeer.connect(try PlainSocket.connected(host: "127.0.0.1", port: port)))
         client.write(upgradeRequest())

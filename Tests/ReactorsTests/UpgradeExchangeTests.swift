@@ -207,6 +207,7 @@ private final class Echo: WebSocketHandler {
         message = []
     }
     func webSocketPeerClosed(code: UInt16?) {}
+    func webSocketReceivedControlFrame(bytes: Int) {}
     func webSocketHeardPong() {}
     func webSocketWrote() {}
     func webSocketClosed() { webSocket = nil }

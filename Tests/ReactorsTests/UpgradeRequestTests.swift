@@ -94,6 +94,26 @@ struct UpgradeRequestTests {
         #expect(both != "Bearer a" && both != "Bearer b")
     }
 
+    /// Neither served nor parsed again and again: another client is answered meanwhile.
+    @Test(arguments: [
+        "\u{1}\u{2}\r\n\r\n", "GET /marker HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
+    ])
+    func `a request above the limit that isn't even answered is nobody's`(request: String) async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve()
+        await bench.reactor.run { bench.limitation = .close }
+        let flooder = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        flooder.write(Array(request.utf8))
+        #expect(flooder.readAll() ?? [] == [])
+        #expect(await bench.reactor.run { bench.seen == nil })
+        await bench.reactor.run { bench.limitation = .serve }
+        let other = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        other.write(Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+        #expect(try #require(other.readHead()).hasPrefix("HTTP/1.1 404 "))
+        [flooder, other].forEach { $0.close() }
+        await bench.stop()
+    }
+
     private static func authorization(_ fields: [String]) async throws -> String? {
         let bench = EdgeBench()
         let port = try await bench.serve()

@@ -154,6 +154,37 @@ struct WebSocketMessageTests {
         await server.stop()
     }
 
+    @Test func `our own client learns the code of a Close`() async throws {
+        let server = EdgeBench { $0.close(code: 1008, reason: "session_replaced") }
+        let port = try await server.serve()
+        let client = EdgeBench()
+        await client.reactor.run {
+            let dialler = try? EdgeClient(
+                on: client.reactor, settings: EdgeClientSettings(host: "127.0.0.1", port: port, isTLS: false))
+            dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
+        }
+        var events = client.events.makeAsyncIterator()
+        #expect(await events.next() == .opened)
+        #expect(await events.next() == .peerClosed(1008))
+        #expect(await events.next() == .closed)
+        await server.stop()
+    }
+
+    /// They count against the client's rates.
+    @Test func `Pings and Pongs are told with their sizes`() async throws {
+        let bench = EdgeBench()
+        let socket = try await Self.open(bench)
+        socket.writeFrame(9, [1, 2, 3])
+        socket.writeFrame(10, [])
+        let frames = try #require(socket.readFrames { !$0.isEmpty })
+        #expect(frames.map(\.opcode) == [10] && frames[0].payload == [1, 2, 3])
+        socket.writeFrame(1, [65])
+        #expect(await bench.messages(1).count == 1)
+        #expect(await bench.reactor.run { bench.controlFrames } == [3, 0])
+        socket.close()
+        await bench.stop()
+    }
+
     private static func open(_ bench: EdgeBench) async throws -> PlainSocket {
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)

@@ -8,7 +8,7 @@ extension EdgeConnection {
     /// Takes requests off `input`, until one has to be answered: what follows it is kept.
     func read(_ input: UnsafeMutableRawBufferPointer) {
         var rest = input
-        while case .reading = stage, http != nil {
+        while !isDoomed, case .reading = stage, http != nil {
             let wasBegun = http?.parser.hasBegun ?? false
             guard let progress = http?.parser.parse(rest.assumingMemoryBound(to: UInt8.self).span) else { return }
             let taken = UnsafeRawBufferPointer(rebasing: rest[..<progress.consumed])
@@ -23,7 +23,7 @@ extension EdgeConnection {
                 if isWithinLimit(nil) { refuse(fault: .malformed(fault)) }
             }
         }
-        guard !rest.isEmpty else { return }
+        guard !rest.isEmpty, !isDoomed else { return }
         if case .webSocket(let webSocket) = stage { return webSocket.received(rest) }
         if http?.keep(rest) == true { reactor.touch(self) }
     }

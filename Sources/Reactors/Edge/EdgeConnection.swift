@@ -37,6 +37,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     private var deadline: ReactorTimer?
     private var isLingering = false
     var isPaused = false
+    private var hasEndedTimeout = false
     private var handshake = HandshakeProgress.adopting
 
     /// Where the TLS handshake is, as `HandshakeQueue` needs to know it.
@@ -212,6 +213,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     /// Inside a callback, whose memory `input` is.
     private func received(_ input: UnsafeMutableRawBufferPointer) -> Int32 {
+        endLibwebsocketsTimeout()
         switch stage {
         case .reading: read(input)
         case .answering, .upgrading, .writing:
@@ -221,6 +223,14 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         case .handshakingTLS, .ended: break
         }
         return 0
+    }
+
+    /// After the handshake libwebsockets waits for the connection to be established, which its raw role never calls it. The deadlines here are
+    /// the gateway's own.
+    private func endLibwebsocketsTimeout() {
+        guard !hasEndedTimeout, let wsi else { return }
+        hasEndedTimeout = true
+        lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
     }
 
     /// At the end of a turn.

@@ -258,7 +258,7 @@ final class EdgeListener: TimerTarget {
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
             info.protocols = UnsafePointer(protocols)
             info.retry_and_idle_policy = Self.keep(policy)
-            info.timeout_secs = LWSContext.backstopSeconds
+            info.timeout_secs = reactor.backstopSeconds
             info.options = PORTCULLIS_LWS_OPTION_NO_OS_CERTIFICATES
             guard let tls else { return lws_create_vhost(context, &info) }
             let files = tls.material.settings

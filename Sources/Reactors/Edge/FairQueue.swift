@@ -1,13 +1,17 @@
 import DequeModule
 
-/// Elements of many sources, of which none can crowd out another: the next one comes from a source that has been served least recently,
-/// and a source that was not there before comes first (the scheduling of RFC 8290, FQ-CoDel, without its deadlines).
+/// Elements of many sources, of which none can crowd out another (the scheduling of RFC 8290, FQ-CoDel, without its queue limits).
 ///
-/// A source that has been served stays known until its turn comes round again, so that leaving and coming back gains it nothing.
+/// A source that was not there before comes first; sources that have been served take turns behind it. Of those one is served after each
+/// `newInRow` new ones, so that an endless supply of new sources keeps nobody waiting either. A source that has been served stays known until
+/// its turn comes round again, so that leaving and coming back gains it nothing.
 struct FairQueue<Source: Hashable, Element> {
     private var waiting: [Source: Deque<Element>] = [:]
     private var new: Deque<Source> = []
     private var old: Deque<Source> = []
+    /// Since an old one was served.
+    private var newServed = 0
+    static var newInRow: Int { 4 }
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
@@ -21,6 +25,7 @@ struct FairQueue<Source: Hashable, Element> {
     }
 
     mutating func removeFirst() -> Element? {
+        forgetServed()
         while let (source, wasNew) = removeFirstSource() {
             guard let element = waiting[source]?.popFirst() else {
                 // Its turn came round, and nothing waits.
@@ -39,9 +44,28 @@ struct FairQueue<Source: Hashable, Element> {
     }
 
     private mutating func removeFirstSource() -> (Source, wasNew: Bool)? {
-        if let source = new.popFirst() { return (source, true) }
+        if newServed < Self.newInRow || old.isEmpty, let source = new.popFirst() {
+            newServed += 1
+            return (source, true)
+        }
+        newServed = 0
         return old.popFirst().map { ($0, false) }
     }
+
+    /// Each call leaves at most one served source behind, and takes up to two away that have nothing waiting: so there are never many.
+    private mutating func forgetServed() {
+        for _ in 0..<2 {
+            guard let source = old.first, waiting[source]?.isEmpty != false else { return }
+            old.removeFirst()
+            waiting[source] = nil
+        }
+    }
+
+    /// Sources that are known, whether or not they have anything waiting.
+    var sourceCount: Int { waiting.count }
+
+    /// How much the source with most has waiting.
+    var largestCount: Int { waiting.values.lazy.map(\.count).max() ?? 0 }
 
     /// The newest element of the source that has most, so that a full queue costs the one who filled it.
     mutating func removeNewestOfLargest() -> Element? {

@@ -46,10 +46,17 @@ final class HandshakeQueue: TimerTarget {
             beginning.append(connection, of: source)
         }
         awaitTurn()
-        guard count > Self.maximumWaiting else { return }
-        let largest = beginning.isEmpty ? continuing.removeNewestOfLargest() : beginning.removeNewestOfLargest()
-        largest?.endWaitingHandshake()
-        refused()
+    }
+
+    /// Not where it is found: a connection may be inside OpenSSL then.
+    private func endSurplus() {
+        while count > Self.maximumWaiting {
+            let newest =
+                continuing.largestCount > beginning.largestCount
+                ? continuing.removeNewestOfLargest() : beginning.removeNewestOfLargest()
+            newest?.endWaitingHandshake()
+            refused()
+        }
     }
 
     func remove(_ connection: EdgeConnection) {
@@ -68,6 +75,7 @@ final class HandshakeQueue: TimerTarget {
     func serve() {
         isAwaitingTurn = false
         guard count > 0 else { return }
+        endSurplus()
         let end = reactor.now + Self.turnNanoseconds
         var mayBegin = true
         while reactor.now < end, count > 0 {

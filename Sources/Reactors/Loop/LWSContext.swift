@@ -21,7 +21,7 @@ enum LWSContext {
                 info.user = Unmanaged.passUnretained(reactor).toOpaque()  // The reactor destroys the context.
                 // A whole TLS record: what TLS still held after a shorter read, 4.1.6 might not ask for before more arrives.
                 info.pt_serv_buf_size = UInt32(LWSContext.serviceBufferBytes)
-                info.timeout_secs = LWSContext.backstopSeconds
+                info.timeout_secs = reactor.backstopSeconds
                 return lws_create_context(&info)
             }
         }
@@ -29,10 +29,6 @@ enum LWSContext {
 
     /// One a reactor; a TLS record has 16 KiB of payload.
     static let serviceBufferBytes = 17_408
-
-    /// libwebsockets' own time-outs stand behind ours (`EdgeLimits`), which are exact, named, and none longer than this. The context
-    /// and each vhost have them; where they aren't said they are 5 to 20 s. A vhost's limit for a header is what its setting says.
-    static let backstopSeconds: UInt32 = 300
 
     static func destroy(_ context: OpaquePointer) {
         lws_context_destroy(context)

@@ -57,7 +57,8 @@ class LWSOwner {
     var wsi: OpaquePointer?
     /// How many of libwebsockets' callbacks for this wsi are on the stack: inside one, closing is done by returning -1.
     private var depth = 0
-    private var isDoomed = false
+    /// `kill` was called: nothing more is done for it.
+    private(set) var isDoomed = false
 
     init(reactor: Reactor) {
         self.reactor = reactor

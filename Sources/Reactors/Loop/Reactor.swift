@@ -21,6 +21,8 @@ package final class Reactor: @unchecked Sendable {
 
     package let index: Int
     package let logger: Logger
+    /// libwebsockets' own time-outs: behind the gateway's, which are exact, named, and none longer than this.
+    let backstopSeconds: UInt32
 
     /// {lock} Work handed over by other threads, in order.
     private let jobs = Mutex(JobQueue())
@@ -56,7 +58,8 @@ package final class Reactor: @unchecked Sendable {
         var isClosed = false
     }
 
-    package init(index: Int, logger: Logger) {
+    package init(index: Int, backstopSeconds: UInt32 = 300, logger: Logger) {
+        self.backstopSeconds = backstopSeconds
         self.index = index
         self.logger = logger
         LookupThreads.prepared

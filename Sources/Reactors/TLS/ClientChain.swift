@@ -6,8 +6,9 @@ import COpenSSL
 /// before it is parsed, then in certificates, names, and kinds of keys. A signature is checked only where the chain leads, name by name, to
 /// a configured authority. Runs on the reactor, inside the handshake.
 enum ClientChain {
-    /// Of the whole list, with its certificates' encodings (RFC 8446 §4.4.2): three certificates with RSA keys of 4,096 bits fit.
-    static let maximumListBytes = 10_240
+    /// Of the whole list, with its certificates' encodings (RFC 8446 §4.4.2). OpenSSL parses all of it before anybody can count them: three
+    /// certificates with RSA keys of 4,096 bits fit, and thirty small ones take some milliseconds.
+    static let maximumListBytes = 6_144
     /// The client's own certificate and two intermediate ones.
     static let maximumCertificates = 3
     static let maximumCertificateBytes = 4_096

@@ -115,11 +115,15 @@ package final class WebSocketConnection: Flushable {
     func received(_ input: UnsafeMutableRawBufferPointer) {
         var bytes = input.assumingMemoryBound(to: UInt8.self).mutableSpan
         var position = 0
-        while wsi != nil, closing.reads, let event = reader.next(in: &bytes, from: &position) {
+        while wsi != nil, !owner.isDoomed, closing.reads, let event = reader.next(in: &bytes, from: &position) {
             switch event {
             case .data(let piece): deliver(piece, of: input)
-            case .ping(let payload): answer(payload)
-            case .pong: handler?.webSocketHeardPong()
+            case .ping(let payload):
+                handler?.webSocketReceivedControlFrame(bytes: payload.count)
+                answer(payload)
+            case .pong(let payload):
+                handler?.webSocketReceivedControlFrame(bytes: payload.count)
+                handler?.webSocketHeardPong()
             case .close(let close): peerClosed(close)
             case .fault(let fault): perform(closing.failed(fault, now: reactor.now))
             }

@@ -15,6 +15,10 @@ package protocol WebSocketEvents: AnyObject {
 /// A client's WebSocket, as the gateway hears it.
 package protocol WebSocketHandler: WebSocketEvents {
     func webSocketOpened(_ webSocket: WebSocketConnection)
+    /// A Ping or a Pong came: it costs something, as a message does.
+    ///
+    /// - Parameter bytes: of its payload.
+    func webSocketReceivedControlFrame(bytes: Int)
 }
 
 /// A piece of a message's payload, however the peer and TCP have cut it. A message has exactly one first piece and, unless the

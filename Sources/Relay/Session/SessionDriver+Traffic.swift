@@ -6,11 +6,13 @@ import RelayCore
 extension SessionDriver {
     /// Counts a piece of a client's message, which goes on in any case: what has arrived is at most what one read has brought (a TLS record).
     /// A client that has sent too much isn't read until that is paid for, or until its share of its address' budget is.
-    func count(_ piece: MessagePiece) {
+    func count(_ piece: MessagePiece) { count(bytes: piece.bytes.count, isMessage: piece.isFirst) }
+
+    func count(bytes: Int, isMessage: Bool) {
         guard settings.traffic.limitsClient else { return }
         let now = reactor.now
-        meter.count(bytes: piece.bytes.count, isMessage: piece.isFirst, now: now)
-        let address = piece.isFirst ? addressShare?.spend(now: now) : nil
+        meter.count(bytes: bytes, isMessage: isMessage, now: now)
+        let address = isMessage ? addressShare?.spend(now: now) : nil
         guard let until = Self.later(meter.readableAt(now), address) else { return }
         deadlines.readClient = max(deadlines.readClient ?? 0, until)
         holdClientBack(.rate, true)

@@ -125,6 +125,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: reactor.now))
     }
 
+    func webSocketReceivedControlFrame(bytes: Int) { count(bytes: bytes, isMessage: true) }
+
     func webSocketHeardPong() {
         machine.clientHeard(now: reactor.now)
     }

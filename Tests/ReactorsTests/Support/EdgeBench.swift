@@ -34,6 +34,10 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
     private var message: ReceivedMessage?
     private(set) var openConnections = 0
     private(set) var messageCount = 0
+    /// Sizes of the payloads of Pings and Pongs.
+    private(set) var controlFrames: [Int] = []
+    /// What is done with every request.
+    var limitation = RequestLimitation.serve
     /// How long each piece of a message was.
     private(set) var pieces: [Int] = []
 
@@ -97,7 +101,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         upgrade.accept(self)
     }
 
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { limitation }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() { openConnections += 1 }
     func connectionClosed() { openConnections -= 1 }
@@ -130,6 +134,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
     }
 
     func webSocketPeerClosed(code: UInt16?) { sink.yield(.peerClosed(code)) }
+    func webSocketReceivedControlFrame(bytes: Int) { controlFrames.append(bytes) }
     func webSocketHeardPong() {}
     func webSocketWrote() {}
 

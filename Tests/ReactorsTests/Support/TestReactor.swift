@@ -10,8 +10,10 @@ enum TestReactor {
     static let second = started()
 
     /// One more, for a test that stops it.
-    static func started() -> Reactor {
-        let reactor = Reactor(index: 0, logger: Logger(label: "reactors-tests") { _ in SwiftLogNoOpLogHandler() })
+    static func started(backstopSeconds: UInt32 = 300) -> Reactor {
+        let reactor = Reactor(
+            index: 0, backstopSeconds: backstopSeconds,
+            logger: Logger(label: "reactors-tests") { _ in SwiftLogNoOpLogHandler() })
         do {
             try reactor.start()
         } catch {
