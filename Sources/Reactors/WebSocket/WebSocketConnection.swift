@@ -21,7 +21,7 @@ package final class WebSocketConnection: Flushable {
     private var output = FrameQueue()
     private var wantsPing = false
     /// The payload of our Close frame, from the moment on that it is queued.
-    private var closePayload: [UInt8]?
+    private var closePayload: ControlPayload?
     private var wantsPause = false
     private var isPaused = false
     /// OpenSSL may hold what nobody has asked for: see `ReadAhead`.
@@ -168,13 +168,13 @@ package final class WebSocketConnection: Flushable {
     private func perform(_ action: ClosingHandshake.Action) {
         switch action {
         case .none: break
-        case .queueClose(let payload): queueClose(payload.bytes)
+        case .queueClose(let payload): queueClose(payload)
         case .replaceQueue(let payload):
             output.release(to: reactor.buffers)
-            queueClose(payload.bytes)
+            queueClose(payload)
         case .dropQueuedData:
             output.release(to: reactor.buffers)
-            queueClose(closePayload ?? [])
+            queueClose(closePayload ?? ControlPayload())
         // Not inside a callback of libwebsockets: at the end of the turn.
         case .endTCP: reactor.touch(self)
         case .abortTCP: owner.kill()
@@ -182,10 +182,9 @@ package final class WebSocketConnection: Flushable {
         owner.arm(at: closing.deadline)
     }
 
-    private func queueClose(_ payload: [UInt8]) {
+    private func queueClose(_ payload: ControlPayload) {
         closePayload = payload
-        guard let control = ControlPayload(payload) else { return }
-        output.appendControl(.close, control, from: reactor.buffers)
+        output.appendControl(.close, payload, from: reactor.buffers)
         reactor.touch(self)
     }
 

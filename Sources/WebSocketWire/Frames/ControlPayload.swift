@@ -1,9 +1,11 @@
-/// The payload of a control frame: at most 125 bytes (RFC 6455 §5.5), in place.
-package struct ControlPayload: Sendable {
+/// The payload of a control frame: at most 125 bytes (RFC 6455 §5.5).
+///
+/// On the heap: control frames are rare, and a connection that has none keeps no room for one. (An `InlineArray` in its place lost its bytes
+/// inside an enum's payload when it was compiled with optimisation by Swift 6.3.1.)
+package struct ControlPayload: Hashable, Sendable {
     package static let maximumBytes = 125
 
-    private var storage = InlineArray<125, UInt8>(repeating: 0)
-    private var length: UInt8 = 0
+    package private(set) var bytes: [UInt8] = []
 
     package init() {}
 
@@ -27,32 +29,20 @@ package struct ControlPayload: Sendable {
         }
     }
 
-    package var count: Int { Int(length) }
-    package subscript(index: Int) -> UInt8 {
-        precondition(index < count)
-        return storage[index]
-    }
-    package var bytes: [UInt8] { (0..<count).map { storage[$0] } }
+    package var count: Int { bytes.count }
+    package subscript(index: Int) -> UInt8 { bytes[index] }
 
-    package func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
-        body(storage.span.extracting(0..<count))
-    }
+    package func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result { body(bytes.span) }
 
     /// Copies the payload to the front of `output`, which must have room for it.
     package func copy(into output: inout MutableSpan<UInt8>) {
-        for index in 0..<count { output[index] = storage[index] }
+        for index in 0..<count { output[index] = bytes[index] }
     }
 
     mutating func append(_ byte: UInt8) {
-        storage[count] = byte
-        length += 1
+        precondition(count < Self.maximumBytes)
+        bytes.append(byte)
     }
 
-    mutating func removeAll() { length = 0 }
-}
-
-extension ControlPayload: Equatable {
-    package static func == (left: ControlPayload, right: ControlPayload) -> Bool {
-        left.count == right.count && (0..<left.count).allSatisfy { left.storage[$0] == right.storage[$0] }
-    }
+    mutating func removeAll() { bytes = [] }
 }

@@ -2,10 +2,10 @@
 package enum FrameEvent: Equatable, Sendable {
     case data(DataPiece)
     // On the heap: so an event of data is small. Control frames are rare.
-    indirect case ping(ControlPayload)
-    indirect case pong(ControlPayload)
+    case ping(ControlPayload)
+    case pong(ControlPayload)
     /// The last event: whatever comes after a Close is ignored (RFC 6455 §5.5.1).
-    indirect case close(PeerClose)
+    case close(PeerClose)
     /// The last event: the connection has failed (RFC 6455 §7.1.7).
     case fault(FrameFault)
 }
