@@ -42,7 +42,7 @@ struct GatewayParts {
             version: Gateway.version, audit: state.audit, metrics: state.metrics, logger: logger)
     }
 
-    private static func traffic(_ traffic: GatewayConfiguration.Traffic, _ messages: RateTable) -> TrafficSettings {
+    private static func traffic(_ traffic: GatewayConfiguration.Traffic, _ messages: AddressPaces) -> TrafficSettings {
         var settings = TrafficSettings()
         settings.messagesPerSecond = traffic.messagesPerSecond ?? 0
         settings.clientBytesPerSecond = traffic.clientBytesPerSecond ?? 0

@@ -21,7 +21,7 @@ struct GatewayState: Sendable {
     let tickets: TicketOffice
     let directory: SessionDirectory
     /// `MESSAGES_PER_SECOND_PER_IP`
-    let messages: RateTable
+    let messages: AddressPaces
 
     init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
         audit = try Self.openAudit(configuration.logs, logger: logger)
@@ -41,9 +41,7 @@ struct GatewayState: Sendable {
         tickets = TicketOffice(
             timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
         directory = SessionDirectory(SessionPlaceLimits(configuration.session))
-        messages = RateTable(
-            limit: configuration.traffic.messagesPerSecondPerAddress, window: .seconds(1),
-            maximumEntries: limits.maximumLimiterEntries)
+        messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         store = try configuration.appAttest.map { _ throws(GatewayError) in
             try Self.openStore(
                 configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count)
@@ -57,7 +55,7 @@ struct GatewayState: Sendable {
             maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
         slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
         directory.setLimits(SessionPlaceLimits(configuration.session))
-        messages.setLimit(configuration.traffic.messagesPerSecondPerAddress)
+        messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         upgrades.setLimits(
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
             verificationsPerSecond: limits.verificationsPerSecond)

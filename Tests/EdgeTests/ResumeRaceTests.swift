@@ -60,7 +60,6 @@ extension EdgeTests {
             for socket in [flooder, neighbour] { _ = try await TypedSession.connect(socket) }
             let noise = WebSocketFrame.text(#"{"type":"input","text":"noise"}"#).encoded()
             flooder.connection.post(Array([[UInt8]](repeating: noise, count: 20_000).joined()))
-            #expect(try await flooder.nextTyped("error")["code"] == "rate_limited")
             for number in 1...15 {
                 try await neighbour.send(text: #"{"type":"input","text":"x","cid":\#(number)}"#)
                 #expect(try await neighbour.nextText() == #"{"type":"inputAck","cid":\#(number)}"#)

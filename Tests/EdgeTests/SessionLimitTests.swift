@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// How many sessions one identity and one address may have, and how fast a client may talk.
+    /// How many sessions one identity and one address may have.
     @Suite struct SessionLimitTests {
         @Test func anAddressHasSoManySessionsAndNoMore() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MAX_SESSIONS_PER_IP", 2) }
@@ -63,43 +63,6 @@ extension EdgeTests {
             try await back.send(text: sessions[0].session.message(after: 0))
             #expect(try await back.nextTyped("error")["code"] == "session_expired")
             try await sessions[1].socket.send(text: #"{"type":"input","text":"x"}"#)
-        }
-
-        @Test func whoTalksTooFastIsToldOnce() async throws {
-            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 5) }
-            let socket = try await edge.gateway.open()
-            _ = try await TypedSession.connect(socket)
-            let burst = (0..<50).map { WebSocketFrame.text(#"{"type":"input","text":"<\#($0)>"}"#).encoded() }
-            socket.connection.post(Array(burst.joined()))
-            let notice = try await socket.nextTyped("error")
-            #expect(notice["code"] == "rate_limited" && notice["message"] == "Too many messages")
-            let target = try await edge.target.connection()
-            // One of the five was the connect.
-            #expect(try await target.receiveText(12) == "<0><1><2><3>")
-            try await target.send("still here")
-            #expect(try await socket.nextTyped("data").payload == "still here")
-        }
-
-        @Test func anAddressTalksSoFastAndNoFaster() async throws {
-            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND_PER_IP", 4) }
-            let sockets = [try await edge.gateway.open(), try await edge.gateway.open()]
-            for socket in sockets { _ = try await TypedSession.connect(socket) }
-            for socket in sockets {
-                let burst = (0..<20).map { WebSocketFrame.text(#"{"type":"input","text":"<\#($0)>"}"#).encoded() }
-                socket.connection.post(Array(burst.joined()))
-                #expect(try await socket.nextTyped("error")["code"] == "rate_limited")
-            }
-        }
-
-        /// Where there is no place for a notice nothing is dropped: the client is read later.
-        @Test(arguments: ["telnet", "terminal.mudstandards.org"])
-        func aClientWithoutNoticesIsHeldBack(subprotocol: String) async throws {
-            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 20) }
-            let socket = try await edge.gateway.open(Handshake().offering(subprotocol))
-            let burst = (0..<60).map { WebSocketFrame.binary(Array("<\($0)>".utf8)).encoded() }
-            socket.connection.post(Array(burst.joined()))
-            let expected = (0..<60).map { "<\($0)>" }.joined()
-            #expect(try await edge.target.connection().receiveText(expected.utf8.count) == expected)
         }
     }
 }

@@ -78,6 +78,47 @@ struct PeerSilenceTests {
         #expect(session.clientClosed() == .finishTarget)
     }
 
+    @Test func `while the client is held back its silence stands still, and the pings go on`() {
+        var session = Session.open()
+        session.wait(20 * second)
+        #expect(session.clientSent(queued: 0) == [])
+        session.clientHeldBack(true)
+        for _ in 0..<10 {
+            session.wait(30 * second)
+            #expect(session.tick() == .sendPing)
+        }
+        session.clientHeldBack(false)
+        session.wait(90 * second - 1)
+        #expect(session.tick() == .sendPing)
+        session.wait(1)
+        #expect(session.tick() == [.dropClient, .finishTarget])
+    }
+
+    @Test func `of two reasons not to read the client the silence waits for both to go`() {
+        var session = Session.open()
+        session.clientHeldBack(true)
+        #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
+        session.wait(100 * second)
+        #expect(session.targetDrained(to: 0) == .resumeClient)
+        session.wait(100 * second)
+        #expect(session.tick() == .sendPing)
+        #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
+        session.clientHeldBack(false)
+        session.wait(100 * second)
+        #expect(session.tick() == .sendPing)
+        #expect(session.targetDrained(to: 0) == .resumeClient)
+        session.wait(90 * second)
+        #expect(session.tick() == [.dropClient, .finishTarget])
+    }
+
+    @Test func `a client in place of one that was held back is read, and its silence counts`() {
+        var session = Session.resumable()
+        session.clientHeldBack(true)
+        #expect(session.clientAttached() == [])
+        session.wait(90 * second)
+        #expect(session.tick().contains(.dropClient))
+    }
+
     @Test func `a close that begins while the clock stands has its own deadline`() {
         var session = Session.open()
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)

@@ -296,13 +296,14 @@ enum SettingTable {
     // MARK: Rates of a session
 
     static let messagesPerSecond = Setting<Int?>.limit(
-        "MESSAGES_PER_SECOND", .traffic, default: 60, "a second", "Messages of one connection; `0` is no limit.")
+        "MESSAGES_PER_SECOND", .traffic, default: 60, "a second",
+        "Messages of one connection, which is read no faster; `0` is no limit.")
     static let messagesPerSecondPerAddress = Setting<Int?>.limit(
         "MESSAGES_PER_SECOND_PER_IP", .traffic, default: 240, "a second",
-        "Messages of all connections of one address; `0` is no limit.")
+        "Messages of all connections of one address, which share it fairly; `0` is no limit.")
     static let clientBytesPerSecond = Setting<Int?>.limit(
         "CLIENT_BYTES_PER_SECOND", .traffic, default: 262_144, "bytes a second",
-        "What one client may send; `0` is no limit.")
+        "How fast one client is read; `0` is no limit.")
     static let targetBytesPerSecond = Setting<Int?>.limit(
         "TARGET_BYTES_PER_SECOND", .traffic, default: 4_194_304, "bytes a second",
         "How fast the target is read for one client; `0` is no limit.")

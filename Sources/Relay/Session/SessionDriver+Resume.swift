@@ -63,7 +63,7 @@ extension SessionDriver {
     /// What the client sends behind its request is for the session.
     private func hold() {
         heldMessages = heldMessages ?? HeldMessages()
-        clientPauses.insert(.resuming)
+        holdClientBack(.resuming, true)
     }
 
     private func takeOver(
@@ -123,7 +123,7 @@ extension SessionDriver {
     private func arrived(_ surrendered: SurrenderedSession, _ claimed: ClaimedSession? = nil) {
         let held = heldMessages
         heldMessages = nil
-        clientPauses.remove(.resuming)
+        holdClientBack(.resuming, false)
         switch (surrendered, claimed) {
         case (.session(let session), let claimed?): take(session, claimed)
         case (.none(let failure), _): resumeFailed(failure)
@@ -157,6 +157,7 @@ extension SessionDriver {
         guard hasClient else { return lostMeanwhile() }
         isDetached = false
         let actions = machine.clientAttached(now: reactor.now)
+        tellMachineOfPauses()
         translate { $0.attached(claimed.identity, after: claimed.lastSeq, into: &$1) }
         tellTarget(isAttached: true)
         sendTicket()

@@ -221,6 +221,7 @@ extension SessionDriver {
         var output = TranslationOutput()
         swap(&output, &sessions.scratch.output)
         step(&translation.value, &output)
+        holdClientBack(.dialing, translation.value.holdsClientBack)
         carryOut(&output)
         let orders = output.orders
         output.removeAll()

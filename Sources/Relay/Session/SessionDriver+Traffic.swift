@@ -4,62 +4,50 @@ import RelayCore
 
 /// How fast a session's two sides may talk.
 extension SessionDriver {
-    /// Counts a piece of a client's message. What is too much comes to nothing where the dialect has a place to say so; where it hasn't,
-    /// nothing is dropped, and the client isn't read for a while.
-    ///
-    /// - Returns: whether the piece goes on.
-    func admits(_ piece: MessagePiece) -> Bool {
-        guard settings.traffic.limitsClient else { return true }
+    /// Counts a piece of a client's message, which goes on in any case: what has arrived is at most what one read has brought (a TLS record).
+    /// A client that has sent too much isn't read until that is paid for, or until its share of its address' budget is.
+    func count(_ piece: MessagePiece) {
+        guard settings.traffic.limitsClient else { return }
         let now = reactor.now
-        if piece.isFirst { isDropping = false }
-        guard hasNotices, piece.isFirst || isDropping else {
-            count(piece, now)
-            return true
-        }
-        if piece.isFirst {
-            // What its own limit drops isn't counted against the neighbours.
-            var verdict = meter.admit(bytes: piece.bytes.count, now: now)
-            if case .pass = verdict, isAddressOver(now) { verdict = meter.refuse(now: now) }
-            guard case .over(let notice) = verdict else { return true }
-            isDropping = true
-            if notice, clientHasRoom { translate { $0.sendRateLimited(into: &$1) } }
-        }
-        translate { translation, _ in translation.drop(isLast: piece.isLast) }
-        return false
+        meter.count(bytes: piece.bytes.count, isMessage: piece.isFirst, now: now)
+        let address = piece.isFirst ? addressShare?.spend(now: now) : nil
+        guard let until = Self.later(meter.readableAt(now), address) else { return }
+        deadlines.readClient = max(deadlines.readClient ?? 0, until)
+        holdClientBack(.rate, true)
     }
 
-    private var hasNotices: Bool {
-        if case .translated(let translation) = speech { translation.value.hasNotices } else { false }
+    private static func later(_ first: UInt64?, _ second: UInt64?) -> UInt64? {
+        guard let first, let second else { return first ?? second }
+        return max(first, second)
     }
 
-    private func count(_ piece: MessagePiece, _ now: UInt64) {
-        var until = meter.count(bytes: piece.bytes.count, isMessage: piece.isFirst, now: now)
-        if until == nil, piece.isFirst, isAddressOver(now) { until = now + Self.addressPause }
-        guard let until else { return }
-        clientPauses.insert(.rate)
-        deadlines.readClient = until
+    /// Begins or ends one of the pauses that the state machine doesn't order.
+    func holdClientBack(_ reason: ReadingPauses, _ isHeldBack: Bool) {
+        guard clientPauses.contains(reason) != isHeldBack else { return }
+        if isHeldBack { clientPauses.insert(reason) } else { clientPauses.remove(reason) }
+        tellMachineOfPauses()
     }
 
-    /// As long as a window of the address' limit.
-    private static var addressPause: UInt64 { 1_000_000_000 }
-
-    private func isAddressOver(_ now: UInt64) -> Bool {
-        guard let table = settings.traffic.perAddress else { return false }
-        return table.count(client.address.prefix, at: MonotonicTime(nanoseconds: now)) != .within
+    func tellMachineOfPauses() {
+        machine.clientHeldBack(!clientPauses.subtracting(.queue).isEmpty, now: reactor.now)
     }
 
     /// A target that has sent too much isn't read for a while.
     func pace(_ count: Int) {
         guard settings.traffic.targetBytesPerSecond > 0 else { return }
         let now = reactor.now
-        pacing.spent(count, now: now)
+        pacing.spend(count, now: now)
         guard let until = pacing.readableAt(now) else { return }
         targetPauses.insert(.rate)
         deadlines.readTarget = until
     }
 
     func takePauses(_ now: UInt64) {
-        if deadlines.takeReadClient(now) { clientPauses.remove(.rate) }
+        if deadlines.takeReadClient(now) {
+            // Of an address' budget there may be less now than there was to be.
+            deadlines.readClient = Self.later(meter.readableAt(now), addressShare?.readableAt(now))
+            if deadlines.readClient == nil { holdClientBack(.rate, false) }
+        }
         if deadlines.takeReadTarget(now) { targetPauses.remove(.rate) }
     }
 }
@@ -74,4 +62,6 @@ struct ReadingPauses: OptionSet {
     static let rate = ReadingPauses(rawValue: 2)
     /// The session that the client resumes is on its way.
     static let resuming = ReadingPauses(rawValue: 4)
+    /// Much of what the client has said waits for a target that is being dialled.
+    static let dialing = ReadingPauses(rawValue: 8)
 }

@@ -49,8 +49,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var lastTurnOfWait: UInt64?
     var meter: TrafficMeter
     var pacing: PacingBucket
-    /// The message of which pieces are coming has exceeded a limit.
-    var isDropping = false
+    /// Of the client's address; nil: there is no limit.
+    let addressShare: AddressShare?
     /// Targets that this client has asked for.
     var dialCount = 0
     var share = TurnShare()
@@ -86,7 +86,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         meter = TrafficMeter(
             messagesPerSecond: settings.traffic.messagesPerSecond,
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
-        pacing = PacingBucket(bytesPerSecond: settings.traffic.targetBytesPerSecond)
+        pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
+        addressShare = settings.traffic.perAddress?.join(client.address.prefix)
         speech = .choosing(
             DialectChooser(
                 subprotocol: admitted.subprotocol,
@@ -109,11 +110,11 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         guard machine.acceptsFromClient else { return }
         bytesFromClient += piece.bytes.count
         settings.metrics.relayed(piece.bytes.count, .fromClient)
+        count(piece)
         guard heldMessages == nil else {
             heldMessages?.append(piece)
             return
         }
-        guard admits(piece) else { return machine.clientHeard(now: reactor.now) }
         if case .raw = speech {
             sendToTarget(piece.bytes)
         } else {

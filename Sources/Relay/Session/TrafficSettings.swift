@@ -1,5 +1,3 @@
-package import Admission
-
 /// How fast sessions may talk. 0 and nil: no limit.
 package struct TrafficSettings: Sendable {
     /// `MESSAGES_PER_SECOND`
@@ -8,8 +6,8 @@ package struct TrafficSettings: Sendable {
     package var clientBytesPerSecond = 262_144
     /// `TARGET_BYTES_PER_SECOND`
     package var targetBytesPerSecond = 4_194_304
-    /// `MESSAGES_PER_SECOND_PER_IP`: one table for all reactors.
-    package var perAddress: RateTable?
+    /// `MESSAGES_PER_SECOND_PER_IP`: one for all reactors.
+    package var perAddress: AddressPaces?
 
     package init() {}
 

@@ -15,6 +15,8 @@ struct DialectError: Error, Hashable, Sendable {
     let message: String
     /// Nil: the connection goes on.
     let close: CloseReason?
+    /// The number of the input that is refused, where it has one.
+    private(set) var cid: UInt64?
 
     init(_ code: Code, field: String? = nil, _ message: String, close: CloseReason? = nil) {
         self.code = code
@@ -35,10 +37,23 @@ struct DialectError: Error, Hashable, Sendable {
     static let notInForce = DialectError(.invalidRequest, "The target doesn't take out-of-band messages")
     static let tooEarly = DialectError(.invalidRequest, "Too much was sent before the target was connected")
 
-    static let tooManyMessages = DialectError(.rateLimited, "Too many messages")
+    /// - Parameter name: graphic ASCII, of a bounded length.
+    static func own(_ name: String) -> DialectError {
+        DialectError(.invalidRequest, "Unknown message: \(name)")
+    }
 
     init(_ error: JSONError) {
         self = error == .tooDeep ? .tooDeep : .malformedJSON
+    }
+
+    func answering(cid: UInt64?) -> DialectError {
+        var error = self
+        error.cid = cid
+        return error
+    }
+
+    func answering(_ command: ClientCommand) -> DialectError {
+        if case .input(_, let cid) = command { answering(cid: cid) } else { self }
     }
 }
 

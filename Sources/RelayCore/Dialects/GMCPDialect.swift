@@ -16,8 +16,6 @@ import Telnet
 ///
 /// A target can't say any of these, and none of them is passed on to it.
 struct GMCPDialect: ByteCountedDialect {
-    private static let ownPrefix = "portcullis."
-
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard isText else { return .input(message.repairedUTF8) }
         let name = String(decoding: message.prefix { $0 != 0x20 }, as: UTF8.self)
@@ -25,7 +23,7 @@ struct GMCPDialect: ByteCountedDialect {
             throw DialectError(.invalidRequest, "A text message is Package.Name and JSON")
         }
         let data = try json(message.dropFirst(name.utf8.count).drop { $0 == 0x20 })
-        return isOwn(name) ? try ownCommand(name, data) : try OutOfBand.command(name: name, data: data)
+        return name.lowercased() == "portcullis.size" ? try size(data) : try OutOfBand.command(name: name, data: data)
     }
 
     func content(of event: TargetEvent) -> MessageContent? {
@@ -33,7 +31,7 @@ struct GMCPDialect: ByteCountedDialect {
         case .text(let text): MessageContent(.text, text)
         case .prompt: MessageContent(.prompt)
         case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
-        case .gmcp(let name, _) where isOwn(name): nil
+        case .gmcp(let name, _) where OutOfBand.isOwn(name): nil
         case .gmcp(let name, let data): content(name) { OutOfBand.append(gmcp: data, to: &$0) }
         // Names stand in the message as they are.
         case .atcp(let name, _) where !OutOfBand.isName(name): nil
@@ -59,14 +57,7 @@ struct GMCPDialect: ByteCountedDialect {
         }
     }
 
-    private func isOwn(_ name: String) -> Bool {
-        name.lowercased().hasPrefix(Self.ownPrefix)
-    }
-
-    private func ownCommand(_ name: String, _ data: JSONValue?) throws(DialectError) -> ClientCommand {
-        guard name.lowercased() == "portcullis.size" else {
-            throw DialectError(.invalidRequest, "Unknown message: \(name)")
-        }
+    private func size(_ data: JSONValue?) throws(DialectError) -> ClientCommand {
         guard case .object(let object) = data else { throw .notAnObject }
         return try MessageFields(object).size(columns: "cols", rows: "rows")
     }

@@ -3,7 +3,6 @@ struct MessageGatherer: Sendable {
     private let limit: Int
     private var gathered: [UInt8] = []
     private var isOversized = false
-    private var isDropped = false
 
     enum Message: Hashable {
         case complete(ArraySlice<UInt8>)
@@ -16,10 +15,6 @@ struct MessageGatherer: Sendable {
 
     /// - Returns: the whole message with its last piece; nil before. A message of one piece isn't copied.
     mutating func take(_ piece: ArraySlice<UInt8>, isLast: Bool) -> Message? {
-        guard !isDropped else {
-            isDropped = !isLast
-            return nil
-        }
         isOversized = isOversized || piece.count > limit - gathered.count
         guard isLast else {
             if isOversized { gathered = [] } else { gathered.append(contentsOf: piece) }
@@ -30,15 +25,9 @@ struct MessageGatherer: Sendable {
         return .complete(gathered.isEmpty ? piece : (gathered + piece)[...])
     }
 
-    /// The message that is coming is never given out.
-    mutating func drop(isLast: Bool) {
-        reset()
-        isDropped = !isLast
-    }
-
     /// The next piece begins a message, whatever was before it.
     mutating func beginAnew() {
-        drop(isLast: true)
+        reset()
     }
 
     private mutating func reset() {

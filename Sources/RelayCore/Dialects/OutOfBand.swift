@@ -15,6 +15,20 @@ enum OutOfBand {
     /// The longest name of a message from a client, in bytes.
     static let maximumNameBytes = 128
 
+    private static let ownPackage = "portcullis"
+
+    /// Whether this is the gateway's own package or a message below it, as GMCP compares names: in any case, and behind spaces. No client may
+    /// say them to a target, and no target to a client whose dialect says them in the same form.
+    static func isOwn(_ name: String) -> Bool {
+        let name = name.utf8.drop { $0 <= 0x20 }
+        // This bit tells small letters of ASCII from capitals.
+        guard name.prefix(ownPackage.utf8.count).elementsEqual(ownPackage.utf8, by: { $0 | 0x20 == $1 }) else {
+            return false
+        }
+        let rest = name.dropFirst(ownPackage.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: ".")
+    }
+
     /// Appends valid JSON, and nothing where a GMCP message came without data.
     static func append(gmcp data: [UInt8], to bytes: inout [UInt8]) {
         if JSONReader.isValid(data[...]) {

@@ -14,6 +14,7 @@ import Telnet
 /// {"type":"inputAck","cid":7}
 /// {"type":"draining","reconnectAfterMs":5000}
 /// {"type":"error","code":"invalid_request","field":"host","message":"…"}
+/// {"type":"error","code":"invalid_request","message":"…","cid":7}
 /// {"type":"disconnected","sessionId":"<uuid>","reason":"MUD connection closed"}
 /// {"type":"ticket","ticket":"…","expiresIn":30}
 /// ```
@@ -88,7 +89,9 @@ struct TypedDialect: ResumableDialect {
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {
         var members: [(String, JSONValue)] = [("code", .string(error.code.rawValue))]
         if let field = error.field { members.append(("field", .string(field))) }
-        append("error", members + [("message", .string(error.message))], to: &frames)
+        members.append(("message", .string(error.message)))
+        if let cid = error.cid { members.append(("cid", .integer(Int(clamping: cid)))) }
+        append("error", members, to: &frames)
     }
 
     func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer) {

@@ -48,8 +48,12 @@ struct TypedMessage {
     }
 
     private func input() throws(DialectError) -> ClientCommand {
-        let text = Array(try fields.string("text").utf8)
-        return .input(text[...], cid: try fields.optionalOrdinal("cid"))
+        do throws(DialectError) {
+            let text = Array(try fields.string("text").utf8)
+            return .input(text[...], cid: try fields.optionalOrdinal("cid"))
+        } catch {
+            throw error.answering(cid: try? fields.optionalOrdinal("cid"))
+        }
     }
 
     private func resume() throws(DialectError) -> ClientCommand {

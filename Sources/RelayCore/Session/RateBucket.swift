@@ -4,7 +4,7 @@ struct RateBucket: Sendable {
     static let depth: UInt64 = 1_000_000_000
 
     /// 0: no limit.
-    private let perSecond: Int
+    var perSecond: Int
     /// When all that was spent will be paid for.
     private var paidAt: UInt64 = 0
 
@@ -14,13 +14,6 @@ struct RateBucket: Sendable {
 
     mutating func spend(_ count: Int, now: UInt64) {
         paidAt = max(paidAt, now) + price(count)
-    }
-
-    /// Spends if there is enough, or if the bucket is full: what is larger than a bucket passes too, and is owed.
-    mutating func spendIfThere(_ count: Int, now: UInt64) -> Bool {
-        guard owed(now) + min(price(count), Self.depth) <= Self.depth else { return false }
-        spend(count, now: now)
-        return true
     }
 
     /// In nanoseconds; a bucket's depth: it is empty.
@@ -33,7 +26,7 @@ struct RateBucket: Sendable {
         owed(now) <= allowed ? nil : paidAt - allowed
     }
 
-    private func price(_ count: Int) -> UInt64 {
+    func price(_ count: Int) -> UInt64 {
         perSecond == 0 ? 0 : UInt64(count) * Self.depth / UInt64(perSecond)
     }
 }

@@ -7,6 +7,7 @@
 /// It knows counts and times, never bytes or sockets. What it guarantees:
 /// - above a high-water mark in one direction the other side is no longer read;
 /// - what was queued when one side closed is still written to the other, for at most `closeFlush`;
+/// - while the client isn't read, for whatever reason, its silence isn't held against it;
 /// - from the first close it ends within two times `closeFlush`, whatever the two sides do or leave undone;
 /// - it closes by itself when `sessionTimeout` has passed, and detached when `resumeGrace` has;
 /// - a pause and a resume of one side alternate, and no order to close is given twice.
@@ -50,6 +51,8 @@ package struct SessionStateMachine {
     private var targetQueue = 0
     private var readsClient = true
     private var readsTarget = true
+    /// The driver doesn't read the client for reasons of its own: it has sent too much, or what it said waits.
+    private var isHeldBack = false
     private var isClientGone = false
     private var isTargetGone = false
     /// The orders to close that were given: none is given twice.
@@ -113,6 +116,12 @@ package struct SessionStateMachine {
     /// A pong or another frame without payload.
     package mutating func clientHeard(now: UInt64) {
         clock.heard(at: now)
+    }
+
+    /// The client isn't read, or is read again, beside what this machine orders.
+    package mutating func clientHeldBack(_ isHeldBack: Bool, now: UInt64) {
+        self.isHeldBack = isHeldBack
+        updateClock(now)
     }
 
     /// The client's Close frame, or its connection's end: no more from it, nothing more to it.
@@ -251,13 +260,12 @@ package struct SessionStateMachine {
     /// The connection that was is forgotten, with what was queued to it; the next one begins as a new one does.
     private mutating func clientReplaced(_ now: UInt64) -> SessionActions {
         clientQueue = 0
+        isHeldBack = false
         var actions = flow(now)
         readsClient = true
         // The target may still have too much of what the client before said.
-        if toTarget.isPaused, !isDetached {
-            clock.stop(at: now)
-            actions.formUnion(readClient(false))
-        }
+        if toTarget.isPaused, !isDetached { actions.formUnion(readClient(false)) }
+        updateClock(now)
         return actions
     }
 
@@ -276,15 +284,17 @@ package struct SessionStateMachine {
         }
         slowness.update(isBehind: toClient.isPaused, now: now)
         switch toTarget.update(queued: targetQueue) {
-        case .pause:
-            clock.stop(at: now)
-            actions.formUnion(readClient(false))
-        case .resume:
-            clock.start(at: now)
-            actions.formUnion(readClient(true))
-        case .none: break
+        case .pause: actions.formUnion(readClient(false))
+        case .resume: actions.formUnion(readClient(true))
+        case .none: return actions
         }
+        updateClock(now)
         return actions
+    }
+
+    /// A client that isn't read can't be heard.
+    private mutating func updateClock(_ now: UInt64) {
+        if toTarget.isPaused || isHeldBack { clock.stop(at: now) } else { clock.start(at: now) }
     }
 
     private mutating func flushClient(_ reason: CloseReason, _ now: UInt64) -> SessionActions {

@@ -22,12 +22,6 @@ extension Translation {
         }
     }
 
-    /// In place of ``receive(_:isText:isLast:canAnswer:into:)``: a limit is exceeded, and the message that this piece belongs to comes to
-    /// nothing, with what came of it and what is still to come.
-    package mutating func drop(isLast: Bool) {
-        gatherer.drop(isLast: isLast)
-    }
-
     private mutating func refuse(_ error: DialectError, into output: inout TranslationOutput) {
         if canAnswer { dialect.encode(error, into: &output.frames) }
         if let reason = error.close { close(reason, into: &output) }
@@ -61,7 +55,11 @@ extension Translation {
     }
 
     private mutating func acceptForSession(_ command: ClientCommand, into output: inout TranslationOutput) {
-        guard phase == .dialing || phase == .connected else { return refuse(.noSession, into: &output) }
+        guard phase == .dialing || phase == .connected else {
+            return refuse(.noSession.answering(command), into: &output)
+        }
+        // Whatever dialect it came in: what the gateway itself says to targets no client says.
+        if case .gmcp(let name, _) = command, OutOfBand.isOwn(name) { return refuse(.own(name), into: &output) }
         if case .input(_, let cid?) = command {
             guard inputs.contains(cid) || apply(command, into: &output) else { return }
             inputs.insert(cid)
@@ -79,7 +77,8 @@ extension Translation {
         var isTaken = phase == .connected ? carryOut(command, into: &output) : !command.isForTarget
         if !isTaken {
             isTaken = waiting.append(command)
-            if !isTaken { refuse(phase == .dialing ? .tooEarly : .notInForce, into: &output) }
+            let error: DialectError = phase == .dialing ? .tooEarly : .notInForce
+            if !isTaken { refuse(error.answering(command), into: &output) }
         }
         reply(into: &output)
         return isTaken

@@ -56,11 +56,6 @@ extension Translation {
         dialect.encode(ticket: ticket, expiresIn: expiresIn, into: &output.frames)
     }
 
-    /// The client sends more than it may, and what is too much comes to nothing.
-    package func sendRateLimited(into output: inout TranslationOutput) {
-        if hasNotices { dialect.encode(.tooManyMessages, into: &output.frames) }
-    }
-
     /// The gateway is about to close; the client should come back after this time.
     package func sendDraining(reconnectAfterMilliseconds: Int, into output: inout TranslationOutput) {
         dialect.encode(reconnectAfterMilliseconds: reconnectAfterMilliseconds, into: &output.frames)

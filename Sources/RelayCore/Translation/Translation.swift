@@ -18,7 +18,7 @@ package import Telnet
 /// A resume that succeeds ends here for the translation of the new connection: the driver drops it, and goes on with the one of the
 /// session, which has been `connected` all the time, with or without a client. That one is tied to no connection and no thread.
 ///
-/// What the driver asks for each message (``isConnected``, ``holdsBytes``, ``hasNotices``) is stored: to call a getter of another module the
+/// What the driver asks for each message (``isConnected``, ``holdsBytes``, ``holdsClientBack``) is stored: to call a getter of another module the
 /// whole value would be copied, with a count for each reference in it.
 package struct Translation {
     /// `MAX_MESSAGE_BYTES`
@@ -44,11 +44,16 @@ package struct Translation {
     var client: ClientDescription
     var gatherer: MessageGatherer
     var phase: Phase {
-        didSet { isConnected = phase == .connected }
+        didSet {
+            isConnected = phase == .connected
+            holdsClientBack = phase == .dialing && waiting.isAboveHighWater
+        }
     }
     var telnet: TelnetClient?
     /// While dialing: everything. While connected: GMCP and MSDP that the target hasn't agreed to yet.
-    var waiting = WaitingCommands()
+    var waiting = WaitingCommands() {
+        didSet { holdsClientBack = phase == .dialing && waiting.isAboveHighWater }
+    }
     var canAnswer = true
     /// Empty before there is one.
     var sessionID = ""
@@ -94,6 +99,9 @@ package struct Translation {
 
     /// Whether ``next(_:now:canReply:into:)`` takes anything: before ``connected(_:telnet:into:)`` the target's bytes stay where they are.
     package private(set) var isConnected = false
+
+    /// So much waits for the target that the client must not be read before it is connected.
+    package private(set) var holdsClientBack = false
 
     /// A target is awaited: ``connected(_:telnet:into:)`` or ``dialFailed(_:into:)`` is due.
     package var isDialing: Bool { phase == .dialing }

@@ -1,20 +1,35 @@
 /// Commands that came before they could be carried out: before the target was connected, or before it agreed to GMCP or MSDP.
 struct WaitingCommands: Sendable {
+    /// Input counts once, however many messages brought it, until another command comes between.
     static let maximumCount = 64
     /// Of names, data and text together.
-    static let maximumBytes = 16_384
+    static let maximumBytes = 32_768
+    /// Above it the client isn't read while its target is dialled. One more read (a TLS record) has room then.
+    static let highWater = 16_384
 
     private(set) var commands: [ClientCommand] = []
     private var bytes = 0
 
-    var isEmpty: Bool { commands.isEmpty }
+    var isAboveHighWater: Bool { bytes > Self.highWater }
 
     /// - Returns: false if there is no room for it.
     mutating func append(_ command: ClientCommand) -> Bool {
         let size = command.size
-        guard commands.count < Self.maximumCount, size <= Self.maximumBytes - bytes else { return false }
-        commands.append(command.detached)
+        guard size <= Self.maximumBytes - bytes else { return false }
+        if !join(command) {
+            guard commands.count < Self.maximumCount else { return false }
+            commands.append(command.detached)
+        }
         bytes += size
+        return true
+    }
+
+    /// Input behind input is one stream.
+    private mutating func join(_ command: ClientCommand) -> Bool {
+        guard case .input(let more, _) = command, case .input(var text, let cid)? = commands.last else { return false }
+        commands.removeLast()  // Two owners of the text would make each change a copy.
+        text.append(contentsOf: more)
+        commands.append(.input(text, cid: cid))
         return true
     }
 

@@ -44,6 +44,7 @@ struct Session {
 
     mutating func clientSent(queued: Int) -> SessionActions { machine.clientSent(queued: queued, now: now) }
     mutating func clientHeard() { machine.clientHeard(now: now) }
+    mutating func clientHeldBack(_ isHeldBack: Bool) { machine.clientHeldBack(isHeldBack, now: now) }
     mutating func clientClosed() -> SessionActions { machine.clientClosed(now: now) }
     mutating func clientLost() -> SessionActions { machine.clientLost(now: now) }
     mutating func clientAttached() -> SessionActions { machine.clientAttached(now: now) }

@@ -12,7 +12,7 @@ import Telnet
 /// keepalive  ticket <ticket>              resume <id> <token> <seq>
 /// unresumed <why>  detached  attached <seq>
 /// tell attached|detached
-/// limited  draining <milliseconds>
+/// draining <milliseconds>
 /// ```
 /// Bytes are ASCII with `\r`, `\n`, `\e`, `\\` and `\xHH`; text messages stand as they are.
 struct Transcript {
@@ -92,7 +92,6 @@ struct Transcript {
         case "detached": translation.detached()
         case "attached": translation.attached(Self.resumed, after: UInt64(rest) ?? 0, into: &output)
         case "tell": translation.tellTarget(isAttached: rest == "attached", into: &output)
-        case "limited": translation.sendRateLimited(into: &output)
         case "draining": translation.sendDraining(reconnectAfterMilliseconds: Int(rest) ?? 0, into: &output)
         default: lines.append("unknown line: \(word)")
         }

@@ -29,8 +29,6 @@ struct ResumeOtherTests {
             S Room.Info
             S Portcullis.Echo {"suppressed":true}
             D \xff\xfd\xc9\xff\xfd\x01
-            limited
-            S Portcullis.Error {"code":"rate_limited","message":"Too many messages"}
             detached
             T \xff\xfa\xc9Char.Vitals {"hp":2}\xff\xf0Hello\r\n\xff\xf9
             S Char.Vitals {"hp":2}
@@ -108,8 +106,6 @@ struct ResumeOtherTests {
             S {"proto":"echo","id":"","data":"{\"suppressed\":true}"}
             b Hello
             D \xff\xfd\xc9\xff\xfd\x01
-            limited
-            S {"proto":"error","id":"rate_limited","data":"Too many messages"}
             detached
             T 0123456789
             b 0123456789
@@ -161,9 +157,9 @@ struct ResumeOtherTests {
 
     @Test("terminal and legacy can't be resumed, and have no place for notices")
     func others() {
-        let text = "connected\nT Hello\nb Hello\nattached 0\nlimited\ndraining 5000"
+        let text = "connected\nT Hello\nb Hello\nattached 0\ndraining 5000"
         #expect(Transcript.difference(.terminal, text) == nil)
-        #expect(Transcript.difference(.legacy, "limited\ndraining 5000\nunresumed expired") == nil)
+        #expect(Transcript.difference(.legacy, "draining 5000\nunresumed expired") == nil)
     }
 
     @Test("is resumable while it's connected, and knows which ends of a WebSocket are its own")
@@ -201,14 +197,5 @@ struct ResumeOtherTests {
         session.translation.attached(Transcript.resumed, after: 0, into: &session.output)
         _ = session.lines()
         #expect(session.say("north\n", isText: false) == [#"D north\r\n"#])
-        // Over a limit, in its middle and at its end.
-        #expect(session.say("one", isText: false, isLast: false) == [])
-        session.translation.drop(isLast: false)
-        #expect(session.say("two", isText: false, isLast: false) == [])
-        #expect(session.say("three", isText: false) == [])
-        #expect(session.say("south\n", isText: false) == [#"D south\r\n"#])
-        #expect(session.say("one", isText: false, isLast: false) == [])
-        session.translation.drop(isLast: true)
-        #expect(session.say("east\n", isText: false) == [#"D east\r\n"#])
     }
 }

@@ -38,16 +38,70 @@ struct TranslationLimitTests {
         let refusal = [
             #"S {"proto":"error","id":"invalid_request","data":"Too much was sent before the target was connected"}"#
         ]
+        let ping = #"{"proto":"gmcp","id":"Core.Ping","data":""}"#
         var session = try Conversation(.json)
-        for _ in 0..<64 { #expect(session.say("a", isText: false) == []) }
-        #expect(session.say("a", isText: false) == refusal)
-        #expect(session.connect().last == "D " + String(repeating: "a", count: 64))
+        for _ in 0..<64 { #expect(session.say(ping) == []) }
+        #expect(session.say(ping) == refusal)
 
         session = try Conversation(.json)
-        #expect(session.say(String(repeating: "a", count: 16_384), isText: false) == [])
+        #expect(session.say(String(repeating: "a", count: 32_768), isText: false) == [])
         #expect(session.say("a", isText: false) == refusal)
         #expect(session.say(#"{"proto":"naws","data":{"cols":1,"rows":1}}"#) == [])
-        #expect(session.connect().last == "D " + String(repeating: "a", count: 16_384))
+        #expect(session.connect().last == "D " + String(repeating: "a", count: 32_768))
+    }
+
+    @Test("keeps a burst of input for a target that isn't connected yet, whole and in order, whatever comes between")
+    func waitingInput() throws {
+        var session = try Conversation(.json)
+        for index in 0..<1_000 { #expect(session.say("<\(index)>", isText: false) == []) }
+        #expect(session.say(#"{"proto":"naws","data":{"cols":1,"rows":1}}"#) == [])
+        for index in 1_000..<2_000 { #expect(session.say("<\(index)>", isText: false) == []) }
+        #expect(session.connect().last == "D " + (0..<2_000).map { "<\($0)>" }.joined())
+    }
+
+    @Test("holds its client back while much waits for a target that is dialled")
+    func holdsClientBack() throws {
+        for isReached in [true, false] {
+            var session = try Conversation(.json)
+            #expect(session.say(String(repeating: "a", count: 16_384), isText: false) == [])
+            #expect(!session.translation.holdsClientBack)
+            #expect(session.say("a", isText: false) == [])
+            #expect(session.translation.holdsClientBack)
+            if isReached {
+                _ = session.connect()
+            } else {
+                session.translation.dialFailed(.unreachable, into: &session.output)
+            }
+            #expect(!session.translation.holdsClientBack)
+        }
+        // What waits for an option may wait for ever.
+        var session = try Conversation(.gmcp)
+        _ = session.connect()
+        for _ in 0..<2 { #expect(session.say("A \"" + String(repeating: "b", count: 10_000) + "\"") == []) }
+        #expect(!session.translation.holdsClientBack)
+    }
+
+    @Test("answers a refused input with its number, whatever it is refused for, and doesn't count it as applied")
+    func refusedInput() throws {
+        var session = try Conversation(.typed)
+        let line = #"{"type":"input","text":"a","cid":7}"#
+        let noSession = #"{"type":"error","code":"invalid_request","message":"This connection has no session","cid":7}"#
+        #expect(session.say(line) == ["S " + noSession])
+        #expect(session.say(#"{"type":"connect","host":"h","port":1}"#) == ["dial h 1"])
+        let text = String(repeating: "b", count: 32_768)
+        #expect(session.say(#"{"type":"input","text":"\#(text)"}"#) == [])
+        for cid in 7...9 {
+            #expect(
+                session.say(#"{"type":"input","text":"a","cid":\#(cid)}"#) == [
+                    #"S {"type":"error","code":"invalid_request","message":"Too much was sent before the target was connected","cid":\#(cid)}"#
+                ])
+        }
+        #expect(
+            session.say(#"{"type":"input","text":5,"cid":8}"#) == [
+                #"S {"type":"error","code":"invalid_request","field":"text","message":"text must be a string","cid":8}"#
+            ])
+        _ = session.connect()
+        #expect(session.say(line) == [#"S {"type":"inputAck","cid":7}"#, "D a"])
     }
 
     @Test("keeps GMCP for a target that hasn't agreed to it, as far as there is room, and says when there is none")

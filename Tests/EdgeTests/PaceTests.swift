@@ -1,0 +1,190 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// A client that sends too much is slowed down. Nothing that it sends is lost, and nobody else notices.
+    @Suite struct PaceTests {
+        /// A way to say lines of input, and what the target hears of them.
+        enum Dialect: String, CaseIterable, Sendable {
+            case raw = "telnet"
+            case terminal = "terminal.mudstandards.org"
+            case gmcp = "gmcp.mudstandards.org"
+            case json = "json.mudstandards.org"
+            case jsonText = "json.mudstandards.org, as text"
+            case typed, legacy
+
+            var handshake: Handshake {
+                switch self {
+                case .typed: Handshake().path("/?dialect=typed")
+                case .legacy: Handshake().path("/?dialect=legacy")
+                case .jsonText: Handshake().offering("json.mudstandards.org")
+                default: Handshake().offering(rawValue)
+                }
+            }
+
+            /// What the client has to say first.
+            var greeting: WebSocketFrame? {
+                switch self {
+                case .typed: .text(#"{"type":"connect","target":""}"#)
+                case .legacy: .text(#"{"connect":1}"#)
+                default: nil
+                }
+            }
+
+            func frame(_ number: Int) -> WebSocketFrame {
+                switch self {
+                case .raw, .terminal, .gmcp, .json: .binary(Array(line(number).utf8))
+                case .jsonText: .text(#"{"proto":"text","id":"","data":"\#(number)."}"#)
+                case .typed: .text(#"{"type":"input","text":"\#(number).\r\n","cid":\#(number + 1)}"#)
+                case .legacy: .text(line(number))
+                }
+            }
+
+            func line(_ number: Int) -> String { "\(number).\r\n" }
+
+            func frames(_ numbers: Range<Int>) -> [UInt8] { numbers.flatMap { frame($0).encoded() } }
+            func lines(_ numbers: Range<Int>) -> String { numbers.map(line).joined() }
+        }
+
+        /// All at once and at once: the target is still being dialled.
+        @Test(arguments: Dialect.allCases)
+        func aBurstArrivesWholeAndInOrder(dialect: Dialect) async throws {
+            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 60) }
+            let socket = try await edge.gateway.open(dialect.handshake)
+            socket.connection.post((dialect.greeting?.encoded() ?? []) + dialect.frames(0..<150))
+            let target = try await edge.target.connection()
+            let expected = dialect.lines(0..<150)
+            #expect(try await target.receiveText(expected.utf8.count) == expected)
+            // It is read again when the burst is paid for.
+            socket.connection.post(dialect.frames(150..<151))
+            #expect(try await target.receiveText(6) == "150.\r\n")
+            guard dialect == .typed else { return }
+            var acknowledged: [Int] = []
+            while acknowledged.count < 151 {
+                let answer = try await socket.nextMessage()
+                #expect(["session", "inputAck"].contains(answer["type"]), "\(answer.text)")
+                if let cid = answer.fields["cid"] as? Int { acknowledged.append(cid) }
+            }
+            #expect(acknowledged == Array(1...151))
+        }
+
+        /// More than one read brings: what is left waits with the client.
+        @Test(arguments: Dialect.allCases)
+        func aFloodIsReadNoFasterThanItIsPaidFor(dialect: Dialect) async throws {
+            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 1) }
+            let socket = try await edge.gateway.open(dialect.handshake)
+            socket.connection.post(dialect.greeting?.encoded() ?? [])
+            let target = try await edge.target.connection()
+            // Each frame has 10 bytes at least, so one read brings less than 1,700. The next one would be due in many minutes.
+            socket.connection.post(dialect.frames(0..<20_000))
+            let first = dialect.lines(0..<10)
+            #expect(try await target.receiveText(first.utf8.count) == first)
+            for _ in 0..<20 { try await edge.expectHealthy() }
+            #expect(target.stream.current.totalReceived < 2 * 1_700 * 8)
+        }
+
+        @Test func aPlayerLosesNothingWhileAnotherOneAtTheSameAddressFloods() async throws {
+            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND_PER_IP", 50) }
+            let flood = try await edge.gateway.open(Handshake().offering("telnet"))
+            let flooded = try await edge.target.connection(0)
+            flood.connection.post(Dialect.raw.frames(0..<20_000))
+            _ = try await flooded.receive(1_000)
+            for dialect in [Dialect.typed, .terminal, .gmcp] {
+                let count = edge.target.connectionCount
+                let player = try await edge.gateway.open(dialect.handshake)
+                if let greeting = dialect.greeting { try await player.send(greeting) }
+                let target = try await edge.target.connection(count)
+                for number in 0..<20 {
+                    try await player.send(dialect.frame(number))
+                    let line = dialect.line(number)
+                    #expect(try await target.receiveText(line.utf8.count) == line)
+                }
+            }
+            // And it floods all the while.
+            #expect(flooded.stream.current.totalReceived < Dialect.raw.lines(0..<20_000).utf8.count)
+        }
+
+        /// The flood is slowed down, and comes through whole.
+        @Test func twoWhoShareAnAddressBothGetThrough() async throws {
+            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND_PER_IP", 1_000) }
+            var plays: [(TestWebSocket, TargetConnection)] = []
+            for number in 0..<2 {
+                let socket = try await edge.gateway.open(Dialect.raw.handshake)
+                plays.append((socket, try await edge.target.connection(number)))
+            }
+            for (socket, _) in plays { socket.connection.post(Dialect.raw.frames(0..<2_000)) }
+            let expected = Dialect.raw.lines(0..<2_000)
+            for (_, target) in plays { #expect(try await target.receiveText(expected.utf8.count) == expected) }
+        }
+
+        /// What is asked for behind a burst happens behind it.
+        @Test func aDisconnectWaitsItsTurn() async throws {
+            let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 600) }
+            let socket = try await edge.gateway.open(Dialect.typed.handshake)
+            try await socket.connectTyped()
+            let target = try await edge.target.connection()
+            let bye = WebSocketFrame.text(#"{"type":"disconnect"}"#).encoded()
+            socket.connection.post(Dialect.typed.frames(0..<1_200) + bye)
+            let heard = try await target.receiveToEnd()
+            #expect(String(decoding: heard, as: UTF8.self) == Dialect.typed.lines(0..<1_200))
+            #expect(try await socket.closedByServer().reason == "client disconnected")
+        }
+
+        /// For longer than it may be silent: it can't be heard meanwhile, so that isn't held against it.
+        @Test func aClientThatIsHeldBackIsntTakenForSilent() async throws {
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("CLIENT_BYTES_PER_SECOND", 1_000).setting("PING_INTERVAL_SECONDS", 1)
+                    .setting("PEER_SILENCE_SECONDS", 2)
+            }
+            let socket = try await edge.gateway.open(Dialect.raw.handshake)
+            let target = try await edge.target.connection()
+            try await socket.send(binary: [UInt8](repeating: 0x61, count: 6_000))
+            _ = try await target.receive(6_000)
+            try await socket.send(text: "b")
+            #expect(try await target.receiveText(1) == "b")
+        }
+
+        /// It isn't read, so only the pings find out.
+        @Test func theEndOfAClientThatIsHeldBackIsNoticed() async throws {
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("MESSAGES_PER_SECOND", 1).setting("PING_INTERVAL_SECONDS", 1)
+            }
+            let socket = try await edge.gateway.open(Dialect.raw.handshake)
+            let target = try await edge.target.connection()
+            socket.connection.post(Dialect.raw.frames(0..<100))
+            let expected = Dialect.raw.lines(0..<100)
+            #expect(try await target.receiveText(expected.utf8.count) == expected)
+            await socket.connection.reset()
+            #expect(try await target.receiveToEnd() == [])
+        }
+
+        /// What nobody filters in raw: the client is the telnet end, and the target's own business. docs/DIALECTS.md says so.
+        @Test func inRawAClientsTelnetIsItsOwn() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open(Dialect.raw.handshake)
+            let message = TelnetBytes.gmcp(#"Portcullis.Session {"state":"detached"}"#)
+            try await socket.send(binary: message)
+            #expect(try await edge.target.connection().receive(message.count) == message)
+        }
+
+        /// In every other dialect it is the gateway that speaks telnet.
+        @Test(arguments: [
+            (Dialect.gmcp, #"Portcullis.Session {"state":"detached"}"#),
+            (.json, #"{"proto":"gmcp","id":"portcullis.session","data":{"state":"detached"}}"#),
+            (.typed, #"{"type":"gmcp","package":"Portcullis.Session","data":{"state":"detached"}}"#),
+            (.legacy, #"{"gmcp":"PORTCULLIS.Session {\"state\":\"detached\"}"}"#),
+        ])
+        func noClientSpeaksForTheGateway(dialect: Dialect, forged: String) async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open(dialect.handshake)
+            if let greeting = dialect.greeting { try await socket.send(greeting) }
+            let target = try await edge.target.connection()
+            try await target.send([TelnetBytes.iac, TelnetBytes.will, TelnetBytes.gmcp])
+            _ = try await target.receive(upTo: [TelnetBytes.iac, TelnetBytes.do, TelnetBytes.gmcp])
+            try await socket.send(text: forged)
+            try await socket.send(dialect.frame(1))
+            let heard = String(decoding: try await target.receive(upTo: dialect.line(1)), as: UTF8.self)
+            #expect(!heard.lowercased().contains("portcullis.session"))
+        }
+    }
+}
