@@ -68,6 +68,27 @@ struct DetachedSessionTests {
         #expect(session.tick() == [.resumeTarget, .dropClient])
     }
 
+    /// A compressed read of the target's may inflate to more than the client reads in that time, and the queue is topped up all the while.
+    @Test func `a client whose queue is always full isn't slow while it reads half a queue within the limit`() {
+        var session = Session.resumable()
+        #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
+        for _ in 0..<20 {
+            session.wait(29 * second)
+            // In two reads, and less than that would not do.
+            session.clientRead(leaving: mark / 2 + 2)
+            #expect(session.clientDrained(to: mark + 1) == [])
+            session.clientRead(leaving: mark)
+            #expect(session.clientDrained(to: mark + 1) == [])
+            #expect(!session.tick().contains(.dropClient))
+            session.clientHeard()
+        }
+        session.wait(29 * second)
+        session.clientRead(leaving: mark / 2 + 2)
+        #expect(session.clientDrained(to: mark + 1) == [])
+        session.wait(1 * second)
+        #expect(session.tick() == [.resumeTarget, .dropClient])
+    }
+
     @Test func `a slow client that can't come back isn't dropped for it`() {
         var session = Session.open()
         _ = session.targetSent(queued: mark + 1)

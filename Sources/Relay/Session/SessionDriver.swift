@@ -139,6 +139,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketWrote() {
+        machine.clientRead(queued: webSocket?.queuedBytes ?? 0, now: reactor.now)
         tellClient()
         perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
     }

@@ -67,7 +67,7 @@ package struct SessionStateMachine {
         toClient = FlowWindow(highWater: limits.clientBufferBytes)
         toTarget = FlowWindow(highWater: limits.targetBufferBytes)
         clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
-        slowness = SlownessClock(limit: limits.slowClient)
+        slowness = SlownessClock(limit: limits.slowClient, enough: limits.clientBufferBytes / 2)
         timeout = now + limits.sessionTimeout
     }
 
@@ -150,6 +150,11 @@ package struct SessionStateMachine {
         clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
         given.remove(.dropClient)
         return clientReplaced(now)
+    }
+
+    /// The client has read, and `queued` bytes are left of what waited for it; more may be queued before ``clientDrained(queued:now:)``.
+    package mutating func clientRead(queued: Int, now: UInt64) {
+        slowness.clientRead(max(clientQueue - queued, 0), now: now)
     }
 
     /// `queued` bytes still wait for the client.

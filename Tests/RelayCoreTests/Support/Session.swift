@@ -48,6 +48,7 @@ struct Session {
     mutating func clientClosed() -> SessionActions { machine.clientClosed(now: now) }
     mutating func clientLost() -> SessionActions { machine.clientLost(now: now) }
     mutating func clientAttached() -> SessionActions { machine.clientAttached(now: now) }
+    mutating func clientRead(leaving queued: Int) { machine.clientRead(queued: queued, now: now) }
     mutating func clientDrained(to queued: Int) -> SessionActions { machine.clientDrained(queued: queued, now: now) }
     mutating func targetConnected() -> SessionActions { machine.targetConnected(now: now) }
     mutating func targetSent(queued: Int) -> SessionActions { machine.targetSent(queued: queued, now: now) }
