@@ -30,7 +30,8 @@ package struct ByteStream: Sendable {
 
     mutating func drop(_ count: Int) {
         start += count
-        if start == storage.count || start > 65_536 {
+        // Not before half of it is gone: to move a long rest for every few bytes would take longer than to receive it.
+        if start == storage.count || start > max(65_536, storage.count / 2) {
             storage.removeFirst(start)
             start = 0
         }
