@@ -79,7 +79,7 @@ import Testing
         #expect(throws: SettingProblem.self) { try SettingGrammar.origins(text) }
     }
 
-    @Test(arguments: ["com.example.*", "AAAAAAAAAA com.example", "", "com.example.app # x", "a,,b", "com_example"])
+    @Test(arguments: ["com.example.*", "AAAAAAAAAA com.example", "", "com.example.app # x", "a,,b", "com+example"])
     func anythingElseIsNoBundleIdentifier(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.bundleIDs(text) }
     }

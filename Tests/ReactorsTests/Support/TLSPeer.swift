@@ -16,6 +16,8 @@ final class TLSPeer: @unchecked Sendable {
         var identity = TestCertificates.server
         /// nil for what both sides prefer.
         var version: Int32?
+        /// The only group that the server has; nil for what both sides prefer.
+        var group: String?
     }
 
     /// - Returns: nil where the handshake fails.
@@ -50,6 +52,7 @@ final class TLSPeer: @unchecked Sendable {
             SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
             SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
         }
+        if let group = settings.group { _ = portcullis_SSL_CTX_set1_groups_list(context, group) }
         ssl = SSL_new(context)
         SSL_CTX_free(context)
         SSL_set_fd(ssl, socket.descriptor)
