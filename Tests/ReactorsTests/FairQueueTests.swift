@@ -62,6 +62,19 @@ struct FairQueueTests {
         #expect(queue.sourceCount <= 4)
     }
 
+    @Test mutating func `a source that is forgotten is new again, unless something of its waits`() {
+        queue.append(1, of: "a")
+        #expect(queue.removeFirst() == 1)
+        queue.append(11, of: "b")
+        queue.append(12, of: "b")
+        #expect(queue.removeFirst() == 11)
+        queue.forget("a")
+        queue.forget("b")
+        queue.append(2, of: "a")
+        #expect(drain() == [2, 12])
+        #expect(queue.isEmpty)
+    }
+
     @Test mutating func `a source is forgotten when its turn comes round and nothing waits`() {
         queue.append(1, of: "a")
         #expect(drain() == [1])

@@ -196,6 +196,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// From `HandshakeGate`, inside OpenSSL.
     func handshakeEnded() {
         handshake = .ended
+        listener.handshakes.succeeded(peer)
         guard case .handshakingTLS = stage else { return }
         stage = .reading
         arm(limits.headerMilliseconds)

@@ -61,6 +61,12 @@ struct FairQueue<Source: Hashable, Element> {
         }
     }
 
+    /// Treats a source that has nothing waiting like one that was never there.
+    mutating func forget(_ source: Source) {
+        // Its place in `old` is skipped when its turn comes.
+        if waiting[source]?.isEmpty == true { waiting[source] = nil }
+    }
+
     /// Sources that are known, whether or not they have anything waiting.
     var sourceCount: Int { waiting.count }
 

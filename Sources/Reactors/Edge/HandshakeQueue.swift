@@ -59,6 +59,12 @@ final class HandshakeQueue: TimerTarget {
         }
     }
 
+    /// A handshake has ended well: the client has computed as much as the gateway, and its address is no flood's.
+    func succeeded(_ peer: PeerAddress) {
+        beginning.forget(peer.limitKey)
+        continuing.forget(peer.limitKey)
+    }
+
     func remove(_ connection: EdgeConnection) {
         let source = connection.peer.limitKey
         beginning.remove(of: source) { $0 === connection }

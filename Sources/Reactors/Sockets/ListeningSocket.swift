@@ -12,7 +12,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// As the kernel reports it: with the port it chose where 0 was asked for.
     package let port: UInt16
 
-    private static let backlog: Int32 = 1_024
+    /// Of a flood that comes at once; where it is full the kernel drops an honest client's SYN, which comes again after a second.
+    private static let backlog: Int32 = 4_096
 
     /// - Parameters:
     ///   - host: a numeric IPv4 or IPv6 address.
