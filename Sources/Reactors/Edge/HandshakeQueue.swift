@@ -10,8 +10,10 @@ final class HandshakeQueue: TimerTarget {
     static let turnNanoseconds: UInt64 = 4_000_000
     /// Connections that wait at once: one more ends the newest of the address that has most of them.
     static let maximumWaiting = 1_024
-    /// With more waiting, an address that has one waiting gets no second one.
-    static let crowdedWaiting = 256
+    /// With more waiting, an address that has `crowdedPerAddress` waiting gets no further one.
+    static let crowdedWaiting = 512
+    /// A client's own connections one behind the other: the challenge, then the upgrade.
+    static let crowdedPerAddress = 2
 
     private unowned let reactor: Reactor
     private let rates: HandshakeRates
@@ -34,7 +36,7 @@ final class HandshakeQueue: TimerTarget {
 
     /// Asked before TLS costs anything.
     func admits(_ peer: PeerAddress) -> Bool {
-        if count > Self.crowdedWaiting, beginning.count(of: peer.limitKey) > 0 { return false }
+        if count > Self.crowdedWaiting, beginning.count(of: peer.limitKey) >= Self.crowdedPerAddress { return false }
         return rates.admits(peer.limitKey, at: reactor.now)
     }
 
