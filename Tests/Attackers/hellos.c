@@ -4,11 +4,13 @@
  *     hellos make DIR           writes a file NAME.hello for each group, signature algorithm and key exchange that this OpenSSL knows
  *     hellos replay port=N [seconds=N] [rate=N] [sources=N] [connections=N] [end=close|answer|hold] FILE…
  *     hellos retry port=N [seconds=N] [rate=N] [sources=N] [connections=N] FILE…
+ *     hellos burst port=N [seconds=N] [rate=N] [sources=N] [connections=N] FILE…
  *     hellos ask port=N FILE…   sends each file once, and prints those that are answered with a handshake
  *
  * `replay` opens connections at a rate from 127.106.x.y and sends one file on each. It then closes at once, closes when an answer begins,
  * or stays without reading. `retry` sends NAME.retry, a hello without a key share, waits for the HelloRetryRequest (RFC 8446 §4.1.4),
  * and once a second sends NAME.hello on all the connections that have one, at the same instant.
+ * `burst` opens connections at the rate, and once a second sends a file on each at the same instant.
  *
  * compiled by scripts/attack:  cc -O2 -o hellos hellos.c $(pkg-config --cflags --libs openssl)
  */
@@ -146,7 +148,7 @@ static struct connection {
 static struct hello hellos[MAX_HELLOS], retries[MAX_HELLOS];
 static int hello_count, open_count, free_count, free_list[MAX_CONNECTIONS], poll_file;
 static enum { CLOSE, ANSWER, HOLD } ending = ANSWER;
-static bool is_retrying;
+static bool is_retrying, is_bursting;
 
 static void read_hello(const char *path, struct hello *hello)
 {
@@ -230,9 +232,12 @@ static void open_one(double time)
 	connection = &connections[free_list[--free_count]];
 	*connection = (struct connection){ .file = file, .since = time };
 	connection->first = is_retrying ? &retries[which] : &hellos[which];
-	connection->second = is_retrying ? &hellos[which] : NULL;
+	connection->second = is_retrying || is_bursting ? &hellos[which] : NULL;
 	open_count++;
-	say(connection, connection->first);
+	if (!is_bursting)
+		return say(connection, connection->first);
+	connection->state = READY;
+	watch(connection, EPOLLRDHUP);
 }
 
 static void answered(struct connection *connection)
@@ -264,7 +269,7 @@ static void happened(struct connection *connection, unsigned int events)
 		refused(connection);
 }
 
-/* The second hello of all that have been asked for one. */
+/* The second hello of all that have been asked for one; the only hello of a burst. */
 static void send_second(void)
 {
 	for (int i = 0; i < (int)options.connections; i++) {
@@ -305,7 +310,7 @@ static void run(void)
 			due = next_due(due, time);
 		}
 		if (time >= second) {
-			if (is_retrying)
+			if (is_retrying || is_bursting)
 				send_second();
 			give_up(time);
 			second += 1;
@@ -348,6 +353,7 @@ int main(int count, char **arguments)
 	if (count == 3 && !strcmp(arguments[1], "make"))
 		return make_all(arguments[2]);
 	is_retrying = count > 1 && !strcmp(arguments[1], "retry");
+	is_bursting = count > 1 && !strcmp(arguments[1], "burst");
 	for (int i = 2; i < count; i++) {
 		const char *value = value_of(arguments[i], "end");
 
@@ -356,8 +362,8 @@ int main(int count, char **arguments)
 		else if (!take_common(arguments[i]))
 			take_file(arguments[i]);
 	}
-	if (count < 2 || (!is_retrying && !is_asking && strcmp(arguments[1], "replay")) || !hello_count || !options.port) {
-		fprintf(stderr, "usage: hellos make DIR | hellos replay|retry|ask port=N [NAME=VALUE…] FILE…\n");
+	if (count < 2 || (!is_retrying && !is_bursting && !is_asking && strcmp(arguments[1], "replay")) || !hello_count || !options.port) {
+		fprintf(stderr, "usage: hellos make DIR | hellos replay|retry|burst|ask port=N [NAME=VALUE…] FILE…\n");
 		return EX_USAGE;
 	}
 	if (is_asking)

@@ -36,6 +36,27 @@ extension EdgeTests {
                 "\(result)")
         }
 
+        /// Computing that comes behind the first flight has a quarter of the total: the first is served at once, the next a second later.
+        @Test(arguments: [["-tls1_3", "-groups", "ffdhe2048:P-384"], ["-tls1_2", "-groups", "P-384"]])
+        func laterFlightsThatCostMuchHaveARateOfTheirOwn(options: [String]) async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("TLS_HANDSHAKES_PER_SECOND", 4).setting("REACTOR_THREADS", 1)
+                    // In TLS 1.2 the groups bound the certificate's key too: this one is RSA.
+                    .setting("TLS_CERT_PATH", certificates.otherServer.certificate)
+                    .setting("TLS_KEY_PATH", certificates.otherServer.key)
+            }
+            let began = ContinuousClock.now
+            for _ in 0..<2 {
+                let result = try await client(edge, options)
+                #expect(
+                    result.outputText.contains(" 200 OK") && result.outputText.contains("Key: ECDH, secp384r1"),
+                    "\(result)")
+            }
+            // At any speed of the machine; four a second is what the others have.
+            #expect(ContinuousClock.now - began > .milliseconds(900))
+        }
+
         @Test(arguments: ["DHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA"])
         func aCipherOfTLS12ThatIsDearOrWeakIsRefused(cipher: String) async throws {
             let certificates = try await DevCertificates.shared()

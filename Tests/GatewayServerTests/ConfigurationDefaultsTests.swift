@@ -57,7 +57,7 @@ import Testing
         #expect(
             configuration.connections
                 == .init(
-                    maximum: nil, maximumPerAddress: 256, handshakesPerSecond: 400, handshakesPerSecondPerAddress: 20,
+                    maximum: nil, maximumPerAddress: 256, handshakesPerSecond: 1_000, handshakesPerSecondPerAddress: 20,
                     keepAliveSeconds: 75, headerTimeoutMilliseconds: 10_000,
                     bodyTimeoutMilliseconds: 10_000, maximumHeaderBytes: 16_384, maximumBodyBytes: 65_536))
         #expect(

@@ -31,12 +31,26 @@ struct HandshakeRatesTests {
         #expect(rates.admits(address(1), at: start + second))
     }
 
-    @Test func `the total says when the next one may begin`() {
+    @Test func `the total says from when the next one may begin`() {
         let rates = HandshakeRates(perSecond: 4, perSecondPerAddress: 1000)
-        for _ in 0..<4 { #expect(rates.nextInTotal(at: start) == nil) }
-        #expect(rates.nextInTotal(at: start) == start + second / 4)
-        #expect(rates.nextInTotal(at: start + second / 4 - 1) == start + second / 4)
-        #expect(rates.nextInTotal(at: start + second / 4) == nil)
+        for _ in 0..<4 { #expect(rates.takeFromTotal(at: start) == start) }
+        #expect(rates.takeFromTotal(at: start) == start + second / 4)
+        #expect(rates.takeFromTotal(at: start) == start + second / 2)
+        #expect(rates.takeFromTotal(at: start + 2 * second) == start + 2 * second)
+    }
+
+    @Test func `flights that cost much have a quarter of the total and don't take from it`() {
+        let rates = HandshakeRates(perSecond: 8, perSecondPerAddress: 1000)
+        for _ in 0..<2 { #expect(rates.takeFromCostly(at: start) == start) }
+        #expect(rates.takeFromCostly(at: start) == start + second / 2)
+        for _ in 0..<8 { #expect(rates.takeFromTotal(at: start) == start) }
+        #expect(rates.takeFromTotal(at: start) == start + second / 8)
+    }
+
+    @Test func `also where the total is one a second, flights that cost much have their turn`() {
+        let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: 1000)
+        #expect(rates.takeFromCostly(at: start) == start)
+        #expect(rates.takeFromCostly(at: start) == start + second)
     }
 
     @Test func `new limits hold at once`() {

@@ -237,7 +237,8 @@ enum SettingTable {
     static let handshakesPerSecond = Setting<Int>.integer(
         "TLS_HANDSHAKES_PER_SECOND", .connections, default: HandshakeRates.defaultPerSecond, 1...1_000_000,
         "handshakes/s",
-        "TLS handshakes that begin in a second, over all addresses; above it they wait, address by address.")
+        "TLS handshakes that begin in a second, over all addresses; above it they wait, address by address. A quarter as many may compute a key exchange after a HelloRetryRequest, or TLS 1.2 with P-384."
+    )
     static let handshakesPerSecondPerAddress = Setting<Int>.integer(
         "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS", .connections, default: HandshakeRates.defaultPerSecondPerAddress,
         1...1_000_000, "handshakes/s",

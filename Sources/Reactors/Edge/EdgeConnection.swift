@@ -171,6 +171,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         if case .waiting(let hasBegun, _) = handshake { hasBegun } else { false }
     }
 
+    /// Of its next flight, once the first was read.
+    var isHandshakeCostly: Bool { wsi.flatMap(lws_get_ssl).map(CostlyFlight.isNext) ?? false }
+
     /// From `HandshakeQueue`: lets libwebsockets read, once, outside of its callbacks.
     func continueHandshake() {
         guard case .waiting(_, let isPaused) = handshake, let wsi else { return }

@@ -4,7 +4,7 @@ import DequeModule
 ///
 /// A source that was not there before comes first; sources that have been served take turns behind it. Of those one is served after each
 /// `newInRow` new ones, so that an endless supply of new sources keeps nobody waiting either. A source that has been served stays known until
-/// its turn comes round again, so that leaving and coming back gains it nothing.
+/// its turn comes round again, so that leaving and coming back gains it nothing, unless `forget` says that it has earned it.
 struct FairQueue<Source: Hashable, Element> {
     private var waiting: [Source: Deque<Element>] = [:]
     private var new: Deque<Source> = []

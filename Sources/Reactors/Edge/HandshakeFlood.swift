@@ -14,7 +14,10 @@ enum HandshakeFlood {
 
     static func watch(_ context: OpaquePointer) {
         SSL_CTX_set_msg_callback(context) { isOurs, _, contentType, bytes, count, ssl, _ in
-            guard isOurs == 0, contentType == SSL3_RT_HANDSHAKE, count > 0, let bytes, let ssl else { return }
+            guard contentType == SSL3_RT_HANDSHAKE, count > 0, let bytes, let ssl else { return }
+            guard isOurs == 0 else {
+                return CostlyFlight.sent(UnsafeRawBufferPointer(start: bytes, count: count), on: ssl)
+            }
             let type = bytes.load(as: UInt8.self)
             guard type == HandshakeFlood.keyUpdate || HandshakeFlood.isRenegotiation(type, ssl) else { return }
             HandshakeFlood.count(ssl)

@@ -14,6 +14,8 @@ final class HandshakeQueue: TimerTarget {
     static let crowdedWaiting = 512
     /// A client's own connections one behind the other: the challenge, then the upgrade.
     static let crowdedPerAddress = 2
+    /// While others wait, one costly flight is computed after so many rounds of one later and one first flight.
+    static let roundsPerCostly = 4
 
     private unowned let reactor: Reactor
     private let rates: HandshakeRates
@@ -21,18 +23,26 @@ final class HandshakeQueue: TimerTarget {
     private var beginning = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
     /// Later flights of handshakes that have begun.
     private var continuing = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
+    /// Later flights that cost many times as much (`CostlyFlight`). They don't wait in line with the others: a few hundred that a
+    /// flood sends in one instant would keep everybody waiting for a second.
+    private var costly = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
+    private var roundsSinceCostly = 0
     private lazy var timer = ReactorTimer(on: reactor, target: self)
     /// Counted in `GatewayMetrics` by the listener's handler.
     private let refused: () -> Void
     private var isAwaitingTurn = false
+    private var firstFlights: FlightRate
+    private var costlyFlights: FlightRate
 
     init(reactor: Reactor, rates: HandshakeRates, refused: @escaping () -> Void) {
         self.reactor = reactor
+        firstFlights = FlightRate(take: rates.takeFromTotal)
+        costlyFlights = FlightRate(take: rates.takeFromCostly)
         self.rates = rates
         self.refused = refused
     }
 
-    private var count: Int { beginning.count + continuing.count }
+    private var count: Int { beginning.count + continuing.count + costly.count }
 
     /// Asked before TLS costs anything.
     func admits(_ peer: PeerAddress) -> Bool {
@@ -42,10 +52,12 @@ final class HandshakeQueue: TimerTarget {
 
     func append(_ connection: EdgeConnection) {
         let source = connection.peer.limitKey
-        if connection.hasBegunHandshake {
-            continuing.append(connection, of: source)
-        } else {
+        if !connection.hasBegunHandshake {
             beginning.append(connection, of: source)
+        } else if connection.isHandshakeCostly {
+            costly.append(connection, of: source)
+        } else {
+            continuing.append(connection, of: source)
         }
         awaitTurn()
     }
@@ -53,24 +65,30 @@ final class HandshakeQueue: TimerTarget {
     /// Not where it is found: a connection may be inside OpenSSL then.
     private func endSurplus() {
         while count > Self.maximumWaiting {
-            let newest =
-                continuing.largestCount > beginning.largestCount
-                ? continuing.removeNewestOfLargest() : beginning.removeNewestOfLargest()
-            newest?.endWaitingHandshake()
+            removeNewestOfLargest()?.endWaitingHandshake()
             refused()
         }
+    }
+
+    private func removeNewestOfLargest() -> EdgeConnection? {
+        let largest = max(beginning.largestCount, continuing.largestCount, costly.largestCount)
+        if costly.largestCount == largest { return costly.removeNewestOfLargest() }
+        if continuing.largestCount == largest { return continuing.removeNewestOfLargest() }
+        return beginning.removeNewestOfLargest()
     }
 
     /// A handshake has ended well: the client has computed as much as the gateway, and its address is no flood's.
     func succeeded(_ peer: PeerAddress) {
         beginning.forget(peer.limitKey)
         continuing.forget(peer.limitKey)
+        costly.forget(peer.limitKey)
     }
 
     func remove(_ connection: EdgeConnection) {
         let source = connection.peer.limitKey
         beginning.remove(of: source) { $0 === connection }
         continuing.remove(of: source) { $0 === connection }
+        costly.remove(of: source) { $0 === connection }
     }
 
     private func awaitTurn() {
@@ -85,27 +103,58 @@ final class HandshakeQueue: TimerTarget {
         guard count > 0 else { return }
         endSurplus()
         let end = reactor.now + Self.turnNanoseconds
-        var mayBegin = true
-        while reactor.now < end, count > 0 {
-            if let connection = continuing.removeFirst() { connection.continueHandshake() }
-            guard mayBegin, !beginning.isEmpty else {
-                if continuing.isEmpty { break }
-                continue
-            }
-            if let time = rates.nextInTotal(at: reactor.now) {
-                timer.arm(at: time)
-                mayBegin = false
-            } else {
-                beginning.removeFirst()?.continueHandshake()
-            }
-        }
+        while reactor.now < end, serveRound() {}
         guard count > 0 else { return }
         awaitTurn()
         beginning.forEach { $0.pauseHandshake() }
         continuing.forEach { $0.pauseHandshake() }
-        if !continuing.isEmpty || (mayBegin && !beginning.isEmpty) { reactor.wakeForNextTurn() }
+        costly.forEach { $0.pauseHandshake() }
+        awaitRates()
+    }
+
+    /// - Returns: false where there was nothing to do.
+    private func serveRound() -> Bool {
+        let later = continuing.removeFirst()
+        later?.continueHandshake()
+        let first = firstFlights.remove(from: &beginning, at: reactor.now)
+        first?.continueHandshake()
+        roundsSinceCostly += 1
+        guard later == nil && first == nil || roundsSinceCostly >= Self.roundsPerCostly else { return true }
+        roundsSinceCostly = 0
+        let last = costlyFlights.remove(from: &costly, at: reactor.now)
+        last?.continueHandshake()
+        return later != nil || first != nil || last != nil
+    }
+
+    /// The next turn follows at once, unless all that waits does so for a rate.
+    private func awaitRates() {
+        let now = reactor.now
+        let times = [
+            continuing.isEmpty ? nil : now, beginning.isEmpty ? nil : firstFlights.reserved ?? now,
+            costly.isEmpty ? nil : costlyFlights.reserved ?? now,
+        ]
+        guard let next = times.compactMap(\.self).min() else { return }
+        next > now ? timer.arm(at: next) : reactor.wakeForNextTurn()
     }
 
     /// Wakes the loop: the end of the turn does the rest.
     func timerFired(now: UInt64) {}
+}
+
+/// When the next flight of one kind may be read.
+private struct FlightRate {
+    /// Takes the next of a rate: `HandshakeRates.takeFromTotal`.
+    private let take: (_ now: UInt64) -> UInt64
+    /// What was taken and not used yet. Nanoseconds.
+    private(set) var reserved: UInt64?
+
+    init(take: @escaping (_ now: UInt64) -> UInt64) { self.take = take }
+
+    /// - Returns: nil where nothing waits, or where it isn't time yet.
+    mutating func remove<Element>(from queue: inout FairQueue<ArraySlice<UInt8>, Element>, at now: UInt64) -> Element? {
+        guard !queue.isEmpty else { return nil }
+        let time = reserved ?? take(now)
+        reserved = time > now ? time : nil
+        return reserved == nil ? queue.removeFirst() : nil
+    }
 }

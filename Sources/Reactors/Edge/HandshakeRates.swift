@@ -6,7 +6,9 @@ package final class HandshakeRates: Sendable {
     /// for them.
     package static let defaultPerSecondPerAddress = 20
     /// `TLS_HANDSHAKES_PER_SECOND`
-    package static let defaultPerSecond = 400
+    package static let defaultPerSecond = 1_000
+    /// Of the total, flights that cost many times as much (`CostlyFlight`): one in so many.
+    static let costlyShare = 4
     /// Seconds' worth that an address may have at once.
     static let burstSeconds = 10
     /// Addresses that are remembered; further ones share one allowance until others are forgotten.
@@ -18,10 +20,24 @@ package final class HandshakeRates: Sendable {
     private struct State {
         var perAddress: Allowance
         var total: Allowance
+        var costly: Allowance
         var untilByAddress: [ArraySlice<UInt8>: UInt64] = [:]
         var untilOfOthers: UInt64 = 0
         var untilInTotal: UInt64 = 0
+        var untilOfCostly: UInt64 = 0
         var nextForgetting: UInt64 = 0
+
+        init(perSecond: Int, perSecondPerAddress: Int) {
+            perAddress = Allowance(perSecond: perSecondPerAddress, burst: perSecondPerAddress * burstSeconds)
+            total = Allowance(perSecond: perSecond, burst: perSecond)
+            let costlyPerSecond = max(perSecond / costlyShare, 1)
+            costly = Allowance(perSecond: costlyPerSecond, burst: costlyPerSecond)
+        }
+
+        mutating func setLimits(perSecond: Int, perSecondPerAddress: Int) {
+            let new = State(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress)
+            (perAddress, total, costly) = (new.perAddress, new.total, new.costly)
+        }
 
         /// Addresses whose allowance is whole again are like new ones. It walks the table, so at most once a second.
         mutating func forget(at now: UInt64) {
@@ -34,17 +50,11 @@ package final class HandshakeRates: Sendable {
     package init(
         perSecond: Int = defaultPerSecond, perSecondPerAddress: Int = defaultPerSecondPerAddress
     ) {
-        state = Mutex(
-            State(
-                perAddress: Allowance(perSecond: perSecondPerAddress, burst: perSecondPerAddress * Self.burstSeconds),
-                total: Allowance(perSecond: perSecond, burst: perSecond)))
+        state = Mutex(State(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress))
     }
 
     package func setLimits(perSecond: Int, perSecondPerAddress: Int) {
-        state.withLock {
-            $0.perAddress = Allowance(perSecond: perSecondPerAddress, burst: perSecondPerAddress * Self.burstSeconds)
-            $0.total = Allowance(perSecond: perSecond, burst: perSecond)
-        }
+        state.withLock { $0.setLimits(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress) }
     }
 
     /// Takes one of what the address may have.
@@ -64,13 +74,16 @@ package final class HandshakeRates: Sendable {
         }
     }
 
-    /// Takes one of the total.
+    /// Takes the next one of the total, perhaps before its time: so reactors that wait get theirs in the order in which they asked.
     ///
-    /// - Returns: when there will be one, where there is none now.
-    func nextInTotal(at now: UInt64) -> UInt64? {
-        state.withLock { state in
-            state.total.take(from: &state.untilInTotal, at: now) ? nil : state.total.time(after: state.untilInTotal)
-        }
+    /// - Returns: from when it may be used; `now` where that is at once.
+    func takeFromTotal(at now: UInt64) -> UInt64 {
+        state.withLock { $0.total.takeAhead(from: &$0.untilInTotal, at: now) }
+    }
+
+    /// The same for flights that cost many times as much.
+    func takeFromCostly(at now: UInt64) -> UInt64 {
+        state.withLock { $0.costly.takeAhead(from: &$0.untilOfCostly, at: now) }
     }
 }
 
@@ -93,6 +106,11 @@ struct Allowance {
         return true
     }
 
-    /// When the next one can be taken, where `take` has just refused one.
-    func time(after until: UInt64) -> UInt64 { until + interval - burst }
+    /// Takes the next one, also where there is none yet.
+    ///
+    /// - Returns: from when it may be used; `now` where that is at once.
+    func takeAhead(from until: inout UInt64, at now: UInt64) -> UInt64 {
+        until = max(until, now) + interval
+        return max(now, until - burst)
+    }
 }
