@@ -3,7 +3,10 @@
  * limits, no log; one thread on the libuv event loop. Every message is queued, the other side asks to be writeable, and its writeable
  * callback writes one message and asks again while there are more. A side whose queue is long isn't fed: its source isn't read.
  *
- *     relay PORT TARGET-PORT CERTIFICATE KEY        both on 127.0.0.1
+ * With at-once it writes a message as soon as it has come, and queues only what the other side has no room for: fewer turns of the loop and
+ * fewer copies, so a harder limit.
+ *
+ *     relay PORT TARGET-PORT CERTIFICATE KEY [at-once]        both on 127.0.0.1
  */
 #include <libwebsockets.h>
 #include <signal.h>
@@ -15,6 +18,7 @@
 /* Bytes in a queue above which its source isn't read, and below which it is again. */
 #define HIGH_WATER 65536
 #define LOW_WATER 32768
+#define RECEIVE_SIZE 4096
 
 struct message {
 	struct message *next;
@@ -35,7 +39,7 @@ struct relay {
 	int target_is_open, client_is_paused, target_is_paused;
 };
 
-static int target_port;
+static int target_port, writes_at_once;
 static volatile sig_atomic_t is_done;
 
 static int push(struct queue *queue, const void *bytes, size_t length)
@@ -88,6 +92,17 @@ static int write_first(struct lws *wsi, struct queue *queue, enum lws_write_prot
 	return 0;
 }
 
+/* What comes from one side, for the other. libwebsockets wants LWS_PRE bytes before it. */
+static int forward(struct lws *wsi, struct queue *queue, const void *bytes, size_t length, enum lws_write_protocol protocol)
+{
+	static unsigned char room[LWS_PRE + RECEIVE_SIZE];
+
+	if (!writes_at_once || !wsi || queue->first || length > RECEIVE_SIZE || lws_send_pipe_choked(wsi))
+		return push(queue, bytes, length) ? -1 : 1;
+	memcpy(room + LWS_PRE, bytes, length);
+	return lws_write(wsi, room + LWS_PRE, length, protocol) < (int)length ? -1 : 0;
+}
+
 /* One side is gone: the other one goes too, and with the last the relay. */
 static void side_ended(struct relay *relay)
 {
@@ -122,6 +137,7 @@ static int dial(struct relay *relay)
 static int on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
 	struct relay *relay = lws_get_opaque_user_data(wsi);
+	int outcome;
 
 	switch (reason) {
 	case LWS_CALLBACK_ESTABLISHED:
@@ -133,9 +149,12 @@ static int on_client(struct lws *wsi, enum lws_callback_reasons reason, void *us
 		return dial(relay);
 
 	case LWS_CALLBACK_RECEIVE:
-		if (!relay || push(&relay->to_target, in, length))
+		if (!relay)
 			return -1;
-		if (relay->target_is_open)
+		outcome = forward(relay->target_is_open ? relay->target : NULL, &relay->to_target, in, length, LWS_WRITE_RAW);
+		if (outcome < 0)
+			return -1;
+		if (outcome && relay->target_is_open)
 			lws_callback_on_writable(relay->target);
 		if (relay->to_target.bytes > HIGH_WATER && !relay->client_is_paused) {
 			relay->client_is_paused = 1;
@@ -170,6 +189,7 @@ static int on_client(struct lws *wsi, enum lws_callback_reasons reason, void *us
 static int on_target(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
 	struct relay *relay = lws_get_opaque_user_data(wsi);
+	int outcome;
 
 	switch (reason) {
 	case LWS_CALLBACK_RAW_CONNECTED:
@@ -179,9 +199,13 @@ static int on_target(struct lws *wsi, enum lws_callback_reasons reason, void *us
 		return 0;
 
 	case LWS_CALLBACK_RAW_RX:
-		if (!relay || !relay->client || push(&relay->to_client, in, length))
+		if (!relay || !relay->client)
 			return -1;
-		lws_callback_on_writable(relay->client);
+		outcome = forward(relay->client, &relay->to_client, in, length, LWS_WRITE_BINARY);
+		if (outcome < 0)
+			return -1;
+		if (outcome)
+			lws_callback_on_writable(relay->client);
 		if (relay->to_client.bytes > HIGH_WATER && !relay->target_is_paused) {
 			relay->target_is_paused = 1;
 			lws_rx_flow_control(wsi, 0);
@@ -215,8 +239,8 @@ static int on_target(struct lws *wsi, enum lws_callback_reasons reason, void *us
 }
 
 static const struct lws_protocols protocols[] = {
-	{ "binary", on_client, 0, 4096, 0, NULL, 0 },
-	{ "target", on_target, 0, 4096, 0, NULL, 0 },
+	{ "binary", on_client, 0, RECEIVE_SIZE, 0, NULL, 0 },
+	{ "target", on_target, 0, RECEIVE_SIZE, 0, NULL, 0 },
 	{ NULL, NULL, 0, 0, 0, NULL, 0 },
 };
 
@@ -231,8 +255,9 @@ int main(int count, char **arguments)
 	struct lws_context *context;
 	struct rlimit files;
 
-	if (count != 5) {
-		fprintf(stderr, "usage: relay PORT TARGET-PORT CERTIFICATE KEY\n");
+	writes_at_once = count == 6 && !strcmp(arguments[5], "at-once");
+	if (count != 5 && !writes_at_once) {
+		fprintf(stderr, "usage: relay PORT TARGET-PORT CERTIFICATE KEY [at-once]\n");
 		return 64;
 	}
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {

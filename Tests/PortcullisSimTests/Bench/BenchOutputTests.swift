@@ -11,7 +11,7 @@ struct BenchOutputTests {
                 10 + Double(round), .cpuPerMessage, of: .portcullis, Cell.flood(bytes: 64, clients: 100, window: 1),
                 round: round)
             results.record(
-                20, .cpuPerMessage, of: .floor, Cell.flood(bytes: 64, clients: 100, window: 1), round: round)
+                20, .cpuPerMessage, of: .floorAtOnce, Cell.flood(bytes: 64, clients: 100, window: 1), round: round)
         }
         results.record(15.5, .residentPerSession, of: .portcullis, Cell.idle)
         results.note("a < b & c")
@@ -34,7 +34,7 @@ struct BenchOutputTests {
     @Test("tables have a row a work and a column a subject")
     func tables() throws {
         let table = try #require(Self.report.table(of: .cpuPerMessage))
-        #expect(table.head == ["CPU per message [µs]", "Portcullis", "C floor"])
+        #expect(table.head == ["CPU per message [µs]", "Portcullis", "C floor, writing at once"])
         #expect(table.rows == [["64 B, 100 connections, 1 in flight", "11.0", "20.0"]])
         #expect(Self.report.table(of: .latencyP50) == nil)
         #expect(Self.report.markdown.contains("| 64 B, 100 connections, 1 in flight | 11.0 | 20.0 |"))
@@ -68,7 +68,7 @@ struct BenchOutputTests {
         let chart = Self.report.chart
         #expect(XMLParts(chart).isBalanced)
         #expect(chart.contains("[µs]</text>") && chart.contains("[KiB]</text>"))
-        #expect(chart.contains(">Portcullis</text>") && chart.contains(">C floor</text>"))
+        #expect(chart.contains(">Portcullis</text>") && chart.contains(">C floor, writing at once</text>"))
         #expect(BarChart.escaped("<a & b>") == "&lt;a &amp; b&gt;")
     }
 

@@ -37,28 +37,31 @@ struct GoalTests {
 
     @Test("every goal of an empty run is unmeasured, and absent programs are named")
     func empty() {
-        let circumstances = GoalList.Circumstances(absent: [.haproxy], cores: 2)
+        let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2)
         let goals = GoalList.goals(BenchResults(), circumstances)
-        #expect(goals.count == 18)
+        #expect(goals.count == 21)
         let rows = goals.map(GoalRow.init)
         #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
         #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
+        #expect(rows.contains { $0.verdict.contains("--earlier names no other build") })
         #expect(rows.contains { $0.verdict.contains("not measurable on 2 cores") })
     }
 
     @Test("each goal finds its figures")
     func found() {
         var results = BenchResults()
-        for (bytes, window) in [(64, 1), (64, 4), (64, 16), (1_024, 1)] {
+        for (bytes, window) in [(64, 1), (64, 4), (64, 16), (1_024, 1), (16_384, 1)] {
             for (subject, isBurst) in Subject.allCases.flatMap({ [($0, false), ($0, true)] }) {
                 let cell = Cell.flood(bytes: bytes, clients: 100, window: window, isBurst: isBurst)
                 results.record(10, .cpuPerMessage, of: subject, cell)
                 results.record(0, .allocationsPerMessage, of: subject, cell)
+                results.record(4, .systemCallsPerMessage, of: subject, cell)
             }
         }
         for (cell, cost) in [(Cell.gated, 500.0), (Cell.ungated, 400)] {
             results.record(cost, .cpuPerConnect, of: .portcullis, cell)
         }
+        results.record(500, .cpuPerConnect, of: .earlier, Cell.ungated)
         results.record(20, .cpuPerChallenge, of: .portcullis, Cell.challenge)
         results.record(10, .cpuPerMessage, of: .portcullis, Cell.busy(clients: 100, idle: 0))
         results.record(12.5, .cpuPerMessage, of: .portcullis, Cell.busy(clients: 100, idle: 9_000))
@@ -70,6 +73,8 @@ struct GoalTests {
         func measured(_ what: String) -> String? { rows.first { $0.what.hasPrefix(what) }?.measured }
         #expect(measured("gated") == "80.0 %")
         #expect(measured("assertion") == "80.0 µs")
+        #expect(measured("CPU per connect") == "0.80 ×")
+        #expect(measured("system calls") == "4.00")
         #expect(measured("throughput") == "80.0 %")
         #expect(measured("two reactors") == "1.90 ×")
     }

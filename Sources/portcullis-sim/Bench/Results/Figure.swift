@@ -11,6 +11,7 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
     case cpuPerChallenge
     case residentPerSession
     case allocationsPerMessage
+    case systemCallsPerMessage
 
     var title: String {
         switch self {
@@ -24,6 +25,7 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
         case .cpuPerChallenge: "CPU per challenge"
         case .residentPerSession: "resident memory per idle session"
         case .allocationsPerMessage: "allocations per message"
+        case .systemCallsPerMessage: "system calls per message"
         }
     }
 
@@ -33,7 +35,7 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
         case .messagesPerSecond, .connectsPerSecond: "1/s"
         case .coreLoad: "%"
         case .residentPerSession: "KiB"
-        case .allocationsPerMessage: "1"
+        case .allocationsPerMessage, .systemCallsPerMessage: "1"
         }
     }
 }

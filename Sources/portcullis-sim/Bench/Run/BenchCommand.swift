@@ -13,10 +13,13 @@ struct BenchCommand: ParsableCommand {
     @Option(help: "The gateway's program.")
     var portcullis: String
 
+    @Option(help: "Another build of it, measured beside this one.")
+    var earlier: String?
+
     @Option(help: "The relay in C that everything is held against.")
     var floor: String?
 
-    @Option(help: "A library that counts allocations when it is preloaded.")
+    @Option(help: "A library that counts allocations and system calls when it is preloaded.")
     var allocationCounter: String?
 
     @Option(
@@ -68,7 +71,8 @@ struct BenchCommand: ParsableCommand {
             peers[subject] = path
         }
         return BenchSettings(
-            gateway: portcullis, tool: try ownPath(), floor: floor, allocationCounter: allocationCounter, peers: peers,
+            gateway: portcullis, earlier: earlier, tool: try ownPath(), floor: floor,
+            allocationCounter: allocationCounter, peers: peers,
             certificates: certificates, folder: state, plan: quick ? .quick : .full)
     }
 

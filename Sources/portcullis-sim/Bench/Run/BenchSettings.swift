@@ -3,10 +3,12 @@ import Foundation
 /// What a benchmark runs with: programs, folders and cores.
 struct BenchSettings: Sendable {
     var gateway: String
+    /// Another build of the gateway.
+    var earlier: String?
     /// This program.
     var tool: String
     var floor: String?
-    /// Counts allocations when it is preloaded.
+    /// Counts allocations and system calls when it is preloaded.
     var allocationCounter: String?
     var peers: [Subject: String]
     var certificates: String
@@ -22,7 +24,8 @@ struct BenchSettings: Sendable {
     func has(_ subject: Subject) -> Bool {
         switch subject {
         case .portcullis, .portcullisTyped: true
-        case .floor: floor != nil
+        case .earlier: earlier != nil
+        case .floor, .floorAtOnce: floor != nil
         case .haproxy, .websocat, .websockify: peers[subject] != nil
         }
     }

@@ -16,22 +16,28 @@ struct ServerRoom {
     }
 
     func gateway(
-        _ kind: GatewayInstance.Kind, reactors: Int = 1, cores: [Int]? = nil, extra: [String: String] = [:]
+        _ kind: GatewayInstance.Kind, program: String? = nil, reactors: Int = 1, cores: [Int]? = nil,
+        extra: [String: String] = [:]
     ) throws -> Server {
         let port = try LoopbackPort.free()
         let environment = GatewayInstance(kind: kind, reactors: reactors)
             .environment(settings, port: port, targetPort: target.port).merging(extra) { $1 }
         return try Server(
-            "\(kind.rawValue)-\(port)", program: settings.gateway, arguments: ["serve"], environment: environment,
+            "\(kind.rawValue)-\(port)", program: program ?? settings.gateway, arguments: ["serve"],
+            environment: environment,
             port: port, cores: cores ?? settings.measuredCore, folder: settings.folder)
     }
 
-    func server(for subject: Subject) throws -> Server {
+    /// - Parameter extra: of the environment.
+    func server(for subject: Subject, extra: [String: String] = [:]) throws -> Server {
         switch subject {
-        case .portcullis: return try gateway(.open)
-        case .portcullisTyped: return try gateway(.limited)
-        case .floor:
-            return try peer(subject, settings.floor) { ["\($0)", "\(target.port)", certificate, key] }
+        case .portcullis: return try gateway(.open, extra: extra)
+        case .portcullisTyped: return try gateway(.limited, extra: extra)
+        case .earlier: return try gateway(.open, program: settings.earlier, extra: extra)
+        case .floor, .floorAtOnce:
+            return try peer(subject, settings.floor, extra: extra) {
+                ["\($0)", "\(target.port)", certificate, key] + (subject == .floorAtOnce ? ["at-once"] : [])
+            }
         case .haproxy:
             return try peer(subject, settings.peers[subject]) { port in
                 let path = "\(settings.folder)/haproxy-\(port).cfg"
@@ -60,13 +66,13 @@ struct ServerRoom {
     private var key: String { "\(settings.certificates)/server.key" }
 
     private func peer(
-        _ subject: Subject, _ program: String?, arguments: (UInt16) throws -> [String]
+        _ subject: Subject, _ program: String?, extra: [String: String] = [:], arguments: (UInt16) throws -> [String]
     ) throws -> Server {
         guard let program else { throw SimOutput.failure("\(subject.rawValue) is not here.") }
         let port = try LoopbackPort.free()
         return try Server(
-            "\(subject.rawValue)-\(port)", program: program, arguments: try arguments(port), port: port,
-            cores: settings.measuredCore, folder: settings.folder)
+            "\(subject.rawValue)-\(port)", program: program, arguments: try arguments(port), environment: extra,
+            port: port, cores: settings.measuredCore, folder: settings.folder)
     }
 
     private func haproxyConfiguration(_ port: UInt16) -> String {

@@ -1,23 +1,37 @@
 import Foundation
 
-/// Allocations, and a second reactor.
+/// Allocations, system calls, and a second reactor.
 extension BenchRun {
+    private static let counted = Cell.flood(bytes: 64, clients: 100, window: 1)
+
     func measureAllocations() throws {
         guard let counter = settings.allocationCounter else { return }
         let room = try ServerRoom(settings)
-        let cell = Cell.flood(bytes: 64, clients: 100, window: 1)
-        for (subject, kind) in [(Subject.portcullis, GatewayInstance.Kind.open), (.portcullisTyped, .limited)] {
-            let path = "\(settings.folder)/allocations-\(subject.rawValue)"
-            let server = try room.gateway(
-                kind, extra: ["LD_PRELOAD": counter, "ALLOCATION_COUNT_PATH": path])
-            var job = job(.flood)
-            job.warmUpSeconds *= 2
-            job.further = ["--counter", path]
-            let report = try load(job, on: subject, server, room)
-            results.record(
-                report?.gatewayProcess?.countedPerMessage, .allocationsPerMessage, of: subject, cell)
-            say(summary(.allocationsPerMessage, cell, [subject]))
+        let subjects = [Subject.portcullis, .portcullisTyped, .earlier, .floor, .floorAtOnce].filter(settings.has)
+        for subject in subjects {
+            let path = "\(settings.folder)/counts-\(subject.rawValue)"
+            let allocations = path + "-allocations"
+            let calls = path + "-calls"
+            let server = try room.server(
+                for: subject,
+                extra: [
+                    "LD_PRELOAD": counter, "ALLOCATION_COUNT_PATH": allocations, "SYSTEM_CALL_COUNT_PATH": calls,
+                ])
+            try count(.allocationsPerMessage, at: allocations, subject, server, room)
+            try count(.systemCallsPerMessage, at: calls, subject, server, room)
         }
+        say(summary(.allocationsPerMessage, Self.counted, subjects))
+        say(summary(.systemCallsPerMessage, Self.counted, subjects))
+    }
+
+    private func count(
+        _ quantity: Quantity, at path: String, _ subject: Subject, _ server: Server, _ room: ServerRoom
+    ) throws {
+        var job = job(.flood)
+        job.warmUpSeconds *= 2
+        job.further = ["--counter", path]
+        let report = try load(job, on: subject, server, room)
+        results.record(report?.gatewayProcess?.countedPerMessage, quantity, of: subject, Self.counted)
     }
 
     /// Where there are cores besides: CPU-bound, so the load has to have more of them than the gateway.

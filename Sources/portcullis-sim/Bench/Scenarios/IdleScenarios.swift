@@ -31,8 +31,11 @@ extension BenchRun {
             }
         }
         idle.forEach { $0.process.end() }
+        if settings.has(.earlier) {
+            try fill(room.gateway(.crowded, program: settings.earlier), .earlier, room).forEach { $0.process.end() }
+        }
         if plan.isFull {
-            for subject in [Subject.floor, .haproxy] where settings.has(subject) {
+            for subject in [Subject.floor, .floorAtOnce, .haproxy] where settings.has(subject) {
                 try fill(room.server(for: subject), subject, room).forEach { $0.process.end() }
             }
         }

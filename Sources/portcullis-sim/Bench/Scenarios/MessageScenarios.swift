@@ -34,14 +34,14 @@ extension BenchRun {
         do {
             return try room.server(for: subject)
         } catch {
-            guard subject != .portcullis, subject != .portcullisTyped, subject != .floor else { throw error }
+            guard !Subject.required.contains(subject) else { throw error }
             results.note("\(subject.title) did not start.")
             return nil
         }
     }
 
     private var works: [Work] {
-        let pair: [Subject] = [.portcullis, .floor]
+        let pair = [.portcullis, .earlier, .floor, .floorAtOnce].filter(settings.has)
         let fast: [Subject] = pair + [.haproxy, .websocat]
         let few = plan.isFull ? fast : pair
         func work(_ bytes: Int, _ window: Int, isBurst: Bool = false, _ subjects: [Subject]) -> Work {
@@ -50,7 +50,7 @@ extension BenchRun {
         }
         var works = [
             work(64, 1, Subject.allCases), work(64, 4, few), work(64, 4, isBurst: true, few), work(64, 16, few),
-            work(64, 16, isBurst: true, few), work(1_024, 1, few),
+            work(64, 16, isBurst: true, few), work(1_024, 1, few), work(16_384, 1, few),
         ]
         for clients in [1, 100, 1_000] {
             for bytes in [64, 1_024, 16_384]
@@ -65,7 +65,8 @@ extension BenchRun {
 
     func measureLatency() throws {
         let room = try ServerRoom(settings)
-        let subjects = [.portcullis, .portcullisTyped, .floor, .haproxy, .websocat].filter(settings.has)
+        let subjects = [.portcullis, .portcullisTyped, .earlier, .floor, .floorAtOnce, .haproxy, .websocat].filter(
+            settings.has)
         for round in 0..<plan.furtherRounds {
             for subject in subjects {
                 guard let server = try server(for: subject, room) else { continue }
