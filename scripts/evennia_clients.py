@@ -78,7 +78,7 @@ class Client:
         context.load_cert_chain(self.options.certificate, self.options.key)
         protocols = [self.subprotocol] if self.subprotocol else None
         uri = f"wss://localhost:{self.options.port}/{self.query}"
-        async with connect(uri, ssl=context, subprotocols=protocols, compression=None, max_size=None) as self.socket:
+        async with connect(uri, ssl=context, subprotocols=protocols, compression="deflate", max_size=None) as self.socket:
             self.check(self.socket.subprotocol == self.subprotocol, f"the subprotocol is {self.subprotocol}")
             reader = asyncio.create_task(self.read())
             try:
