@@ -375,7 +375,7 @@ class Typed(Client):
 
 async def play(client):
     """One player's visit, from the greeting to the farewell."""
-    name, password = f"{client.dialect.capitalize()}player", secrets.token_hex(8)
+    name, password = f"{client.dialect.capitalize()}{client.options.name}", secrets.token_hex(8)
     await client.expect("Welcome to .*the castle behind the portcullis.*connect <username> <password>")
     await client.line(f"create {name} {password}", shown=f"create {name} ********")
     await client.expect("Is this what you intended")
@@ -449,6 +449,7 @@ async def main():
     parser.add_argument("--ca", required=True)
     parser.add_argument("--certificate", required=True)
     parser.add_argument("--key", required=True)
+    parser.add_argument("--name", default="player", help="what the players' names end in")
     parser.add_argument("dialects", nargs="+", choices=clients)
     options = parser.parse_args()
 

@@ -103,7 +103,7 @@ ENV
     plain "$@" "$bin/portcullis" serve --env-file "$state/gateway.env" >"$state/gateway.out" 2>"$state/gateway.log" &
     gateway_pid=$!
     pids+=("$gateway_pid")
-    port=$(await "$state/gateway.log" 'listening on https?:' "the gateway" | sed -E 's/.*listening on [^ ]*:([0-9]+) .*/\1/')
+    port=$(await "$state/gateway.log" 'listening on https' "the gateway" | sed -E 's/.*listening on [^ ]*:([0-9]+) .*/\1/')
     idle=$(resident)
     idle_files=$(open_files)
 }
