@@ -95,7 +95,9 @@ let package = Package(
         .target(
             name: "Reactors",
             dependencies: [
-                "CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", "HTTPWire", "WebSocketWire", logging, deque,
+                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
+                logging,
+                deque,
             ],
             swiftSettings: houseSettings),
         .target(
@@ -189,7 +191,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "portcullis", "portcullis-sim", crypto,
+                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "CZlib", "portcullis", "portcullis-sim",
+                crypto,
             ],
             swiftSettings: houseSettings),
     ],

@@ -78,7 +78,7 @@ class Client:
         context.load_cert_chain(self.options.certificate, self.options.key)
         protocols = [self.subprotocol] if self.subprotocol else None
         uri = f"wss://localhost:{self.options.port}/{self.query}"
-        async with connect(uri, ssl=context, subprotocols=protocols, compression=None, max_size=None) as self.socket:
+        async with connect(uri, ssl=context, subprotocols=protocols, compression="deflate", max_size=None) as self.socket:
             self.check(self.socket.subprotocol == self.subprotocol, f"the subprotocol is {self.subprotocol}")
             reader = asyncio.create_task(self.read())
             try:
@@ -375,7 +375,7 @@ class Typed(Client):
 
 async def play(client):
     """One player's visit, from the greeting to the farewell."""
-    name, password = f"{client.dialect.capitalize()}player", secrets.token_hex(8)
+    name, password = f"{client.dialect.capitalize()}{client.options.name}", secrets.token_hex(8)
     await client.expect("Welcome to .*the castle behind the portcullis.*connect <username> <password>")
     await client.line(f"create {name} {password}", shown=f"create {name} ********")
     await client.expect("Is this what you intended")
@@ -449,6 +449,7 @@ async def main():
     parser.add_argument("--ca", required=True)
     parser.add_argument("--certificate", required=True)
     parser.add_argument("--key", required=True)
+    parser.add_argument("--name", default="player", help="what the players' names end in")
     parser.add_argument("dialects", nargs="+", choices=clients)
     options = parser.parse_args()
 

@@ -19,7 +19,7 @@ struct GatewayParts {
     init(
         _ configuration: GatewayConfiguration, _ bearings: GatewayBearings, state: GatewayState, logger: Logger
     ) throws(GatewayError) {
-        let edge = Self.edge(configuration, bearings)
+        let edge = Self.edge(configuration, bearings, state.compression)
         self.edge = edge
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
         let appAttest = try Self.appAttest(configuration, bearings, state: state)
@@ -39,7 +39,9 @@ struct GatewayParts {
         relay = RelaySettings(
             targets: configuration.target.policy, dialer: try Self.dialer(configuration.target),
             dialects: Self.dialects(configuration), session: SessionLimits(configuration.session, configuration.resume),
-            traffic: Self.traffic(configuration.traffic, state.messages), directory: state.directory, gate: Gate(gate),
+            traffic: Self.traffic(configuration.traffic, state.messages),
+            compression: configuration.compression.standard,
+            directory: state.directory, gate: Gate(gate),
             drain: state.drain, requests: state.requests, attestation: appAttest?.services, tickets: state.tickets,
             servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.proxies.trusted,
             warnings: bearings.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
@@ -56,7 +58,9 @@ struct GatewayParts {
         return settings
     }
 
-    private static func edge(_ configuration: GatewayConfiguration, _ bearings: GatewayBearings) -> EdgeSettings {
+    private static func edge(
+        _ configuration: GatewayConfiguration, _ bearings: GatewayBearings, _ memory: CompressionMemory
+    ) -> EdgeSettings {
         var limits = EdgeLimits()
         limits.tlsHandshakeMilliseconds = bearings.tls?.handshakeTimeoutMilliseconds ?? 0
         limits.headerMilliseconds = configuration.connections.headerTimeoutMilliseconds
@@ -72,11 +76,22 @@ struct GatewayParts {
                 clientCRLPath: bearings.clientCertificates?.revocationListPath)
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
+        settings.compression = EdgeCompression(configuration.compression, memory)
         if configuration.proxies.sendHeader {
             let trusted = configuration.proxies.trusted.ranges
             settings.trustsProxy = { peer in trusted.contains { $0.contains(ClientAddress(peer)) } }
         }
         return settings
+    }
+}
+
+extension EdgeCompression {
+    fileprivate init(_ compression: GatewayConfiguration.Compression, _ memory: CompressionMemory) {
+        self.init(
+            windowBits: compression.windowBits,
+            serverKeepsContext: compression.context == .both || compression.context == .server,
+            clientKeepsContext: compression.context == .both || compression.context == .client,
+            minimumBytes: compression.minimumBytes, level: compression.level, memory: memory)
     }
 }
 

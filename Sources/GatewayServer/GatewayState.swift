@@ -14,6 +14,7 @@ struct GatewayState: Sendable {
     let journal: RefusalJournal
     let metrics = GatewayMetrics()
     let census: ConnectionCensus
+    let compression: CompressionMemory
     let drain = DrainSwitch()
     let slots: SessionSlots
     let requests: RequestLimits
@@ -36,6 +37,8 @@ struct GatewayState: Sendable {
             handshakes: HandshakeRates(
                 perSecond: connections.handshakesPerSecond,
                 perSecondPerAddress: connections.handshakesPerSecondPerAddress))
+        compression = CompressionMemory(
+            sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
         slots = SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
         requests = RequestLimits(
             requestsPerSecond: limits.requestsPerSecond, maximumEntries: limits.maximumLimiterEntries)
@@ -66,6 +69,8 @@ struct GatewayState: Sendable {
         census.handshakes.setLimits(
             perSecond: connections.handshakesPerSecond,
             perSecondPerAddress: connections.handshakesPerSecondPerAddress)
+        compression.setLimits(
+            sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
         slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
         directory.setLimits(SessionPlaceLimits(configuration.session))
         messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)

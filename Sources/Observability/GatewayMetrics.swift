@@ -19,6 +19,7 @@ package final class GatewayMetrics: Sendable {
         case sessionsEnded = "portcullis_sessions_ended_total"
         case sessionsOpen = "portcullis_sessions_open"
         case bytes = "portcullis_bytes_total"
+        case frameBytes = "portcullis_frame_bytes_total"
     }
 
     private struct Series: Hashable {
@@ -31,16 +32,14 @@ package final class GatewayMetrics: Sendable {
     private let counters = Mutex<[Series: Counter]>([:])
     /// Made at the start, because bytes are counted for every message.
     private let bytes: [ByteDirection: Counter]
+    private let frameBytes: [ByteDirection: Counter]
     private let connections: OpenCount
     private let sessions: OpenCount
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
-        bytes = Dictionary(
-            uniqueKeysWithValues: ByteDirection.allCases.map { direction in
-                let labels = [("direction", direction.rawValue)]
-                return (direction, Counter(label: Name.bytes.rawValue, dimensions: labels, factory: factory))
-            })
+        bytes = Self.byDirection(.bytes, factory)
+        frameBytes = Self.byDirection(.frameBytes, factory)
         connections = OpenCount(Meter(label: Name.connectionsOpen.rawValue, factory: factory))
         sessions = OpenCount(Meter(label: Name.sessionsOpen.rawValue, factory: factory))
     }
@@ -94,6 +93,20 @@ package final class GatewayMetrics: Sendable {
     /// Payload only: neither frame headers nor TLS.
     package func relayed(_ count: Int, _ direction: ByteDirection) {
         bytes[direction]?.increment(by: count)
+    }
+
+    /// Bytes of WebSocket frames as they were sent and received: with their headers, and compressed where they were. Without TLS. Counted at
+    /// each ping of a session and at its end.
+    package func framed(_ count: Int, _ direction: ByteDirection) {
+        frameBytes[direction]?.increment(by: count)
+    }
+
+    private static func byDirection(_ name: Name, _ factory: any MetricsFactory) -> [ByteDirection: Counter] {
+        Dictionary(
+            uniqueKeysWithValues: ByteDirection.allCases.map { direction in
+                let labels = [("direction", direction.rawValue)]
+                return (direction, Counter(label: name.rawValue, dimensions: labels, factory: factory))
+            })
     }
 
     private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {

@@ -43,6 +43,11 @@ package enum LogKeys {
     package static let closeCode = "closeCode"
     package static let bytesFromClient = "bytesFromClient"
     package static let bytesToClient = "bytesToClient"
+    /// Bytes of WebSocket frames, with their headers and as they were compressed. What TLS adds isn't in it.
+    package static let framesFromClient = "framesFromClient"
+    package static let framesToClient = "framesToClient"
+    /// What was agreed on with the client.
+    package static let compression = "compression"
     package static let milliseconds = "milliseconds"
     /// A setting's name.
     package static let setting = "setting"

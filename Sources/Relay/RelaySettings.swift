@@ -11,6 +11,8 @@ package struct RelaySettings: Sendable {
     package var dialects: DialectSettings
     package var session: SessionLimits
     package var traffic: TrafficSettings
+    /// `WS_COMPRESSION`, for targets whose route says nothing else.
+    package var compression: ClientCompression
     package var directory: SessionDirectory
     package var gate: Gate
     package var drain: DrainSwitch
@@ -35,7 +37,8 @@ package struct RelaySettings: Sendable {
 
     package init(
         targets: TargetPolicy, dialer: TargetDialer, dialects: DialectSettings, session: SessionLimits,
-        traffic: TrafficSettings, directory: SessionDirectory, gate: Gate, drain: DrainSwitch,
+        traffic: TrafficSettings, compression: ClientCompression, directory: SessionDirectory, gate: Gate,
+        drain: DrainSwitch,
         requests: RequestLimits, attestation: AttestationServices?, tickets: TicketOffice?, servesWebClient: Bool,
         trustedProxies: TrustedProxies, warnings: [String], version: String, audit: AuditLog, journal: RefusalJournal,
         whenAuditFails: AuditFull, metrics: GatewayMetrics, logger: Logger
@@ -45,6 +48,7 @@ package struct RelaySettings: Sendable {
         self.dialects = dialects
         self.session = session
         self.traffic = traffic
+        self.compression = compression
         self.directory = directory
         self.gate = gate
         self.drain = drain

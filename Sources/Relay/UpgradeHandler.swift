@@ -51,7 +51,8 @@ final class UpgradeHandler {
         if let refusal = record.refuseUnwritten(admitted, context) {
             return refuse(upgrade, refusal, by: GateWay(admitted.principal), context)
         }
-        upgrade.accept(makeSession(admitted, session, upgrade, context))
+        let compression = settings.targets.compression(to: session.target) ?? settings.compression
+        upgrade.accept(makeSession(admitted, session, upgrade, context), compresses: compression == .on)
     }
 
     private func refuse(

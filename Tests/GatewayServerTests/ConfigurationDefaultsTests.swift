@@ -67,6 +67,11 @@ import Testing
                     pingIntervalSeconds: 30, peerSilenceSeconds: 90,
                     clientBufferBytes: 65_536, targetBufferBytes: 65_536, closeFlushMilliseconds: 5000))
         #expect(
+            configuration.compression
+                == .init(
+                    standard: .off, windowBits: 12, context: .both, minimumBytes: 64, level: 6, sessionBytes: 98_304,
+                    totalBytes: 67_108_864))
+        #expect(
             configuration.resume
                 == .init(
                     graceMinutes: 45, sessionTimeoutHours: 24, outputBufferBytes: 51_200, slowClientSeconds: 30,

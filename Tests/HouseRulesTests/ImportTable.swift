@@ -70,9 +70,13 @@ enum ImportTable {
         ),
         ImportRow(
             target: "Reactors", isPure: false,
-            ours: ["CLibwebsockets", "COpenSSL", "CLibuv", "ProxyProtocol", "HTTPWire", "WebSocketWire"],
+            ours: [
+                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
+            ],
             others: ["Logging", "DequeModule", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
-            reason: "The only code that touches the network's C."),
+            reason:
+                "The only code that touches the network's C. Compression has the engines that a WebSocket's messages are inflated and deflated with."
+        ),
         ImportRow(
             target: "Relay", isPure: false,
             ours: [

@@ -217,6 +217,37 @@ struct DeflateBudgetTests {
         #expect(budget.agree(to: Self.best, settings: Self.wide)?.serverWindowBits == 15)
     }
 
+    @Test("takes idle deflaters back when three quarters are reserved, and not before")
+    func idleDeflaters() throws {
+        let offer = members("permessage-deflate; client_max_window_bits")
+        let deflater = MessageDeflateEngine.bytes(windowBits: 15, memoryLevel: 8)
+        let all = MessageInflateEngine.bytes(windowBits: 15) + deflater
+        var budget = Self.budget(total: all * 4)
+        let agreed = budget.agree(to: offer, settings: Self.wide)
+        let agreement = try #require(agreed)
+        _ = budget.agree(to: offer, settings: Self.wide)
+        _ = budget.agree(to: offer, settings: Self.wide)
+        #expect(budget.reservedBytes == 3 * all && !budget.isTight)
+        let early = budget.suspendDeflater(of: agreement)
+        #expect(!early)
+        _ = budget.agree(to: offer, settings: Self.wide)
+        #expect(budget.isTight)
+        let isSuspended = budget.suspendDeflater(of: agreement)
+        #expect(isSuspended)
+        #expect(budget.reservedBytes == 4 * all - deflater)
+        let isResumed = budget.resumeDeflater(of: agreement)
+        #expect(!isResumed && budget.reservedBytes == 4 * all - deflater)
+        budget.release(agreement, isDeflaterSuspended: true)
+        #expect(budget.reservedBytes == 3 * all)
+        let small = budget.agree(to: offer, settings: DeflateSettings(serverWindowBits: 9, clientWindowBits: 9))
+        let other = try #require(small)
+        let isOtherSuspended = budget.suspendDeflater(of: other)
+        #expect(isOtherSuspended)
+        budget.limits.totalBytes = .max
+        let isOtherResumed = budget.resumeDeflater(of: other)
+        #expect(isOtherResumed)
+    }
+
     @Test("by default has room for a client that doesn't let its window be limited") func defaults() throws {
         var budget = DeflateBudget(costs: Self.costs)
         let agreed = budget.agree(to: members("permessage-deflate"), settings: DeflateSettings())

@@ -26,6 +26,7 @@ extension ConfigurationLoader {
         let limits = limits()
         let connections = connections()
         let session = session()
+        let compression = compression()
         let (resume, traffic) = (resume(), traffic())
         checkSessions(session, connections)
         let (process, logs) = (process(), logs())
@@ -35,7 +36,7 @@ extension ConfigurationLoader {
             listener: listener, target: target, telnet: telnet, dialects: dialects, gate: gate, appAttest: attestation,
             clientCertificates: clientCertificates, keyStore: keyStorage, tickets: tickets, proxies: proxies,
             limits: limits, connections: connections,
-            session: session, resume: resume, traffic: traffic, process: process, logs: logs)
+            session: session, compression: compression, resume: resume, traffic: traffic, process: process, logs: logs)
     }
 
     mutating func keyStorage() -> GatewayConfiguration.KeyStorage {
@@ -80,6 +81,24 @@ extension ConfigurationLoader {
             clientBufferBytes: read(SettingTable.clientBufferBytes),
             targetBufferBytes: read(SettingTable.targetBufferBytes),
             closeFlushMilliseconds: read(SettingTable.closeFlush))
+    }
+
+    private mutating func compression() -> GatewayConfiguration.Compression {
+        let compression = GatewayConfiguration.Compression(
+            standard: read(SettingTable.compression), windowBits: read(SettingTable.compressionWindowBits),
+            context: read(SettingTable.compressionContext),
+            minimumBytes: read(SettingTable.compressionMinimumBytes), level: read(SettingTable.compressionLevel),
+            sessionBytes: read(SettingTable.compressionSessionBytes),
+            totalBytes: read(SettingTable.compressionTotalBytes))
+        if compression.totalBytes < compression.sessionBytes {
+            refuse(
+                SettingTable.compressionTotalBytes.row.name, "is less than WS_COMPRESSION_SESSION_BYTES",
+                "Not even one session would get what it may have: raise it, or lower the other.",
+                involving: [
+                    SettingTable.compressionTotalBytes.row.name, SettingTable.compressionSessionBytes.row.name,
+                ])
+        }
+        return compression
     }
 
     private mutating func resume() -> GatewayConfiguration.Resume {

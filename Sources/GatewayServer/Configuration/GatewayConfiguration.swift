@@ -2,6 +2,7 @@ package import Admission
 package import AppAttest
 package import Logging
 package import Observability
+package import RelayCore
 
 /// Everything that an operator can decide about the gateway, checked. Only loading makes one: whoever holds a
 /// configuration holds one whose parts fit together and whose files could be read.
@@ -24,6 +25,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let limits: Limits
     package let connections: Connections
     package let session: Session
+    package let compression: Compression
     package let resume: Resume
     package let traffic: Traffic
     package let process: Process
@@ -134,6 +136,20 @@ extension GatewayConfiguration {
         package let closeFlushMilliseconds: Int
     }
 
+    /// permessage-deflate toward clients.
+    package struct Compression: Sendable, Equatable {
+        /// Where a route says nothing else.
+        package let standard: ClientCompression
+        package let windowBits: Int
+        package let context: CompressionContext
+        /// Of messages to clients.
+        package let minimumBytes: Int
+        /// zlib's.
+        package let level: Int
+        package let sessionBytes: Int
+        package let totalBytes: Int
+    }
+
     /// How a session outlives its WebSocket.
     package struct Resume: Sendable, Equatable {
         /// 0: no session can be resumed.
@@ -174,6 +190,11 @@ extension GatewayConfiguration {
         package let auditRefusalsPerMinute: Int
         package let auditFull: AuditFull
     }
+}
+
+/// WS_COMPRESSION_CONTEXT
+package enum CompressionContext: String, CaseIterable, Sendable {
+    case both, server, client, none
 }
 
 /// AUTH_MODE

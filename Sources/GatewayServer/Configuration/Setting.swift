@@ -31,6 +31,7 @@ package enum SettingGroup: String, Sendable, CaseIterable {
     case limits = "Limits of the gate"
     case connections = "Connections and HTTP"
     case session = "Sessions"
+    case compression = "Compression toward clients"
     case resume = "Resuming a session"
     case traffic = "Rates of a session"
     case process = "Threads and shutdown"

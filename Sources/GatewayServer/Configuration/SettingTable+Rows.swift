@@ -24,6 +24,8 @@ extension SettingTable {
         maximumHeaderBytes.row, maximumBodyBytes.row,
         maximumSessions.row, maximumSessionsPerDevice.row, maximumSessionsPerAddress.row, maximumMessageBytes.row,
         pingInterval.row, peerSilence.row, clientBufferBytes.row, targetBufferBytes.row, closeFlush.row,
+        compression.row, compressionWindowBits.row, compressionContext.row, compressionMinimumBytes.row,
+        compressionLevel.row, compressionSessionBytes.row, compressionTotalBytes.row,
         resumeGrace.row, sessionTimeout.row, outputBufferBytes.row, slowClient.row, sessionEvents.row,
         messagesPerSecond.row, messagesPerSecondPerAddress.row, clientBytesPerSecond.row, targetBytesPerSecond.row,
         reactorThreads.row, shutdownGrace.row, shutdownDeadline.row, drainReconnect.row,

@@ -288,6 +288,31 @@ enum SettingTable {
         "CLOSE_FLUSH_MS", .session, default: 5000, 0...600_000, "ms",
         "How long queued bytes are still delivered after one side has ended.")
 
+    // MARK: Compression toward clients
+
+    static let compression = Setting<ClientCompression>.choice(
+        "WS_COMPRESSION", .compression, default: .off,
+        "Whether WebSocket messages may be compressed (permessage-deflate), where the client offers it and the route says nothing else."
+    )
+    static let compressionWindowBits = Setting<Int>.integer(
+        "WS_COMPRESSION_WINDOW_BITS", .compression, default: 12, 9...15, "bits",
+        "The largest window of either side: 2 to the power of so many bytes.")
+    static let compressionContext = Setting<CompressionContext>.choice(
+        "WS_COMPRESSION_CONTEXT", .compression, default: .both,
+        "Which side's messages may refer to earlier ones of the same connection (context takeover).")
+    static let compressionMinimumBytes = Setting<Int>.integer(
+        "WS_COMPRESSION_MIN_BYTES", .compression, default: 64, 0...65_536, "bytes",
+        "Messages to clients that are shorter are sent uncompressed.")
+    static let compressionLevel = Setting<Int>.integer(
+        "WS_COMPRESSION_LEVEL", .compression, default: 6, 1...9, "zlib's levels",
+        "How hard the gateway tries: `1` is fastest, `9` smallest.")
+    static let compressionSessionBytes = Setting<Int>.integer(
+        "WS_COMPRESSION_SESSION_BYTES", .compression, default: 98_304, 8192...1_048_576, "bytes",
+        "Memory for the windows of one session; its windows become smaller until they fit.")
+    static let compressionTotalBytes = Setting<Int>.integer(
+        "WS_COMPRESSION_TOTAL_BYTES", .compression, default: 67_108_864, 8192...1_099_511_627_776, "bytes",
+        "Memory for the windows of all sessions; where little is left newcomers get smaller windows, then none.")
+
     // MARK: Resuming a session
 
     static let resumeGrace = Setting<Int>.integer(

@@ -125,15 +125,19 @@ extension EdgeConnection {
     }
 
     /// From the upgrade's exchange. The 101 is written at once: what is said of it afterwards is true.
-    func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake) -> Bool {
-        guard case .upgrading(let exchange) = stage, let wsi, writeSwitch(exchange, opening, to: wsi) else {
+    func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake, compresses: Bool) -> Bool {
+        let limits = MessageLimits(messageBytes: limits.maximumMessageBytes)
+        let compression = compresses ? listener.compression(to: opening.extensions, limits) : nil
+        guard case .upgrading(let exchange) = stage, let wsi,
+            writeSwitch(exchange, opening, compression?.agreement, to: wsi)
+        else {
             kill()
             return false
         }
         arm(at: nil)
         if let ssl = lws_get_ssl(wsi) { TLSMaterial.letGoOfHandshake(ssl) }
         let webSocket = WebSocketConnection(
-            owner: self, wsi: wsi, handler: handler, maximumMessageBytes: limits.maximumMessageBytes)
+            owner: self, wsi: wsi, handler: handler, limits: limits, compression: compression)
         stage = .webSocket(webSocket)
         var kept = http?.takeKept() ?? []
         http = nil
@@ -144,11 +148,15 @@ extension EdgeConnection {
     }
 
     /// RFC 6455 §4.2.2, item 5.
-    private func writeSwitch(_ exchange: UpgradeExchange, _ opening: OpeningHandshake, to wsi: OpaquePointer) -> Bool {
+    private func writeSwitch(
+        _ exchange: UpgradeExchange, _ opening: OpeningHandshake, _ compression: DeflateAgreement?,
+        to wsi: OpaquePointer
+    ) -> Bool {
         var response = Response(.switchingProtocols)
         response.add("Upgrade", "websocket")
         response.add("Sec-WebSocket-Accept", opening.accept)
         if let subprotocol = exchange.subprotocol { response.add("Sec-WebSocket-Protocol", subprotocol) }
+        if let compression { response.add("Sec-WebSocket-Extensions", compression.response.text) }
         var bytes: [UInt8] = []
         var writer = ResponseWriter(for: exchange.head)
         writer.write(response, into: &bytes)

@@ -122,13 +122,14 @@ package final class UpgradeExchange {
 
     /// Sends the 101; then `handler` hears `webSocketOpened`, inside this call.
     ///
+    /// - Parameter compresses: permessage-deflate is agreed on where the client offers it and there is memory for it.
     /// - Returns: false where the client is gone: then no 101 was sent, and `handler` never hears anything.
     @discardableResult
-    package func accept(_ handler: any WebSocketHandler) -> Bool {
+    package func accept(_ handler: any WebSocketHandler, compresses: Bool = false) -> Bool {
         reactor.preconditionOnThread()
         defer { connection = nil }
         guard let opening else { return false }
-        return connection?.accept(handler, opening) ?? false
+        return connection?.accept(handler, opening, compresses: compresses) ?? false
     }
 
     /// Sends the answer instead of a 101, and the connection ends.

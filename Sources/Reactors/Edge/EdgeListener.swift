@@ -1,8 +1,10 @@
 import CLibuv
 import CLibwebsockets
+import Compression
 import Glibc
 import HTTPWire
 import Logging
+import WebSocketWire
 
 /// Times and sizes that bound what a client can make the edge hold.
 package struct EdgeLimits: Sendable {
@@ -32,6 +34,8 @@ package struct EdgeSettings: Sendable {
     /// Subprotocol names that may be agreed on (RFC 6455 §1.9).
     package var subprotocols: [String]
     package var limits: EdgeLimits
+    /// Nil: no WebSocket is compressed.
+    package var compression: EdgeCompression?
     /// Peers that have to say with a PROXY header, before TLS, whose connection it is. Who else sends one is taken at its word as TLS.
     package var trustsProxy: @Sendable (PeerAddress) -> Bool = { _ in false }
 
@@ -80,6 +84,7 @@ final class EdgeListener: TimerTarget {
     private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
     private lazy var retry = ReactorTimer(on: reactor, target: self)
     private var isExhausted = false
+    private let deflaters: SharedDeflaters
     /// Sockets of trusted proxies whose header isn't read yet, by descriptor.
     private var unnamed: [Int32: ProxiedSocket] = [:]
     /// When a proxy's mistake may be logged again: one that is set up wrongly makes it with every connection.
@@ -95,6 +100,7 @@ final class EdgeListener: TimerTarget {
         let tls = (material != nil ? material : try settings.makeMaterial()).map(EdgeTLS.init)
         self.reactor = reactor
         self.settings = settings
+        deflaters = SharedDeflaters(level: settings.compression?.settings.level ?? 1)
         self.tls = tls
         self.census = census
         self.handler = handler
@@ -113,6 +119,8 @@ final class EdgeListener: TimerTarget {
         reactor.preconditionOnThread()
         settings.limits = new.limits
         settings.trustsProxy = new.trustsProxy
+        settings.compression = new.compression
+        if let compression = new.compression { deflaters.setLevel(compression.settings.level) }
         guard let tls, let material else { return }
         settings.tls = material.settings
         // Each connection keeps the certificates and lists that it began with: those of unchanged files are there once.
@@ -124,6 +132,15 @@ final class EdgeListener: TimerTarget {
         tls?.adopted = connection
         defer { tls?.adopted = nil }
         return body()
+    }
+
+    /// What an upgrade's WebSocket compresses with; nil where the client has offered nothing that can be agreed on, or there is no memory.
+    func compression(to offers: [WebSocketExtension], _ limits: MessageLimits) -> MessageCompression? {
+        guard let compression = settings.compression, !offers.isEmpty,
+            let lease = compression.memory.agree(to: offers, settings: compression.settings)
+        else { return nil }
+        return MessageCompression(
+            lease, sharing: deflaters, minimumBytes: compression.settings.minimumBytes, limits: limits)
     }
 
     /// Nil where there is no TLS.

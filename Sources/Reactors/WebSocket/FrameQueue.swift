@@ -26,6 +26,8 @@ struct FrameQueue {
     /// Bytes that wait, headers among them.
     var count: Int { output.count }
     var isEmpty: Bool { output.isEmpty }
+    /// Bytes wait that get their frame when they are written. What is compressed before that must not come behind them.
+    var hasStream: Bool { streamBytes > 0 }
 
     mutating func appendStream(_ bytes: UnsafeRawBufferPointer, from pool: BufferPool) {
         guard streamBytes == output.count else {
@@ -51,7 +53,8 @@ struct FrameQueue {
         }
     }
 
-    private mutating func append(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer, from pool: BufferPool) {
+    /// One frame, whose payload is at most `maximumPayloadBytes`.
+    mutating func append(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer, from pool: BufferPool) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.maximumHeaderBytes) { room in
             let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[..<Self.write(header, to: room)])
             output.append(bytes, from: pool)
@@ -66,9 +69,11 @@ struct FrameQueue {
 
     /// The frame around bytes of a stream, whose header takes the place of what stands before them.
     ///
-    /// - Parameter bytes: of `front`.
-    static func framed(_ bytes: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer {
-        let header = FrameHeader(.binary, payloadBytes: bytes.count)
+    /// - Parameter bytes: of `front`, or with as much room before them.
+    static func framed(
+        _ bytes: UnsafeMutableRawBufferPointer, isCompressed: Bool = false
+    ) -> UnsafeMutableRawBufferPointer {
+        let header = FrameHeader(.binary, isCompressed: isCompressed, payloadBytes: bytes.count)
         guard let start = bytes.baseAddress?.advanced(by: -header.count) else { return bytes }
         let frame = UnsafeMutableRawBufferPointer(start: start, count: header.count + bytes.count)
         _ = write(
@@ -78,9 +83,11 @@ struct FrameQueue {
     }
 
     /// What is to be written next. Up to `LWS_PRE` bytes before it may be overwritten.
-    func front() -> Front {
+    ///
+    /// - Parameter streamLimit: of bytes without a frame.
+    func front(streamLimit: Int = maximumPayloadBytes) -> Front {
         if output.isEmpty { return .empty }
-        if streamBytes > 0 { return .stream(output.front(limit: min(streamBytes, Self.maximumPayloadBytes))) }
+        if streamBytes > 0 { return .stream(output.front(limit: min(streamBytes, streamLimit))) }
         let candidates = output.front(limit: Self.maximumPayloadBytes + Self.maximumHeaderBytes)
         var end = 0
         while let frame = Self.frameBytes(at: end, of: UnsafeRawBufferPointer(candidates)),

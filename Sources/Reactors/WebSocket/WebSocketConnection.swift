@@ -19,6 +19,11 @@ package final class WebSocketConnection: Flushable {
     private var closing = ClosingHandshake(limits: closingLimits)
     private var pongs = PongQueue()
     private var output = FrameQueue()
+    /// Nil: no message is compressed, in either direction.
+    private var compression: MessageCompression?
+    /// Bytes of frames, with their headers, that were read and written: what TLS carries of this WebSocket.
+    package private(set) var wireBytesRead = 0
+    package private(set) var wireBytesWritten = 0
     private var wantsPing = false
     /// The payload of our Close frame, from the moment on that it is queued.
     private var closePayload: ControlPayload?
@@ -37,13 +42,17 @@ package final class WebSocketConnection: Flushable {
     /// How long queued output may keep our Close frame waiting is the owner's to say (`CLOSE_FLUSH_MS`).
     private static let closingLimits = ClosingHandshake.Limits(writeNanoseconds: 600_000_000_000)
 
-    init(owner: EdgeConnection, wsi: OpaquePointer, handler: any WebSocketHandler, maximumMessageBytes: Int) {
+    init(
+        owner: EdgeConnection, wsi: OpaquePointer, handler: any WebSocketHandler, limits: MessageLimits,
+        compression: MessageCompression?
+    ) {
         self.owner = owner
         self.wsi = wsi
         self.handler = handler
         peer = owner.peer
         reactor = owner.reactor
-        reader = FrameReader(limits: MessageLimits(messageBytes: maximumMessageBytes))
+        self.compression = compression
+        reader = FrameReader(limits: limits, allowsCompression: compression != nil)
         ReadAhead.begin(on: wsi, for: self)
     }
 
@@ -65,15 +74,32 @@ package final class WebSocketConnection: Flushable {
     /// - Parameters:
     ///   - bytes: may be empty, which is a message too.
     ///   - isText: the bytes are UTF-8; nobody checks it here (RFC 6455 §5.6).
-    package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
+    ///   - isSecret: the message is never compressed. So its length tells nothing of it, and nothing that is compressed later refers to it.
+    package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool, isSecret: Bool = false) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing.maySend else { return }
-        output.appendMessage(bytes, isText: isText, from: reactor.buffers)
         reactor.touch(self)
+        // Bytes of a stream are compressed when they are written, and each message refers to those before it.
+        guard let compression, compression.isCompressing, !isSecret, !output.hasStream else {
+            return output.appendMessage(bytes, isText: isText, from: reactor.buffers)
+        }
+        guard compression.append(bytes, isText: isText, to: &output, from: reactor.buffers) else {
+            return close(code: CloseCode.internalError.rawValue, reason: "")
+        }
+    }
+
+    /// Compression was agreed on. What the gateway sends may still be uncompressed.
+    package var isCompressed: Bool { compression != nil }
+
+    /// Whether messages to the client are compressed from now on, if that was agreed on.
+    package func setCompressing(_ isCompressing: Bool) {
+        reactor.preconditionOnThread()
+        compression?.isCompressing = isCompressing
     }
 
     package func ping() {
         reactor.preconditionOnThread()
+        compression?.rest()
         wantsPing = true
         reactor.touch(self)
     }
@@ -113,10 +139,23 @@ package final class WebSocketConnection: Flushable {
 
     /// - Parameter input: decrypted bytes, which are unmasked in place.
     func received(_ input: UnsafeMutableRawBufferPointer) {
+        wireBytesRead &+= input.count
+        if let compression, compression.isHolding {
+            guard compression.hold(input) else { return owner.kill() }
+            return
+        }
+        read(input, from: 0)
+        // The socket is paused at the end of the turn.
+        if compression?.isHolding == true { reactor.touch(self) }
+    }
+
+    private func read(_ input: UnsafeMutableRawBufferPointer, from start: Int) {
         var bytes = input.assumingMemoryBound(to: UInt8.self).mutableSpan
-        var position = 0
+        var position = start
         while wsi != nil, !owner.isDoomed, closing.reads, let event = reader.next(in: &bytes, from: &position) {
             switch event {
+            case .data(let piece) where piece.isCompressed:
+                guard inflate(piece, of: input) else { return }
             case .data(let piece): deliver(piece, of: input)
             case .ping(let payload):
                 handler?.webSocketReceivedControlFrame(bytes: payload.count)
@@ -136,6 +175,54 @@ package final class WebSocketConnection: Flushable {
             MessagePiece(
                 bytes: UnsafeRawBufferPointer(rebasing: input[piece.range]), isText: piece.isText,
                 isFirst: piece.isFirst, isLast: piece.isLast))
+    }
+
+    // MARK: Inflating
+
+    /// Gives the handler what a piece inflates to, step by step.
+    ///
+    /// - Returns: false where the rest, with all of `input` behind it, is held for later.
+    private func inflate(_ piece: DataPiece, of input: UnsafeMutableRawBufferPointer) -> Bool {
+        guard let compression else { return true }
+        let room = reactor.buffers.take(MessageCompression.stepBytes)
+        defer { reactor.buffers.give(room) }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: input[piece.range])
+        var position = 0
+        while wsi != nil, !owner.isDoomed, closing.delivers {
+            let mayInflate = compression.mayInflate(in: reactor.turn)
+            guard mayInflate, !wantsPause else {
+                compression.hold(piece, from: position, of: input)
+                // Otherwise the handler's word wakes it.
+                if !wantsPause { reactor.touchNextTurn(self) }
+                return false
+            }
+            do throws(FrameFault) {
+                let inflated = try compression.inflate(piece, bytes, from: &position, into: room)
+                if inflated.count > 0 || inflated.isLast { deliver(inflated, of: room) }
+                if !inflated.hasMore { return true }
+            } catch {
+                perform(closing.failed(error, now: reactor.now))
+            }
+        }
+        return true
+    }
+
+    private func deliver(_ inflated: InflatedPiece, of room: UnsafeMutableRawBufferPointer) {
+        handler?.webSocketReceived(
+            MessagePiece(
+                bytes: UnsafeRawBufferPointer(rebasing: room[..<inflated.count]), isText: inflated.isText,
+                isFirst: inflated.isFirst, isLast: inflated.isLast))
+    }
+
+    /// At the end of a turn: goes on with input that was held.
+    private func readHeld() {
+        guard let compression, compression.isHolding, !(wantsPause && closing.delivers) else { return }
+        guard compression.mayInflate(in: reactor.turn) || !closing.delivers else { return reactor.touchNextTurn(self) }
+        guard var held = compression.takeHeld() else { return }
+        let piece = held.piece
+        held.bytes.withUnsafeMutableBytes { input in
+            if inflate(piece, of: input) { read(input, from: piece.range.upperBound) }
+        }
     }
 
     private func answer(_ ping: ControlPayload) {
@@ -159,6 +246,7 @@ package final class WebSocketConnection: Flushable {
         self.handler = nil
         if let wsi { ReadAhead.end(on: wsi) }
         wsi = nil
+        compression = nil
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
     }
@@ -225,6 +313,7 @@ package final class WebSocketConnection: Flushable {
     /// Writes until the socket is full or nothing is left. Never to a socket that isn't writable: libwebsockets then never has to hold a
     /// part of a frame back.
     func flush() {
+        if compression != nil { readHeld() }
         guard let wsi else { return }
         applyPause(to: wsi)
         readOn()
@@ -250,7 +339,7 @@ package final class WebSocketConnection: Flushable {
     }
 
     /// A connection that closes is always read: the client's Close has to be heard.
-    private var pauses: Bool { wantsPause && closing.delivers }
+    private var pauses: Bool { (wantsPause || compression?.isHolding == true) && closing.delivers }
 
     /// Never inside a callback: the rest of what libwebsockets has read would be put aside, and it spins when TLS still holds a part of the
     /// record.
@@ -265,13 +354,38 @@ package final class WebSocketConnection: Flushable {
 
     /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
     private func writeFront(to wsi: OpaquePointer) -> Int? {
+        if let compression, compression.isCompressing, output.hasStream { return writeStream(compression, to: wsi) }
         switch output.front() {
         case .empty: return 0
-        case .stream(let bytes):
-            let frame = FrameQueue.framed(bytes)
-            return owner.write(frame, to: wsi) ? bytes.count : nil
-        case .frames(let frames): return owner.write(frames, to: wsi) ? frames.count : nil
+        case .stream(let bytes): return write(FrameQueue.framed(bytes), to: wsi) ? bytes.count : nil
+        case .frames(let frames): return write(frames, to: wsi) ? frames.count : nil
         }
+    }
+
+    private func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Bool {
+        wireBytesWritten &+= bytes.count
+        return owner.write(bytes, to: wsi)
+    }
+
+    /// The same of bytes of a stream, as one compressed message. They are compressed only now, when the socket takes them.
+    private func writeStream(_ compression: MessageCompression, to wsi: OpaquePointer) -> Int? {
+        guard case .stream(let bytes) = output.front(streamLimit: MessageCompression.maximumPieceBytes) else {
+            return 0
+        }
+        let front = PORTCULLIS_LWS_PRE + FrameQueue.maximumHeaderBytes
+        let block = reactor.buffers.take(front + FrameQueue.maximumPayloadBytes)
+        defer { reactor.buffers.give(block) }
+        let room = UnsafeMutableRawBufferPointer(rebasing: block[front...].prefix(FrameQueue.maximumPayloadBytes))
+        let isWritten =
+            switch compression.deflated(UnsafeRawBufferPointer(bytes), into: room) {
+            case .failed: false
+            case .unchanged: write(FrameQueue.framed(bytes), to: wsi)
+            case .deflated(let count):
+                write(
+                    FrameQueue.framed(UnsafeMutableRawBufferPointer(rebasing: room[..<count]), isCompressed: true),
+                    to: wsi)
+            }
+        return isWritten ? bytes.count : nil
     }
 
     private func queuePing() {

@@ -10,6 +10,7 @@ extension SessionDriver {
 
     /// The session goes on without a client; whoever proves to be its owner may have it.
     func detached() {
+        noteFrames()
         webSocket = nil
         translate { translation, _ in translation.detached() }
         tellTarget(isAttached: false)
@@ -160,6 +161,7 @@ extension SessionDriver {
             session.place, at: Pinned(self, to: reactor), detachedAt: hasClient ? nil : reactor.now)
         logResumed(session)
         lastTarget = session.lastTarget
+        followCompression()
         leg = session.leg.map { TargetLeg.arrive($0, on: reactor, handler: self) }
         targetPauses = session.targetPauses
         guard hasPlace else { return close(.sessionEvicted) }

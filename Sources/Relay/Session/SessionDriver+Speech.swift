@@ -234,7 +234,9 @@ extension SessionDriver {
             guard let webSocket else { return }
             for frame in output.frames.frames {
                 noteRelayed(frame.range.count)
-                webSocket.sendMessage(UnsafeRawBufferPointer(rebasing: bytes[frame.range]), isText: frame.isText)
+                webSocket.sendMessage(
+                    UnsafeRawBufferPointer(rebasing: bytes[frame.range]), isText: frame.isText,
+                    isSecret: frame.isSecret)
             }
         }
         output.toTarget.withUnsafeBytes { sendToTarget($0) }

@@ -25,9 +25,17 @@ extension SessionDriver {
         let leg = TargetLeg(target, handler: self)
         self.leg = leg
         lastTarget = target
+        followCompression()
         settings.dialer.dial(leg, for: client, on: reactor)
         // One that is paused for its client's sake is so whichever target it is.
         if !targetPauses.isEmpty { leg.setReading(paused: true) }
+    }
+
+    /// What the target's route says of compression holds from here on for what the client is sent. What the client sends was agreed on in the
+    /// 101.
+    func followCompression() {
+        guard let lastTarget else { return }
+        webSocket?.setCompressing((lastTarget.options.compression ?? settings.compression) == .on)
     }
 
     // MARK: Its place

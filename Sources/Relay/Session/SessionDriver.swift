@@ -68,6 +68,9 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     private let openedAt: UInt64
     private var bytesFromClient = 0
     private var bytesToClient = 0
+    /// Of the WebSocket's frames, as far as they have been counted.
+    private var frameBytes = (fromClient: 0, toClient: 0)
+    private var wasCompressed = false
     private var endedBy = SessionEnd.gateway
     /// The first of two orders that came while another was being performed is finished first.
     private var pendingActions: SessionActions = []
@@ -102,6 +105,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func webSocketOpened(_ webSocket: WebSocketConnection) {
         self.webSocket = webSocket
+        wasCompressed = webSocket.isCompressed
         sessions.insert(self)
         settings.metrics.sessionOpened()
         beginSpeech()
@@ -150,6 +154,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func webSocketClosed() {
         noteEnd(by: .client)
+        noteFrames()
         webSocket = nil
         perform(machine.clientLost(now: reactor.now))
     }
@@ -253,7 +258,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         if actions.contains(.resumeClient) { clientPauses.remove(.queue) }
         if actions.contains(.pauseTarget) { targetPauses.insert(.queue) }
         if actions.contains(.resumeTarget) { targetPauses.remove(.queue) }
-        if actions.contains(.sendPing) { webSocket?.ping() }
+        if actions.contains(.sendPing) {
+            noteFrames()
+            webSocket?.ping()
+        }
         if actions.contains(.finishTarget) { finishTarget() }
         if actions.contains(.dropTarget) { leg?.drop() }
         if actions.contains(.closeClient) {
@@ -285,6 +293,15 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         settings.metrics.relayed(count, .toClient)
     }
 
+    /// Counts what the WebSocket's frames have taken since it was counted last: at each ping and at the end.
+    func noteFrames() {
+        guard let webSocket else { return }
+        let (read, written) = (webSocket.wireBytesRead, webSocket.wireBytesWritten)
+        settings.metrics.framed(read - frameBytes.fromClient, .fromClient)
+        settings.metrics.framed(written - frameBytes.toClient, .toClient)
+        frameBytes = (read, written)
+    }
+
     func noteEnd(by side: SessionEnd) {
         if machine.acceptsFromClient { endedBy = side }
     }
@@ -298,6 +315,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         (heldMessages, retry) = (nil, nil)
         guard slot != nil else { return }
         slot = nil
+        noteFrames()
         sessions.remove(self)
         leg?.abandon()
         leg = nil
@@ -311,6 +329,9 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
                 [
                     LogKeys.reason: "\(endedBy.rawValue)",
                     LogKeys.bytesFromClient: "\(bytesFromClient)", LogKeys.bytesToClient: "\(bytesToClient)",
+                    LogKeys.framesFromClient: "\(frameBytes.fromClient)",
+                    LogKeys.framesToClient: "\(frameBytes.toClient)",
+                    LogKeys.compression: wasCompressed ? "permessage-deflate" : nil,
                     LogKeys.milliseconds: "\((reactor.now - openedAt) / 1_000_000)",
                 ]))
     }

@@ -13,6 +13,7 @@ final class SessionSettings: Sendable {
     let dialects: DialectSettings
     let session: SessionLimits
     let traffic: TrafficSettings
+    let compression: ClientCompression
     let directory: SessionDirectory
     let drain: DrainSwitch
     let metrics: GatewayMetrics
@@ -24,6 +25,7 @@ final class SessionSettings: Sendable {
         dialects = settings.dialects
         session = settings.session
         traffic = settings.traffic
+        compression = settings.compression
         directory = settings.directory
         drain = settings.drain
         metrics = settings.metrics

@@ -6,6 +6,8 @@ package struct FrameBuffer: Sendable {
         package let isText: Bool
         /// Its payload in ``FrameBuffer/bytes``.
         package let range: Range<Int>
+        /// It carries a secret of the gateway's (a token or a ticket) and must not be compressed: see docs/THREAT-MODEL.md, "Compression".
+        package let isSecret: Bool
     }
 
     /// Above this an emptied buffer gives its memory back.
@@ -25,9 +27,9 @@ package struct FrameBuffer: Sendable {
 
     /// - Parameter write: appends the payload.
     @inline(__always)
-    mutating func append(isText: Bool, _ write: (inout [UInt8]) -> Void) {
+    mutating func append(isText: Bool, isSecret: Bool = false, _ write: (inout [UInt8]) -> Void) {
         let start = bytes.count
         write(&bytes)
-        frames.append(Frame(isText: isText, range: start..<bytes.count))
+        frames.append(Frame(isText: isText, range: start..<bytes.count, isSecret: isSecret))
     }
 }

@@ -47,8 +47,8 @@ struct GMCPDialect: ByteCountedDialect {
         append(own: "Error", JSONObject(members.map { .init($0.0, .string($0.1)) }), to: &frames)
     }
 
-    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {
-        frames.append(isText: true) { bytes in
+    func append(own name: String, _ data: JSONObject?, isSecret: Bool, to frames: inout FrameBuffer) {
+        frames.append(isText: true, isSecret: isSecret) { bytes in
             bytes.append("Portcullis.")
             bytes.append(name)
             guard let data else { return }

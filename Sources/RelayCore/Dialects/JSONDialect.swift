@@ -66,8 +66,9 @@ struct JSONDialect: ByteCountedDialect {
         append("error", error.code.rawValue, Array(error.message.utf8), to: &frames)
     }
 
-    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {
-        append(name.lowercased(), "", data.map { JSONValue.object($0).written } ?? [], to: &frames)
+    func append(own name: String, _ data: JSONObject?, isSecret: Bool, to frames: inout FrameBuffer) {
+        append(
+            name.lowercased(), "", data.map { JSONValue.object($0).written } ?? [], isSecret: isSecret, to: &frames)
     }
 
     // MARK: From the client
@@ -105,8 +106,10 @@ struct JSONDialect: ByteCountedDialect {
 
     // MARK: To the client
 
-    private func append(_ proto: String, _ id: String, _ data: [UInt8], to frames: inout FrameBuffer) {
-        frames.append(isText: true) { write(proto, id, data, to: &$0) }
+    private func append(
+        _ proto: String, _ id: String, _ data: [UInt8], isSecret: Bool = false, to frames: inout FrameBuffer
+    ) {
+        frames.append(isText: true, isSecret: isSecret) { write(proto, id, data, to: &$0) }
     }
 
     private func content(_ proto: String, _ id: String, _ data: [UInt8], package: String) -> MessageContent {

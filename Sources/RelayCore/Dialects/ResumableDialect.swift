@@ -38,11 +38,17 @@ extension ResumableDialect {
 protocol ByteCountedDialect: ResumableDialect {
     /// A message of the gateway's own.
     ///
-    /// - Parameter name: one word, with a capital.
-    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer)
+    /// - Parameters:
+    ///   - name: one word, with a capital.
+    ///   - isSecret: `data` has a token or a ticket.
+    func append(own name: String, _ data: JSONObject?, isSecret: Bool, to frames: inout FrameBuffer)
 }
 
 extension ByteCountedDialect {
+    func append(own name: String, _ data: JSONObject?, to frames: inout FrameBuffer) {
+        append(own: name, data, isSecret: false, to: &frames)
+    }
+
     var numbering: ReplayBuffer.Numbering? { .bytes }
     var hasNotices: Bool { true }
 
@@ -84,12 +90,12 @@ extension ByteCountedDialect {
             .init("id", .string(session.id)), .init("token", .string(session.token)),
             .init("seq", .integer(Int(clamping: seq))), .init("resumed", .bool(isResumed)),
         ])
-        append(own: "Session", data, to: &frames)
+        append(own: "Session", data, isSecret: true, to: &frames)
     }
 
     func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer) {
         let data = JSONObject([.init("ticket", .string(ticket)), .init("expiresIn", .integer(expiresIn))])
-        append(own: "Ticket", data, to: &frames)
+        append(own: "Ticket", data, isSecret: true, to: &frames)
     }
 
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {

@@ -44,14 +44,14 @@ struct TypedDialect: ResumableDialect {
     // MARK: The session
 
     func sessionBegan(_ session: SessionIdentity, isResumable: Bool, into frames: inout FrameBuffer) {
-        append("session", Self.members(of: session, isResumable: isResumable), to: &frames)
+        append("session", Self.members(of: session, isResumable: isResumable), isSecret: true, to: &frames)
     }
 
     /// In the order of their numbers what the client must know again, but for what is replayed; then what it has missed.
     func sessionResumed(
         _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer
     ) {
-        append("resumed", Self.members(of: session, isResumable: true), to: &frames)
+        append("resumed", Self.members(of: session, isResumable: true), isSecret: true, to: &frames)
         let replay = history.buffer.replay(after: lastSeq)
         if let gap = replay.gap { append("gap", gap.members, to: &frames) }
         let state = history.snapshot.messages(notIn: replay).sorted { $0.seq < $1.seq }
@@ -95,7 +95,8 @@ struct TypedDialect: ResumableDialect {
     }
 
     func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer) {
-        append("ticket", [("ticket", .string(ticket)), ("expiresIn", .integer(expiresIn))], to: &frames)
+        append(
+            "ticket", [("ticket", .string(ticket)), ("expiresIn", .integer(expiresIn))], isSecret: true, to: &frames)
     }
 
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer) {
@@ -111,9 +112,11 @@ struct TypedDialect: ResumableDialect {
         }
     }
 
-    private func append(_ type: String, _ members: [(String, JSONValue)], to frames: inout FrameBuffer) {
+    private func append(
+        _ type: String, _ members: [(String, JSONValue)], isSecret: Bool = false, to frames: inout FrameBuffer
+    ) {
         let object = JSONObject([.init("type", .string(type))] + members.map { .init($0.0, $0.1) })
-        frames.append(isText: true) { JSONWriter.append(.object(object), to: &$0) }
+        frames.append(isText: true, isSecret: isSecret) { JSONWriter.append(.object(object), to: &$0) }
     }
 }
 

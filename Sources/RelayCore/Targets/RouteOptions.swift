@@ -5,17 +5,20 @@ package struct RouteOptions: Hashable, Sendable {
     package var tls: TargetTLSMode?
     package var proxy: TargetProxyHeader?
     package var mxp: TargetMXP?
+    /// Whether messages to and from the client may be compressed (permessage-deflate).
+    package var compression: ClientCompression?
     /// The ways of admission that lead here; `nil`: all.
     package var admit: Set<TargetAccess>?
 
     package init(
         encoding: String? = nil, tls: TargetTLSMode? = nil, proxy: TargetProxyHeader? = nil, mxp: TargetMXP? = nil,
-        admit: Set<TargetAccess>? = nil
+        compression: ClientCompression? = nil, admit: Set<TargetAccess>? = nil
     ) {
         self.encoding = encoding
         self.tls = tls
         self.proxy = proxy
         self.mxp = mxp
+        self.compression = compression
         self.admit = admit
     }
 
@@ -29,13 +32,14 @@ package struct RouteOptions: Hashable, Sendable {
         case "tls": try once(&tls, TargetTLSMode(rawValue: value), name)
         case "proxy": try once(&proxy, TargetProxyHeader(rawValue: value), name)
         case "mxp": try once(&mxp, TargetMXP(rawValue: value), name)
+        case "compression": try once(&compression, ClientCompression(rawValue: value), name)
         case "admit": try once(&admit, Self.ways(value), name)
         default: throw .unknownOption(name)
         }
     }
 
     /// For the operator: what options there are.
-    static let names = "there are encoding, tls, proxy, mxp and admit"
+    static let names = "there are encoding, tls, proxy, mxp, compression and admit"
 
     /// For the operator: what an option may be.
     static func values(of name: String) -> String {
@@ -43,6 +47,7 @@ package struct RouteOptions: Hashable, Sendable {
         case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
         case "proxy": list(TargetProxyHeader.allCases.map(\.rawValue))
         case "mxp": list(TargetMXP.allCases.map(\.rawValue))
+        case "compression": list(ClientCompression.allCases.map(\.rawValue))
         case "admit": "write any, or some of \(list(TargetAccess.allCases.map(\.rawValue))), joined by +"
         default: "see TN_ENCODING for its values"
         }
@@ -85,6 +90,11 @@ package enum TargetMXP: String, Hashable, Sendable, CaseIterable {
     case pass
     case strip
     case refuse
+}
+
+/// Whether a route's clients may compress, as `WS_COMPRESSION`.
+package enum ClientCompression: String, Hashable, Sendable, CaseIterable {
+    case off, on
 }
 
 /// How a client was admitted, as far as routes tell ways apart. A client with a ticket counts as whoever got the ticket by its own

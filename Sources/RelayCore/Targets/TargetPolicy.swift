@@ -95,6 +95,12 @@ package struct TargetPolicy: Sendable, Equatable {
         return target.options.admit
     }
 
+    /// What the route that is asked for says of compression, which is agreed in the 101; `nil`: nothing, or it is no route.
+    package func compression(to request: TargetRequest) -> ClientCompression? {
+        guard case .authorized(let target) = decide(request) else { return nil }
+        return target.options.compression
+    }
+
     private func decide(_ request: TargetRequest) -> TargetDecision {
         switch request {
         case .standard: return standard

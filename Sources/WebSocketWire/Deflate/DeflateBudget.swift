@@ -15,15 +15,19 @@ package struct DeflateCosts: Sendable {
     /// - Its deflater only if the server keeps its context. Otherwise a message is deflated in one go, by an engine that all connections of
     ///   a reactor share.
     package func bytes(of agreement: DeflateAgreement) -> Int {
-        let deflater =
-            agreement.serverKeepsContext ? deflater(agreement.serverWindowBits, agreement.memoryLevel) : 0
-        return inflater(agreement.clientWindowBits) + deflater
+        inflater(agreement.clientWindowBits) + deflaterBytes(of: agreement)
+    }
+
+    /// The deflater's part of it.
+    package func deflaterBytes(of agreement: DeflateAgreement) -> Int {
+        agreement.serverKeepsContext ? deflater(agreement.serverWindowBits, agreement.memoryLevel) : 0
     }
 }
 
 /// The memory that compression may take, of one session and of all together. Whoever shares one guards it by a lock.
 ///
-/// Memory never refuses a session: agreements get smaller windows, then no context for the server, and then no compression.
+/// Memory never refuses a session: agreements get smaller windows, then no context for the server, and then no compression. When most of it
+/// is used connections that are idle give up their deflaters.
 package struct DeflateBudget: Sendable {
     package struct Limits: Hashable, Sendable {
         package var sessionBytes: Int
@@ -63,9 +67,35 @@ package struct DeflateBudget: Sendable {
     }
 
     /// Gives back what `agree` has reserved: once, when the engines are gone.
-    package mutating func release(_ agreement: DeflateAgreement) {
+    ///
+    /// - Parameter isDeflaterSuspended: `suspendDeflater` has given a part back already.
+    package mutating func release(_ agreement: DeflateAgreement, isDeflaterSuspended: Bool = false) {
         reservedBytes -= costs.bytes(of: agreement)
+        if isDeflaterSuspended { reservedBytes += costs.deflaterBytes(of: agreement) }
         precondition(reservedBytes >= 0, "an agreement was released twice")
+    }
+
+    /// Three quarters are reserved: it is time for idle connections to give up their deflaters.
+    package var isTight: Bool { reservedBytes > limits.totalBytes / 4 * 3 }
+
+    /// Gives back the deflater's part, where memory is tight. The server may forget its window at any time: its messages then don't refer to
+    /// it, which the client needn't know (RFC 7692 §7.1.1.1).
+    ///
+    /// - Returns: false where memory isn't tight, or there is no such part.
+    package mutating func suspendDeflater(of agreement: DeflateAgreement) -> Bool {
+        guard isTight, agreement.serverKeepsContext else { return false }
+        reservedBytes -= costs.deflaterBytes(of: agreement)
+        return true
+    }
+
+    /// Reserves that part again.
+    ///
+    /// - Returns: false where there is no memory for it.
+    package mutating func resumeDeflater(of agreement: DeflateAgreement) -> Bool {
+        let bytes = costs.deflaterBytes(of: agreement)
+        guard reservedBytes + bytes <= limits.totalBytes / 4 * 3 else { return false }
+        reservedBytes += bytes
+        return true
     }
 
     /// From what is wanted to what costs least: smaller windows first, then the same without the server's context.

@@ -9,6 +9,9 @@ package struct InflatedPiece: Hashable, Sendable {
     package let hasMore: Bool
 }
 
+/// What a sender takes off the end of each message (RFC 7692 §7.2.1).
+private let removedTail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+
 /// Inflates the compressed messages of one connection, piece by piece, into the caller's memory (RFC 7692 §7.2.2).
 ///
 /// Nothing is allocated for what a message inflates to, and a message that inflates to too much is refused at the first byte that is too much.
@@ -68,8 +71,7 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         var written = step.written
         if position == input.count, piece.isLast, written < room, tailTaken < 4 {
             // §7.2.2: what the sender has taken off.
-            let tail: InlineArray<4, UInt8> = [0x00, 0x00, 0xFF, 0xFF]
-            let step = try run(tail.span.extracting(tailTaken..<4), &output, written..<room)
+            let step = try run(removedTail.span.extracting(tailTaken..<4), &output, written..<room)
             tailTaken += step.taken
             written += step.written
         }

@@ -25,11 +25,15 @@ struct RouteTests {
     }
 
     @Test func `every option is read`() throws {
-        let options = try routes("a=m.example:1,mxp=strip,encoding=latin1,tls=required,proxy=v2,admit=cert+ticket")
-            .first?.options
+        let options = try routes(
+            "a=m.example:1,mxp=strip,encoding=latin1,compression=on,tls=required,proxy=v2,admit=cert+ticket"
+        )
+        .first?.options
         #expect(
             options
-                == RouteOptions(encoding: "latin1", tls: .required, proxy: .v2, mxp: .strip, admit: [.cert, .ticket]))
+                == RouteOptions(
+                    encoding: "latin1", tls: .required, proxy: .v2, mxp: .strip, compression: .on,
+                    admit: [.cert, .ticket]))
         for mode in TargetTLSMode.allCases { #expect(try routes("a=m:1,tls=\(mode)")[0].options.tls == mode) }
         for header in TargetProxyHeader.allCases {
             #expect(try routes("a=m:1,proxy=\(header)")[0].options.proxy == header)
