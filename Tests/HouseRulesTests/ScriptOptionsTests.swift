@@ -6,7 +6,7 @@ import Testing
 struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "soak", "attack", "bench", "fuzz",
-        "bench-micro",
+        "bench-micro", "try-clients",
     ]
 
     @Test("are all looked at here")
