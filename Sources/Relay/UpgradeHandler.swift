@@ -22,8 +22,8 @@ final class UpgradeHandler {
     }
 
     func handle(_ upgrade: UpgradeExchange) {
-        // Nothing is spent, and nothing written, for a client that has gone: its connection is about to end.
-        guard upgrade.isPending else { return }
+        // Nothing is spent, and nothing written, for a client that has gone.
+        guard upgrade.isPending else { return upgrade.abandon() }
         let context = RequestContext(
             peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
             reactor: reactor)
@@ -50,7 +50,7 @@ final class UpgradeHandler {
     private func admit(
         _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
     ) {
-        guard upgrade.isPending else { return }
+        guard upgrade.isPending else { return upgrade.abandon() }
         if let refusal = record.refuseUnwritten(admitted, context) {
             return refuse(upgrade, refusal, by: GateWay(admitted.principal), context)
         }

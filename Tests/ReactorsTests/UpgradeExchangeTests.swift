@@ -95,7 +95,7 @@ struct UpgradeExchangeTests {
         if resets { socket.resetAtClose() }
         socket.close()
         if resets { #expect(await bench.reactor.run { bench.exchanges[0].isPending } == false) }
-        await bench.decide { $0.refuse(HTTPAnswer(status: 403)) }
+        await bench.decide { $0.abandon() }
         await bench.closed(1)
         await bench.stop()
     }

@@ -134,6 +134,13 @@ package final class UpgradeExchange {
         return connection?.accept(handler, opening) ?? false
     }
 
+    /// Ends the connection without an answer, for a client that has gone: where reading is paused nobody else would notice.
+    package func abandon() {
+        reactor.preconditionOnThread()
+        connection?.kill()
+        connection = nil
+    }
+
     /// Sends the answer instead of a 101, and the connection ends.
     package func refuse(_ answer: HTTPAnswer) {
         reactor.preconditionOnThread()
