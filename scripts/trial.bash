@@ -80,7 +80,7 @@ start_target() {
 }
 
 # start_gateway [VARIABLE=VALUE…]: two reactors, the gate closed to all but simulated devices and debug clients. Standard input has further
-# settings; the arguments are its environment. Sets gateway_pid, port, idle and idle_files.
+# settings; the arguments are its environment. `gateway_program` may name another build. Sets gateway_pid, port, idle and idle_files.
 start_gateway() {
     {
         cat <<ENV
@@ -100,10 +100,10 @@ CONTROL_SOCKET_PATH='$state/control.sock'
 ENV
         cat
     } >"$state/gateway.env"
-    plain "$@" "$bin/portcullis" serve --env-file "$state/gateway.env" >"$state/gateway.out" 2>"$state/gateway.log" &
+    plain "$@" "${gateway_program:-$bin/portcullis}" serve --env-file "$state/gateway.env" >"$state/gateway.out" 2>"$state/gateway.log" &
     gateway_pid=$!
     pids+=("$gateway_pid")
-    port=$(await "$state/gateway.log" 'listening on https' "the gateway" | sed -E 's/.*listening on [^ ]*:([0-9]+) .*/\1/')
+    port=$(await "$state/gateway.log" 'listening on https?:' "the gateway" | sed -E 's/.*listening on [^ ]*:([0-9]+) .*/\1/')
     idle=$(resident)
     idle_files=$(open_files)
 }

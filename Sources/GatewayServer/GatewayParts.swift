@@ -66,6 +66,7 @@ struct GatewayParts {
         limits.headerMilliseconds = configuration.connections.headerTimeoutMilliseconds
         limits.maximumHeaderBytes = configuration.connections.maximumHeaderBytes
         limits.bodyMilliseconds = configuration.connections.bodyTimeoutMilliseconds
+        limits.upgradeMilliseconds = configuration.connections.upgradeTimeoutMilliseconds
         limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
         limits.maximumMessageBytes = configuration.session.maximumMessageBytes

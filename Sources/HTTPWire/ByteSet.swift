@@ -30,10 +30,11 @@ struct ByteSet: Sendable {
     static let registeredName = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%")
     /// `pchar`, the slash and the percent sign (RFC 3986 §3.3).
     static let path = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/")
-    /// The same with the question mark (RFC 3986 §3.4).
-    static let query = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/?")
-    /// Whatever any form of a request target may have, with the brackets of an IPv6 address.
-    static let target = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/?[]")
+    /// All visible ASCII but `"`, `#`, `<` and `>`: what the query percent-encode set of the URL Standard (§1.3) leaves as it is, and browsers
+    /// therefore send. More than RFC 3986 §3.4 allows.
+    static let query = ByteSet(alphanumericsAnd: "!$%&'()*+,-./:;=?@[\\]^_`{|}~")
+    /// What any form of a request target may have before its query, with the brackets of an IPv6 address.
+    static let target = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/[]")
 }
 
 /// Single bytes with a meaning.

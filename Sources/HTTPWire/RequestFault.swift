@@ -14,7 +14,7 @@ package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
     /// A part is missing or empty, or the separator isn't one space.
     case requestLineMalformed
     case requestLineTooLong
-    /// A byte that no URI has (RFC 3986 appendix A), or `#`.
+    /// A byte that no path has (RFC 3986 §3.3), or one in the query that browsers escape: see ``ByteSet/query``.
     case targetByte
     /// None of the four forms, or a form that doesn't belong to the method (RFC 9112 §3.2).
     case targetMalformed
@@ -93,7 +93,7 @@ extension RequestFault {
         case .methodTooLong: "the method is too long"
         case .requestLineMalformed: "the request line doesn't have three parts with one space between them"
         case .requestLineTooLong: "the request line is too long"
-        case .targetByte: "the request target has a byte that no URI has"
+        case .targetByte: "the request target has a byte that doesn't belong there"
         case .targetMalformed: "the request target has none of the forms that its method allows"
         case .versionMalformed: "the HTTP version is malformed"
         case .versionNotSupported: "the HTTP version is neither 1.0 nor 1.1"

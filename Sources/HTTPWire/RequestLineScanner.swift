@@ -9,6 +9,8 @@ struct RequestLineScanner {
         case emptyLine
         case method
         case target
+        /// The part of the target behind its question mark.
+        case query
         case version
         case lineFeed
     }
@@ -46,7 +48,8 @@ struct RequestLineScanner {
             case .start: try begin(bytes[position], at: &position, limits)
             case .emptyLine: try endEmptyLine(bytes[position], at: &position)
             case .method: try scanMethod(bytes, at: &position, limits)
-            case .target: try scanTarget(bytes, at: &position, limits)
+            case .target: try scanTarget(bytes, of: .target, at: &position, limits)
+            case .query: try scanTarget(bytes, of: .query, at: &position, limits)
             case .version: try scanVersion(bytes[position], at: &position, limits)
             case .lineFeed:
                 guard bytes[position] == Byte.lineFeed else { throw .bareCR }
@@ -93,14 +96,18 @@ struct RequestLineScanner {
         state = .target
     }
 
-    private mutating func scanTarget(_ bytes: Span<UInt8>, at position: inout Int, _ limits: RequestLimits)
-        throws(RequestFault)
-    {
-        let targets = ByteSet.target
+    /// - Parameter set: that of the part of the target that is being read.
+    private mutating func scanTarget(
+        _ bytes: Span<UInt8>, of set: ByteSet, at position: inout Int, _ limits: RequestLimits
+    ) throws(RequestFault) {
         let limit = start + limits.maximumRequestLineBytes
-        while position < bytes.count, position < limit, targets.contains(bytes[position]) { position += 1 }
+        while position < bytes.count, position < limit, set.contains(bytes[position]) { position += 1 }
         guard position < bytes.count else { return }
         guard position < limit else { throw .requestLineTooLong }
+        guard state == .query || bytes[position] != UInt8(ascii: "?") else {
+            position += 1
+            return state = .query
+        }
         try checkSeparator(bytes[position], isFirst: position == methodEnd + 1, orThrow: .targetByte)
         targetEnd = position
         position += 1

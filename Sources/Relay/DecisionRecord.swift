@@ -35,6 +35,14 @@ struct DecisionRecord: Sendable {
         return refusal
     }
 
+    /// The client had gone before the 101: takes back the line of its admission. Always in full.
+    func admissionFailed(_ admitted: Admitted, _ context: RequestContext) {
+        let principal = admitted.principal
+        write(
+            .upgrade, .failed, GateWay(principal), who: principal.identity,
+            detail: "the client had gone before the 101", context)
+    }
+
     func upgradeRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
         refused(.upgrade, .upgrade, refusal, way, context)
         metrics.decided(.refused, by: way, reason: refusal.code)

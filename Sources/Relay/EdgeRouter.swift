@@ -85,7 +85,7 @@ final class EdgeRouter: EdgeHandler {
     private func methods(of path: RequestPath) -> [RequestMethod] {
         switch path {
         case .health: [.get, .head, .options]
-        case .challenge where attestation != nil: [.get, .options]
+        case .challenge where attestation != nil: [.get, .head, .options]
         case .register where attestation != nil: [.post, .options]
         case .ticket where tickets != nil: [.post, .options]
         case .root where settings.servesWebClient: [.get, .head, .options]

@@ -22,6 +22,8 @@ final class UpgradeHandler {
     }
 
     func handle(_ upgrade: UpgradeExchange) {
+        // Nothing is spent, and nothing written, for a client that has gone.
+        guard upgrade.isPending else { return upgrade.abandon() }
         let context = RequestContext(
             peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
             reactor: reactor)
@@ -43,16 +45,19 @@ final class UpgradeHandler {
         }
     }
 
-    /// Nothing is written of a client that has gone meanwhile. Of one that is there the line stands in the audit log before the 101 is sent.
+    /// Nothing is written about a client that has gone meanwhile. For one that is there the line is in the audit log before the 101 is sent;
+    /// if that fails another line says so.
     private func admit(
         _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
     ) {
-        guard upgrade.isPending else { return }
+        guard upgrade.isPending else { return upgrade.abandon() }
         if let refusal = record.refuseUnwritten(admitted, context) {
             return refuse(upgrade, refusal, by: GateWay(admitted.principal), context)
         }
         let compression = settings.targets.compression(to: session.target) ?? settings.compression
-        upgrade.accept(makeSession(admitted, session, upgrade, context), compresses: compression == .on)
+        let handler = makeSession(admitted, session, upgrade, context)
+        guard !upgrade.accept(handler, compresses: compression == .on) else { return }
+        record.admissionFailed(admitted, context)
     }
 
     private func refuse(

@@ -59,7 +59,8 @@ import Testing
                 == .init(
                     maximum: nil, maximumPerAddress: 256, handshakesPerSecond: 1_000, handshakesPerSecondPerAddress: 20,
                     keepAliveSeconds: 75, headerTimeoutMilliseconds: 10_000,
-                    bodyTimeoutMilliseconds: 10_000, maximumHeaderBytes: 16_384, maximumBodyBytes: 65_536))
+                    bodyTimeoutMilliseconds: 10_000, upgradeTimeoutMilliseconds: 10_000, maximumHeaderBytes: 16_384,
+                    maximumBodyBytes: 65_536))
         #expect(
             configuration.session
                 == .init(

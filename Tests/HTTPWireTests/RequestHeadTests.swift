@@ -18,6 +18,23 @@ struct RequestHeadTests {
         #expect(head.isPath(path))
     }
 
+    /// The query percent-encode set of the URL Standard: everything else is sent by browsers as it is typed.
+    @Test func `a query has whatever browsers do not escape`() throws {
+        let visible = (0x21...0x7E as ClosedRange<UInt8>).filter { !Array("\"#<>".utf8).contains($0) }
+        let query = String(decoding: visible, as: UTF8.self)
+        for target in ["/?" + query, "http://b.example/?" + query, "http://b.example?" + query] {
+            let request = Array("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+            for pieces in splits(of: request) {
+                #expect(Transcript(pieces).only?.queryText == query)
+            }
+        }
+    }
+
+    @Test func `a percent sign in a query that begins no escape belongs to its parameter alone`() throws {
+        let head = try #require(Transcript(request("GET /?a=100%&b=2 HTTP/1.1")).only)
+        #expect(RequestQuery(head.query)["a"] == .malformed && RequestQuery(head.query)["b"] == .value("2"))
+    }
+
     /// RFC 9112 §3.2.2.
     @Test func `the authority of an absolute target replaces Host, however it is asked for`() throws {
         let head = try #require(Transcript(request("GET http://b.example:80/ HTTP/1.1", "X: y")).only)

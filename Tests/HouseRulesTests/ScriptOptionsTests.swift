@@ -7,7 +7,7 @@ struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "try-with-autobahn", "soak", "attack",
         "bench", "fuzz",
-        "bench-micro",
+        "bench-micro", "try-clients",
     ]
 
     @Test("are all looked at here")

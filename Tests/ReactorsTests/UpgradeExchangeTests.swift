@@ -49,6 +49,57 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
+    /// A handler that decides at once sees it too, although the reactor hasn't read the end yet.
+    @Test(arguments: [true, false])
+    func `a client that went behind its request is not pending when the request is handled`(resets: Bool) async throws {
+        let bench = LaterBench()
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        await bench.closeBeforeHandling {
+            if resets { socket.resetAtClose() }; socket.close()
+        }
+        socket.write(upgradeRequest())
+        await bench.closed(1)
+        #expect(await bench.reactor.run { bench.wasPending } == [false])
+        await bench.stop()
+    }
+
+    /// What the audit log says of it depends on this.
+    @Test func `a 101 that can no longer be sent opens nothing`() async throws {
+        let bench = LaterBench()
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest())
+        await bench.pending(1)
+        socket.resetAtClose()
+        let handler = Echo()
+        let isOpen = await bench.reactor.run {
+            // The reactor is busy here: it can't have noticed.
+            socket.close()
+            return bench.exchanges[0].accept(handler)
+        }
+        #expect(!isOpen && !handler.hasOpened)
+        await bench.closed(1)
+        await bench.stop()
+    }
+
+    /// Nobody polls its socket then: it is noticed when a decision is made, or else when the time is up.
+    @Test(arguments: [true, false])
+    func `a client that goes while it is not read is noticed at the decision`(resets: Bool) async throws {
+        let bench = LaterBench()
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest())
+        await bench.pending(1)
+        _ = socket.fill(with: clientFrame(2, [UInt8](repeating: 7, count: 60_000)))
+        if resets { socket.resetAtClose() }
+        socket.close()
+        if resets { #expect(await bench.reactor.run { bench.exchanges[0].isPending } == false) }
+        await bench.decide { $0.abandon() }
+        await bench.closed(1)
+        await bench.stop()
+    }
+
     @Test func `an upgrade that nobody decides is refused when its time is up`() async throws {
         let bench = LaterBench()
         var settings = EdgeSettings.plain
@@ -79,7 +130,35 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// Each decision takes 20 ms; the sessions that stand are served meanwhile.
+    /// A policy that takes 20 ms for each: the sessions talk on while new upgrades come and are decided, and lose nothing.
+    @Test func `sessions go on while a policy answers each upgrade after 20 ms`() async throws {
+        let bench = LaterBench()
+        let port = try await bench.serve()
+        await bench.decideEach(after: 20_000_000) { $0.accept(Echo()) }
+        let sessions = try (0..<100).map { _ in try Self.upgrading(port) }
+        for socket in sessions { _ = try #require(socket.readHead()) }
+        for round in 0..<4 {
+            let waiting = try (0..<50).map { _ in try Self.upgrading(port) }
+            for (number, socket) in sessions.enumerated() {
+                let text = Array("\(round) of \(number)".utf8)
+                socket.writeFrame(1, text)
+                #expect(try #require(socket.readFrames { $0.count == 1 }).map(\.payload) == [text])
+            }
+            for socket in waiting { #expect(try #require(socket.readHead()).hasPrefix("HTTP/1.1 101 ")) }
+            waiting.forEach { $0.close() }
+        }
+        sessions.forEach { $0.close() }
+        await bench.closed(300)
+        await bench.stop()
+    }
+
+    private static func upgrading(_ port: UInt16) throws -> PlainSocket {
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest())
+        return socket
+    }
+
+    /// All of them wait for their decisions; the sessions that exist are served meanwhile.
     @Test func `two hundred upgrades that wait leave a hundred sessions alone`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
@@ -121,6 +200,12 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
     private var closedCount = 0
     private var listener: EdgeListener?
     private var timer: ReactorTimer?
+    /// Each with a delay of its own; 0 is none.
+    private var decisionDelay: UInt64 = 0
+    private var alarms: [DecisionAlarm] = []
+    private var beforeHandling: (@Sendable () -> Void)?
+    /// What each exchange said when it came.
+    private(set) var wasPending: [Bool] = []
     private var decision: ((UpgradeExchange) -> Void)?
     private var interval: UInt64 = 0
     private let changes: AsyncStream<Void>
@@ -171,6 +256,26 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         }
     }
 
+    /// - Parameter delay: nanoseconds.
+    func decideEach(after delay: UInt64, _ decision: @escaping @Sendable (UpgradeExchange) -> Void) async {
+        await reactor.run { [self] in
+            self.decision = decision
+            decisionDelay = delay
+        }
+    }
+
+    private func decideLater(_ upgrade: UpgradeExchange) {
+        let alarm = DecisionAlarm { [self] in decision?(upgrade) }
+        alarm.timer = ReactorTimer(on: reactor, target: alarm)
+        alarm.timer?.arm(at: reactor.now + decisionDelay)
+        alarms.append(alarm)
+    }
+
+    /// Runs `body` on the reactor's thread once each request has been read, before anybody looks at it.
+    func closeBeforeHandling(_ body: @escaping @Sendable () -> Void) async {
+        await reactor.run { self.beforeHandling = body }
+    }
+
     func timerFired(now: UInt64) {
         guard !exchanges.isEmpty else { return }
         decision?(exchanges.removeFirst())
@@ -179,7 +284,10 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
 
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404)) }
     func handle(_ upgrade: UpgradeExchange) {
+        beforeHandling?()
+        wasPending.append(upgrade.isPending)
         exchanges.append(upgrade)
+        if decisionDelay > 0 { decideLater(upgrade) }
         changed.yield()
     }
     func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
@@ -194,12 +302,28 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
     }
 }
 
+/// One decision that is due later. Reactor thread only.
+private final class DecisionAlarm: TimerTarget {
+    var timer: ReactorTimer?
+    private let decide: () -> Void
+
+    init(_ decide: @escaping () -> Void) { self.decide = decide }
+
+    func timerFired(now: UInt64) { decide() }
+}
+
 /// Sends each message back.
-private final class Echo: WebSocketHandler {
+///
+/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+private final class Echo: WebSocketHandler, @unchecked Sendable {
+    private(set) var hasOpened = false
     private var webSocket: WebSocketConnection?
     private var message: [UInt8] = []
 
-    func webSocketOpened(_ webSocket: WebSocketConnection) { self.webSocket = webSocket }
+    func webSocketOpened(_ webSocket: WebSocketConnection) {
+        hasOpened = true
+        self.webSocket = webSocket
+    }
     func webSocketReceived(_ piece: MessagePiece) {
         message += Array(piece.bytes)
         guard piece.isLast else { return }

@@ -74,14 +74,14 @@ struct UpgradeRequestTests {
         #expect(try await Self.query("/?" + most + "&q=1")?["p15"] == .malformed)
     }
 
-    @Test(arguments: ["/?a=%zz", "/?a=%4", "/?a=b c", "/?a=#", "/?a=\u{E9}"])
+    @Test(arguments: ["/?a=b c", "/?a=#", "/?a=\u{E9}"])
     func `a target that is no URI brings no upgrade`(target: String) async throws {
         #expect(try await Self.query(target) == nil)
     }
 
     /// They stay what they are: no line ends there.
-    @Test(arguments: ["/?a=%0aX:y", "/?a=%0D%0AX:y", "/?a=%00"])
-    func `a parameter that decodes to a control character has no value`(target: String) async throws {
+    @Test(arguments: ["/?a=%0aX:y", "/?a=%0D%0AX:y", "/?a=%00", "/?a=%zz", "/?a=%4"])
+    func `a parameter that is malformed or decodes to a control character has no value`(target: String) async throws {
         #expect(try await Self.query(target)?["a"] == .malformed)
     }
 

@@ -66,6 +66,7 @@ extension ConfigurationLoader {
             keepAliveSeconds: read(SettingTable.keepAlive),
             headerTimeoutMilliseconds: read(SettingTable.headerTimeout),
             bodyTimeoutMilliseconds: read(SettingTable.bodyTimeout),
+            upgradeTimeoutMilliseconds: read(SettingTable.upgradeTimeout),
             maximumHeaderBytes: read(SettingTable.maximumHeaderBytes),
             maximumBodyBytes: read(SettingTable.maximumBodyBytes))
     }

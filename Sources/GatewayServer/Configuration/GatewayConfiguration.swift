@@ -115,6 +115,7 @@ extension GatewayConfiguration {
         package let keepAliveSeconds: Int
         package let headerTimeoutMilliseconds: Int
         package let bodyTimeoutMilliseconds: Int
+        package let upgradeTimeoutMilliseconds: Int
         package let maximumHeaderBytes: Int
         package let maximumBodyBytes: Int
     }

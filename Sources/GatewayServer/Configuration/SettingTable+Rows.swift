@@ -21,7 +21,7 @@ extension SettingTable {
         failedUpgradesPerMinute.row, verificationsPerSecond.row, maximumLimiterEntries.row,
         maximumConnections.row, maximumConnectionsPerAddress.row, handshakesPerSecond.row,
         handshakesPerSecondPerAddress.row, keepAlive.row, headerTimeout.row, bodyTimeout.row,
-        maximumHeaderBytes.row, maximumBodyBytes.row,
+        upgradeTimeout.row, maximumHeaderBytes.row, maximumBodyBytes.row,
         maximumSessions.row, maximumSessionsPerDevice.row, maximumSessionsPerAddress.row, maximumMessageBytes.row,
         pingInterval.row, peerSilence.row, clientBufferBytes.row, targetBufferBytes.row, closeFlush.row,
         compression.row, compressionWindowBits.row, compressionContext.row, compressionMinimumBytes.row,

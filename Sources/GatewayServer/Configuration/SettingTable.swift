@@ -252,6 +252,9 @@ enum SettingTable {
     static let bodyTimeout = Setting<Int>.integer(
         "HTTP_BODY_TIMEOUT_MS", .connections, default: 10_000, 100...120_000, "ms",
         "How long a request's body may take to arrive.")
+    static let upgradeTimeout = Setting<Int>.integer(
+        "UPGRADE_TIMEOUT_MS", .connections, default: 10_000, 100...120_000, "ms",
+        "How long the decision about an upgrade may take; then the answer is 503.")
     static let maximumHeaderBytes = Setting<Int>.integer(
         "MAX_HEADER_BYTES", .connections, default: 16_384, 4096...65_535, "bytes",
         "All header fields of a request together.")

@@ -213,6 +213,17 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         return PeerCertificate(of: ssl, trusting: material)
     }
 
+    /// `POLLRDHUP` of poll(2), which Swift's Glibc lacks.
+    private static let pollPeerEnded: Int16 = 0x2000
+
+    /// Whether the client has ended or reset TCP. The kernel is asked: libwebsockets says it only after what came before is read, and not at
+    /// all while reading is paused.
+    var hasClientGone: Bool {
+        guard let wsi else { return true }
+        var socket = pollfd(fd: lws_get_socket_fd(wsi), events: Self.pollPeerEnded, revents: 0)
+        return poll(&socket, 1, 0) != 0
+    }
+
     // MARK: Input and output
 
     /// Inside a callback, whose memory `input` is.

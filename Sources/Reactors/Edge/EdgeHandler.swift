@@ -111,8 +111,11 @@ package final class UpgradeExchange {
     /// Whether the request follows RFC 6455 §4.2.1. One that doesn't can't be accepted.
     package var isWellFormed: Bool { opening != nil }
 
-    /// Nobody has decided, and the client is there as far as anybody knows. Ask before anything of the client's is spent.
-    package var isPending: Bool { connection != nil }
+    /// Nobody has decided, and the client is there: a system call finds out. Ask before anything of the client's is spent.
+    package var isPending: Bool {
+        guard let connection else { return false }
+        return !connection.hasClientGone
+    }
 
     /// As in ``HTTPExchange``.
     package var certificate: PeerCertificate? {
@@ -130,6 +133,13 @@ package final class UpgradeExchange {
         defer { connection = nil }
         guard let opening else { return false }
         return connection?.accept(handler, opening, compresses: compresses) ?? false
+    }
+
+    /// Ends the connection without an answer, for a client that has gone: where reading is paused nobody else would notice.
+    package func abandon() {
+        reactor.preconditionOnThread()
+        connection?.kill()
+        connection = nil
     }
 
     /// Sends the answer instead of a 101, and the connection ends.

@@ -70,14 +70,18 @@ enum Defects {
         Defect("a bare LF in the target", "GET /\n".marked + "b HTTP/1.1\r\n", .bareLF),
     ]
 
-    private static let targetBytes: [Defect] = ["\"", "<", ">", "\\", "^", "`", "{", "|", "}"].map {
-        Defect("\($0) in the target", "GET /\($0)".marked + " HTTP/1.1\r\n", .targetByte)
-    }
+    private static let targetBytes: [Defect] =
+        ["\"", "<", ">", "\\", "^", "`", "{", "|", "}"].map {
+            Defect("\($0) in the path", "GET /\($0)".marked + " HTTP/1.1\r\n", .targetByte)
+        }
+        + ["\"", "<", ">", "#", "\u{0}", "\u{1f}", "\u{7f}", "\u{80}", "\u{ff}"].map {
+            Defect("\($0) in the query", "GET /?a=\($0)".marked + " HTTP/1.1\r\n", .targetByte)
+        }
 
     private static let targets: [Defect] = [
-        "/%", "/%4", "/%4g", "/%g4", "/?%", "/?a%4", "/[", "/?]", "a", "a/b", "*", "a:80", "?a",
+        "/%", "/%4", "/%4g", "/%g4", "/[", "/]?", "a", "a/b", "*", "a:80", "?a",
         "http:/a/", "http:///", "http://", "http://u@a/", "http://a:x/", "http://a:65536/", "http://[::1/",
-        "http://a/%", "http://a?[", "ftp://a/", "https//a/", "http://a:80:80/",
+        "http://a/%", "http://a[", "ftp://a/", "https//a/", "http://a:80:80/",
     ].map {
         Defect("the target \($0)", "GET \($0) HTTP/1.1\r\nHost: a\r\n\r‖\n", .targetMalformed)
     }
