@@ -8,6 +8,8 @@ package enum GateWay: String, MetricLabel {
     case debugCertificate = "debug_certificate"
     /// A ticket, whoever's it is: who has got it stands beside it.
     case ticket
+    /// The token of a session that began with a ticket.
+    case sessionToken = "session_token"
     case anonymous
     /// It brought no credentials, or was refused before they were looked at.
     case none

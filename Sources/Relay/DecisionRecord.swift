@@ -149,6 +149,7 @@ extension Principal {
 extension GateWay {
     init(_ principal: Principal) {
         switch principal.way {
+        case _ where principal.isByToken: self = .sessionToken
         case _ where principal.isByTicket: self = .ticket
         case .operatorTicket: self = .ticket
         case .appAttest: self = .appAttest
@@ -165,6 +166,8 @@ extension GateWay {
             self = .appAttest
         } else if request.certificate != nil {
             self = .debugCertificate
+        } else if request.session != nil {
+            self = .sessionToken
         } else {
             self = .none
         }

@@ -104,7 +104,7 @@ extension SessionDriver {
     private func openForResuming(as id: String, _ token: SessionToken) {
         guard case .translated(let translation) = speech, translation.value.isResumable, let place else { return }
         machine.setResumable()
-        settings.directory.open(place, as: id, token, heldBy: Pinned(self, to: reactor))
+        settings.directory.open(place, as: id, token, of: client, heldBy: Pinned(self, to: reactor))
     }
 
     /// - Returns: whether that was all: the client may ask for another target.

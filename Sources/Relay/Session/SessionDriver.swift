@@ -45,6 +45,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     /// What is to be asked for once more, and how often it still may be.
     var retry: (request: ResumeRequest, left: Int)?
     var kind: DialectKind?
+    /// The client was told a new token, and hasn't shown yet that it has it.
+    var awaitsConfirmation = false
     /// The turn in which the wait for the client's first message was over.
     var lastTurnOfWait: UInt64?
     var meter: TrafficMeter
@@ -129,6 +131,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
 
     func webSocketHeardPong() {
         machine.clientHeard(now: reactor.now)
+        confirmToken()
     }
 
     func webSocketPeerClosed(code: UInt16?) {
