@@ -62,9 +62,9 @@ enum SettingTable {
 
     // MARK: Telnet
 
-    static let encoding = Setting<TextEncoding>.choice(
-        "TN_ENCODING", .telnet, default: .utf8,
-        "The target's text encoding, where it doesn't negotiate one.")
+    static let encoding = Setting<TextEncoding>.text(
+        "TN_ENCODING", .telnet, default: .utf8, "utf8", "an encoding's name",
+        "The target's text encoding, where it doesn't negotiate one.", SettingGrammar.encoding)
     static let mxp = Setting<MXPMode>.choice(
         "MXP_MODE", .telnet, default: .refuse, "What becomes of MXP: passed on, accepted and stripped, or refused.")
     static let maximumSubnegotiationBytes = Setting<Int>.integer(

@@ -124,7 +124,7 @@ extension SessionDriver {
         var telnet = settings.dialects.telnet
         telnet.address = client.address.text
         telnet.isSecure = client.isSecure
-        if let encoding = target.options.encoding.flatMap(TextEncoding.init) { telnet.encoding = encoding }
+        if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
         if let mxp = target.options.mxp { telnet.mxp = MXPMode(mxp) }
         return telnet
     }
