@@ -29,11 +29,6 @@ package enum ByteDirection: String, MetricLabel {
     case toClient = "to_client"
 }
 
-/// Which side ended a session.
-package enum SessionEnd: String, MetricLabel {
-    case client, target, gateway
-}
-
 /// The reason label where there is none to give.
 package enum NoReason: String, MetricLabel {
     case none

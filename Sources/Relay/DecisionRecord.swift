@@ -3,6 +3,7 @@ import KeyStore
 import Logging
 import Observability
 import Reactors
+import RelayCore
 
 /// Writes each decision down: one line in the log, one in the audit log, one count. None of them carries a secret. Of refusals that come
 /// again and again the lines are fewer than the counts (`RefusalJournal`).
@@ -73,6 +74,15 @@ struct DecisionRecord: Sendable {
         }
     }
 
+    /// A session has ended, with or without having reached a target. The log has a line of its own, with more in it.
+    func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
+        let entry = AuditEntry(
+            time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .session, outcome: .ended,
+            way: GateWay(client.principal), who: client.principal.identity, reason: reason.rawValue,
+            requestID: client.session, address: client.address.text)
+        if !audit.record(entry) { metrics.auditLineLost() }
+    }
+
     /// A request that no rule of the gate has seen: its framing or its path was wrong, or it came too often.
     func requestRefused(_ refusal: Refusal, _ context: RequestContext) {
         metrics.requestRefused(reason: refusal.code)
@@ -135,6 +145,7 @@ struct DecisionRecord: Sendable {
 }
 
 extension RefusalCode: MetricLabel {}
+extension EndReason: MetricLabel {}
 
 extension Refusal {
     /// 5xx is trouble of ours, not a judgement on the client.

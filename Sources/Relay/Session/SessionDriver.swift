@@ -70,7 +70,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     private let openedAt: UInt64
     private var bytesFromClient = 0
     private var bytesToClient = 0
-    private var endedBy = SessionEnd.gateway
+    /// What its WebSocket's end says of the session, should it end by that.
+    private var endOfClient = EndReason.clientLost
+    /// Of the message that is coming.
+    private var messageBytes = 0
     /// The first of two orders that came while another was being performed is finished first.
     private var pendingActions: SessionActions = []
     private var isPerforming = false
@@ -135,9 +138,15 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketPeerClosed(code: UInt16?) {
-        noteEnd(by: .client)
         if heldMessages != nil { closeCodeMeanwhile = code }
-        perform(endsSession(code) ? machine.clientClosed(now: reactor.now) : machine.clientLost(now: reactor.now))
+        perform(
+            endsSession(code)
+                ? machine.clientClosed(now: reactor.now) : machine.clientLost(.clientClosed, now: reactor.now))
+    }
+
+    /// A message over its limit on the wire, or a frame that is none.
+    func webSocketPeerFailed(code: UInt16) {
+        endOfClient = code == 1009 ? .messageTooBig : .clientProtocolError
     }
 
     func endsSession(_ code: UInt16?) -> Bool {
@@ -152,9 +161,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketClosed() {
-        noteEnd(by: .client)
         webSocket = nil
-        perform(machine.clientLost(now: reactor.now))
+        perform(machine.clientLost(endOfClient, now: reactor.now))
     }
 
     // MARK: The target
@@ -181,7 +189,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func targetFinished() {
-        noteEnd(by: .target)
         endOfTarget = .finished
         tellClient()
         tellEndOfTarget()
@@ -198,7 +205,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         leg = nil
         if let error { logTargetError(error, failedTarget) }
         if !wasConnected, let error, dialFailed(error) { return }
-        noteEnd(by: .target)
         endOfTarget = .closed(error.map(CloseReason.init), wasConnected: wasConnected)
         tellEndOfTarget()
     }
@@ -288,10 +294,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         settings.metrics.relayed(count, .toClient)
     }
 
-    func noteEnd(by side: SessionEnd) {
-        if machine.acceptsFromClient { endedBy = side }
-    }
-
     func end() {
         // The session that is on its way needs somebody to arrive at.
         guard heldMessages == nil || retry != nil else {
@@ -305,14 +307,15 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         leg?.abandon()
         leg = nil
         leavePlace()
-        settings.metrics.sessionEnded(by: endedBy)
+        let reason = hasSurrendered ? .sessionReplaced : machine.endReason ?? .clientLost
+        settings.metrics.sessionEnded(reason)
         guard !hasSurrendered else { return }
         settings.logger.info(
             "session ended",
             metadata: metadata(
                 of: lastTarget,
                 [
-                    LogKeys.reason: "\(endedBy.rawValue)",
+                    LogKeys.reason: "\(reason.rawValue)",
                     LogKeys.bytesFromClient: "\(bytesFromClient)", LogKeys.bytesToClient: "\(bytesToClient)",
                     LogKeys.milliseconds: "\((reactor.now - openedAt) / 1_000_000)",
                 ]))

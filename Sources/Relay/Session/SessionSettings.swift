@@ -15,6 +15,8 @@ final class SessionSettings: Sendable {
     let traffic: TrafficSettings
     let directory: SessionDirectory
     let drain: DrainSwitch
+    /// Where the end of a session is written down.
+    let record: DecisionRecord
     let metrics: GatewayMetrics
     let logger: Logger
 
@@ -26,6 +28,7 @@ final class SessionSettings: Sendable {
         traffic = settings.traffic
         directory = settings.directory
         drain = settings.drain
+        record = DecisionRecord(settings)
         metrics = settings.metrics
         logger = settings.logger
     }
