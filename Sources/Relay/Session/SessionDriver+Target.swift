@@ -68,7 +68,7 @@ extension SessionDriver {
                 LogKeys.reason: "\(refusal.rawValue)",
             ])
         if case .translated = speech {
-            translate { $0.dialFailed(request.isRoute ? .routeNotAllowed : .notAllowed, into: &$1) }
+            translate { $0.dialFailed(DialFailure(refusal, of: request), into: &$1) }
             deadlines.connectBy = reactor.now + settings.dialects.connectWait
         } else {
             perform(machine.close(.targetNotAllowed, now: reactor.now))

@@ -50,7 +50,8 @@ struct LegacyDialect: Dialect {
         switch failure {
         case .unreachable: notice("Error: maybe the mud server is down?", to: &frames)
         case .timedOut: notice("Timeout: server port is down.", to: &frames)
-        case .notAllowed, .routeNotAllowed, .limited: notice("Error: \(failure.error.message)", to: &frames)
+        case .notSecured, .notAllowed, .routeNotAllowed, .portNotAllowed, .limited:
+            notice("Error: \(failure.error.message)", to: &frames)
         }
         return failure.close
     }
