@@ -65,7 +65,7 @@ struct GatewayParts {
         limits.bodyMilliseconds = configuration.connections.bodyTimeoutMilliseconds
         limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
-        limits.maximumMessageBytes = configuration.session.maximumMessageBytes
+        limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
         let tls = bearings.tls.map { tls in
             TLSSettings(
                 certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,

@@ -271,7 +271,7 @@ enum SettingTable {
         "Sessions of one address, detached ones included.")
     static let maximumMessageBytes = Setting<Int>.integer(
         "MAX_MESSAGE_BYTES", .session, default: 65_536, 125...16_777_216, "bytes",
-        "A client's WebSocket message; above it the session is closed with 1009.")
+        "What one message of a client may carry: see [DIALECTS.md](DIALECTS.md#how-large-a-message-may-be).")
     static let pingInterval = Setting<Int>.integer(
         "PING_INTERVAL_SECONDS", .session, default: 30, 1...3600, "s", "How often a client is pinged.")
     static let peerSilence = Setting<Int>.integer(

@@ -118,6 +118,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         bytesFromClient += piece.bytes.count
         settings.metrics.relayed(piece.bytes.count, .fromClient)
         count(piece)
+        guard isOfSize(piece) else { return perform(machine.close(.messageTooBig, now: reactor.now)) }
         guard heldMessages == nil else {
             heldMessages?.append(piece)
             return
@@ -128,6 +129,13 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
             receive(piece)
         }
         perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: reactor.now))
+    }
+
+    /// Where errors have a place a message that is too large is answered. Elsewhere nobody would know that it was thrown away.
+    private func isOfSize(_ piece: MessagePiece) -> Bool {
+        if case .translated(let translation) = speech, translation.value.answersErrors { return true }
+        messageBytes = piece.bytes.count + (piece.isFirst ? 0 : messageBytes)
+        return messageBytes <= settings.dialects.maximumMessageBytes
     }
 
     func webSocketReceivedControlFrame(bytes: Int) { count(bytes: bytes, isMessage: true) }
@@ -310,6 +318,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         let reason = hasSurrendered ? .sessionReplaced : machine.endReason ?? .clientLost
         settings.metrics.sessionEnded(reason)
         guard !hasSurrendered else { return }
+        settings.record.ended(client, reason, at: reactor.moment)
         settings.logger.info(
             "session ended",
             metadata: metadata(
