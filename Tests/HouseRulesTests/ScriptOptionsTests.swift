@@ -5,7 +5,8 @@ import Testing
 @Suite("The scripts' options")
 struct ScriptOptionsTests {
     static let scripts = [
-        "run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "soak", "attack", "bench", "fuzz",
+        "run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "try-with-mud", "soak", "attack", "bench",
+        "fuzz",
         "bench-micro",
     ]
 

@@ -80,7 +80,9 @@ struct ResumePolicyTests {
         #expect(try !principal(decision(own) { $0.certificate = .good }).isByToken)
     }
 
-    @Test func `a wrong token, another session's and one that was replaced are refused, and nothing of them is told`() throws {
+    @Test func `a wrong token, another session's and one that was replaced are refused, and nothing of them is told`()
+        throws
+    {
         var device = try bench.registeredDevice()
         let holder = try ticketHolder(&device)
         let mine = try session(of: holder, id: "mine")
@@ -104,7 +106,9 @@ struct ResumePolicyTests {
         #expect(decision(mine, after: 30_000).refusal?.answer == .invalidResume)
     }
 
-    @Test func `a ticket or an assertion in the same request goes before the token, and there is no way back to it`() throws {
+    @Test func `a ticket or an assertion in the same request goes before the token, and there is no way back to it`()
+        throws
+    {
         var device = try bench.registeredDevice()
         let mine = try session(of: try ticketHolder(&device))
         #expect(decision(mine) { $0.ticket = "" }.refusal?.answer == .invalidTicket)

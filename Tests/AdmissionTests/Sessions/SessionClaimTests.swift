@@ -155,7 +155,8 @@ struct SessionClaimTests {
 
     /// A request that was slow on its way arrives behind the one that was sent after it, and takes the session from it: the client that
     /// was answered has the token that was given meanwhile, and must get its session back.
-    @Test func `a token whose client was overtaken by an old request ends thirty seconds after a confirmation`() throws {
+    @Test func `a token whose client was overtaken by an old request ends thirty seconds after a confirmation`() throws
+    {
         let stage = try Stage()
         let told = try #require(stage.claim(stage.token).claimed).token
         let untold = try #require(stage.claim(stage.token, after: 10).claimed).token
