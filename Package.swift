@@ -80,6 +80,9 @@ let package = Package(
         .target(
             name: "Compression", dependencies: ["CZlib", "Telnet", "WebSocketWire"], swiftSettings: houseSettings),
 
+        // glibc's iconv, behind the protocol that Telnet has for character tables.
+        .target(name: "CharacterSets", dependencies: ["Telnet"], swiftSettings: houseSettings),
+
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),
         .target(
@@ -113,7 +116,7 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
-                "RelayCore", "Telnet",
+                "RelayCore", "Telnet", "CharacterSets",
                 logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -140,6 +143,8 @@ let package = Package(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
         .testTarget(
             name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "CZlib"],
             swiftSettings: houseSettings),
@@ -202,7 +207,7 @@ let package = Package(
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
-    "Admission",
+    "Admission", "CharacterSets",
     "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto, x509,
 ]
 if isFuzzing {

@@ -3,7 +3,7 @@ import KeyStore
 /// Decides every upgrade, on whichever reactor it arrives. Nothing past it sees a client that it hasn't admitted.
 ///
 /// It asks its policies in their order and takes the first opinion; undecided means refused. The order is part of the contract:
-/// handshake, draining, block, origin, capacity, rate, shared secret, way, ticket, challenge, key, signature, counter.
+/// handshake, draining, block, origin, capacity, rate, shared secret, way, ticket, session token, challenge, key, signature, counter.
 ///
 /// - What costs the client something (a ticket, the challenge, then the counter) comes after everything that may refuse for nothing.
 /// - Of those, what is cheap and needs no proof comes first: whoever is blocked learns nothing else about the gateway.
@@ -32,7 +32,8 @@ package struct Gate: Sendable {
         credentialPolicies = state + credentials
         upgradePolicies =
             [HandshakePolicy(subprotocols: settings.subprotocols)] + state + [
-                CapacityPolicy(slots: settings.slots, mayComeBack: settings.mayComeBack)
+                CapacityPolicy(
+                    slots: settings.slots, mayComeBack: settings.mayComeBack, bearer: settings.sessionBearer)
             ]
             + credentials
     }
@@ -50,6 +51,7 @@ package struct Gate: Sendable {
         } else {
             policies.append(NoTicketPolicy())
         }
+        policies.append(ResumePolicy(bearer: settings.sessionBearer, proof: ProofCheck(settings)))
         if let appAttest = settings.appAttest {
             policies.append(AppAttestPolicy(settings: appAttest))
         } else {
@@ -123,10 +125,16 @@ package struct Gate: Sendable {
                 case .refused(let refusal): return .refused(afterCounting(refusal, of: request))
                 }
             }
-            return .refused(afterCounting(Refusal(.appAuthRequired, detail: "no credentials"), of: request))
+            return .refused(afterCounting(Self.undecided(request), of: request))
         } catch {
             return .refused(afterCounting(Self.refusal(error), of: request))
         }
+    }
+
+    private static func undecided(_ request: AdmissionRequest) -> Refusal {
+        request.session == nil
+            ? Refusal(.appAuthRequired, detail: "no credentials")
+            : Refusal(.invalidResume, detail: "no credentials but a session's token, which doesn't admit by itself")
     }
 
     private static func refusal(_ error: KeyRegistryError) -> Refusal {

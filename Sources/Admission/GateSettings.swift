@@ -13,6 +13,8 @@ package struct GateSettings: Sendable {
     package var slots: SessionSlots
     /// Whether somebody has a session that he may be coming back for.
     package var mayComeBack: @Sendable (SessionOwner, ClientAddress) -> Bool = { _, _ in false }
+    /// Who may come back to a session with its token alone.
+    package var sessionBearer: @Sendable (SessionCredential, MonotonicTime) -> Principal? = { _, _ in nil }
     package var limits: UpgradeLimits
     /// `nil`: App Attest isn't configured.
     package var appAttest: AppAttestSettings?

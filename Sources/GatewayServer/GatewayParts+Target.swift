@@ -1,3 +1,4 @@
+import CharacterSets
 import Reactors
 import Relay
 import RelayCore
@@ -43,6 +44,7 @@ extension GatewayParts {
         settings.keepAlive = keepAlive == 0 ? nil : keepAlive * 1_000_000_000
         settings.telnet.clientVersion = Gateway.version
         settings.telnet.encoding = configuration.telnet.encoding
+        settings.telnet.tables = IconvTables.shared
         settings.telnet.mxp = configuration.telnet.mxp
         settings.telnet.maximumSubnegotiationBytes = configuration.telnet.maximumSubnegotiationBytes
         settings.telnet.decompression.ratio = configuration.telnet.maximumCompressionRatio

@@ -31,6 +31,7 @@ struct GatewayParts {
         gate.sharedSecrets = configuration.gate.sharedSecrets
         gate.limits = state.upgrades
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
+        gate.sessionBearer = { [directory = state.directory] in directory.bearer(of: $0, at: $1) }
         gate.appAttest = appAttest?.settings
         gate.tickets = state.tickets
         gate.clientCertificates = bearings.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init)
@@ -69,7 +70,7 @@ struct GatewayParts {
         limits.upgradeMilliseconds = configuration.connections.upgradeTimeoutMilliseconds
         limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
-        limits.maximumMessageBytes = configuration.session.maximumMessageBytes
+        limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
         let tls = bearings.tls.map { tls in
             TLSSettings(
                 certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,

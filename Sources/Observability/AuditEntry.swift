@@ -9,6 +9,8 @@ package struct AuditEntry: Sendable, Equatable {
         case registration
         /// A request for a ticket, which admits its bearer to an upgrade.
         case ticket
+        /// A session has ended; the reason says why.
+        case session
     }
 
     package enum Outcome: String, Sendable, CaseIterable {
@@ -16,6 +18,8 @@ package struct AuditEntry: Sendable, Equatable {
         case refused
         /// Neither: something of ours failed, the store for instance.
         case failed
+        /// Of a session.
+        case ended
     }
 
     package var time: Timestamp

@@ -85,8 +85,8 @@ package final class GatewayMetrics: Sendable {
         sessions.change(by: 1)
     }
 
-    package func sessionEnded(by side: SessionEnd) {
-        counter(.sessionsEnded, [("by", side.rawValue)]).increment()
+    package func sessionEnded(_ reason: some MetricLabel) {
+        counter(.sessionsEnded, [("reason", reason.rawValue)]).increment()
         sessions.change(by: -1)
     }
 

@@ -8,6 +8,8 @@ package enum GateWay: String, MetricLabel {
     case debugCertificate = "debug_certificate"
     /// A ticket, whoever's it is: who has got it stands beside it.
     case ticket
+    /// The token of a session that began with a ticket.
+    case sessionToken = "session_token"
     case anonymous
     /// It brought no credentials, or was refused before they were looked at.
     case none
@@ -25,11 +27,6 @@ package enum ConnectionRefusal: String, MetricLabel {
 package enum ByteDirection: String, MetricLabel {
     case fromClient = "from_client"
     case toClient = "to_client"
-}
-
-/// Which side ended a session.
-package enum SessionEnd: String, MetricLabel {
-    case client, target, gateway
 }
 
 /// The reason label where there is none to give.

@@ -3,6 +3,7 @@ import KeyStore
 import Logging
 import Observability
 import Reactors
+import RelayCore
 
 /// Writes each decision down: one line in the log, one in the audit log, one count. None of them carries a secret. Of refusals that come
 /// again and again the lines are fewer than the counts (`RefusalJournal`).
@@ -81,6 +82,15 @@ struct DecisionRecord: Sendable {
         }
     }
 
+    /// A session has ended, with or without having reached a target. The log has a line of its own, with more in it.
+    func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
+        let entry = AuditEntry(
+            time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .session, outcome: .ended,
+            way: GateWay(client.principal), who: client.principal.identity, reason: reason.rawValue,
+            requestID: client.session, address: client.address.text)
+        if !audit.record(entry) { metrics.auditLineLost() }
+    }
+
     /// A request that no rule of the gate has seen: its framing or its path was wrong, or it came too often.
     func requestRefused(_ refusal: Refusal, _ context: RequestContext) {
         metrics.requestRefused(reason: refusal.code)
@@ -143,6 +153,7 @@ struct DecisionRecord: Sendable {
 }
 
 extension RefusalCode: MetricLabel {}
+extension EndReason: MetricLabel {}
 
 extension Refusal {
     /// 5xx is trouble of ours, not a judgement on the client.
@@ -157,6 +168,7 @@ extension Principal {
 extension GateWay {
     init(_ principal: Principal) {
         switch principal.way {
+        case _ where principal.isByToken: self = .sessionToken
         case _ where principal.isByTicket: self = .ticket
         case .operatorTicket: self = .ticket
         case .appAttest: self = .appAttest
@@ -173,6 +185,8 @@ extension GateWay {
             self = .appAttest
         } else if request.certificate != nil {
             self = .debugCertificate
+        } else if request.session != nil {
+            self = .sessionToken
         } else {
             self = .none
         }

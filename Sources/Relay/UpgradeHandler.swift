@@ -38,6 +38,7 @@ final class UpgradeHandler {
             upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
         request.handshake.isWellFormed = upgrade.isWellFormed
         request.ticket = Self.ticket(in: RequestQuery(upgrade.head.query))
+        request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
         request.allowedWays = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
         switch settings.gate.evaluate(request) {
         case .refused(let refusal): refuse(upgrade, refusal, by: GateWay(attemptedBy: request), context)

@@ -20,7 +20,27 @@ package struct TelnetEncoder: Sendable {
         }
     }
 
-    /// Appends bytes with IAC doubled and nothing else changed: data while TRANSMIT-BINARY is in force, or already in NVT form.
+    /// Appends text while TRANSMIT-BINARY is in force (RFC 856): the rules of the network virtual terminal don't hold, and CR and LF
+    /// are bytes like any others. A line has one end then: CR LF becomes LF. A lone CR is a key that somebody has pressed, and stays.
+    ///
+    /// A terminal behind the target (telnetd's) makes a line's end of CR and of LF, and two of both. Those that read lines take LF. Where CR ended one
+    /// call it has been sent, and an LF that begins the next one belongs to it.
+    package mutating func appendBinaryText(_ text: some Sequence<UInt8>, to output: inout [UInt8]) {
+        var holdsCR = false
+        for byte in text {
+            if byte == Self.lf, isAfterCR, !holdsCR {
+                isAfterCR = false
+                continue
+            }
+            if holdsCR && byte != Self.lf { output.append(Self.cr) }
+            holdsCR = byte == Self.cr
+            isAfterCR = holdsCR
+            if !holdsCR { Self.appendData(CollectionOfOne(byte), to: &output) }
+        }
+        if holdsCR { output.append(Self.cr) }
+    }
+
+    /// Appends bytes with IAC doubled and nothing else changed: data that is in the target's form already.
     package static func appendData(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in bytes {
             if byte == iac { output.append(iac) }

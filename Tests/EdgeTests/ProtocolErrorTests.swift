@@ -125,6 +125,24 @@ extension EdgeTests {
             #expect(try await fitting.closedByServer().code == 1009)
         }
 
+        /// Where the dialect has errors a large message is answered up to a multiple of the limit, and closed beyond it.
+        @Test func aLargeMessageIsAnsweredAndAHugeOneIs1009() async throws {
+            let edge = try await Edge.start(.scripted)
+            let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))
+            try await socket.connectTyped()
+            let target = try await edge.target.connection()
+            let paste = String(repeating: #"\"é\n"#, count: 15_500)
+            try await socket.send(text: #"{"type":"input","text":"\#(paste)","cid":1}"#)
+            let expected = String(repeating: "\"é\r\n", count: 15_500)
+            _ = try await target.receive(upTo: expected)
+            #expect(try await socket.nextTyped("inputAck").fields["cid"] as? Int == 1)
+            try await socket.send(text: #"{"type":"input","text":"\#(String(repeating: "x", count: 70_000))","cid":2}"#)
+            let error = try await socket.nextTyped("error")
+            #expect(error["message"] == "Message is too large" && error.fields["cid"] as? Int == 2)
+            socket.connection.post(WebSocketFrame.text(String(repeating: " ", count: 16 * 65_536 + 1_025)).encoded())
+            #expect(try await socket.closedByServer().code == 1009)
+        }
+
         @Test func aFrameThatAnnouncesTooMuchIs1009LongBeforeItIsWhole() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()

@@ -46,6 +46,12 @@ enum ImportTable {
                 `DeflateEngine`.
                 """),
         ImportRow(
+            target: "CharacterSets", isPure: false, ours: ["Telnet"], others: ["Glibc", "Synchronization"],
+            reason: """
+                The only target that calls iconv, which is a part of glibc. It depends on Telnet for `CharacterTables`; all reactors share \
+                what it has read.
+                """),
+        ImportRow(
             target: "KeyStore", isPure: true, ours: [], others: ["Synchronization"],
             reason: "The in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
@@ -90,7 +96,7 @@ enum ImportTable {
             ours: [
                 "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
                 "RelayCore",
-                "Telnet",
+                "Telnet", "CharacterSets",
             ],
             others: [
                 "Logging", "Metrics", "CoreMetrics", "Configuration", "ServiceLifecycle", "UnixSignals", "Crypto",

@@ -5,9 +5,8 @@ import Testing
 @Suite("The scripts' options")
 struct ScriptOptionsTests {
     static let scripts = [
-        "run", "test", "make-dev-certs", "fuzz-edge", "try-with-evennia", "try-with-autobahn", "soak", "attack",
-        "bench", "fuzz",
-        "bench-micro", "try-clients",
+        "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
+        "attack", "bench", "fuzz", "bench-micro", "try-clients",
     ]
 
     @Test("are all looked at here")

@@ -32,13 +32,13 @@ import Testing
         #expect(try backend.expectMeter("portcullis_sessions_open").lastValue == 0)
         metrics.sessionOpened()
         metrics.sessionOpened()
-        metrics.sessionEnded(by: .target)
+        metrics.sessionEnded(NoReason.none)
         metrics.connectionOpened()
         metrics.connectionClosed()
         #expect(try backend.expectMeter("portcullis_sessions_open").lastValue == 1)
         #expect(try backend.expectMeter("portcullis_connections_open").lastValue == 0)
         #expect(try backend.expectCounter("portcullis_sessions_opened_total").totalValue == 2)
-        #expect(try backend.expectCounter("portcullis_sessions_ended_total", [("by", "target")]).totalValue == 1)
+        #expect(try backend.expectCounter("portcullis_sessions_ended_total", [("reason", "none")]).totalValue == 1)
     }
 
     @Test func bytesAreCountedByDirection() throws {

@@ -35,6 +35,29 @@ import Testing
         #expect(text(whole.map { [$0] }) == text([whole]))
     }
 
+    private func binary(_ pieces: [[UInt8]]) -> [UInt8] {
+        var encoder = TelnetEncoder()
+        var output: [UInt8] = []
+        for piece in pieces { encoder.appendBinaryText(piece, to: &output) }
+        return output
+    }
+
+    /// RFC 856: CR LF has no meaning of its own, and a terminal behind the target makes two lines of it.
+    @Test(arguments: [
+        ("look\r\n", trace("look\n")), ("look\n", trace("look\n")), ("look\r", trace("look\r")),
+        ("\r\n\r\n", trace("\n\n")), ("a\rb\r\r\nc", trace("a\rb\r\nc")), ("\n\n", trace("\n\n")), ("", []),
+    ])
+    func aLineHasOneEndWhileItIsSentBinary(text: String, encoded: [UInt8]) {
+        #expect(binary([Array(text.utf8)]) == encoded)
+    }
+
+    @Test func aLineEndThatIsCutInTwoIsOneLineEndInBinaryToo() {
+        #expect(binary([trace("a\r"), trace("\nb")]) == trace("a\rb"))
+        #expect(binary([trace("a\r"), [], trace("\nb")]) == trace("a\rb"))
+        #expect(binary([trace("a\r"), trace("b"), trace("\n")]) == trace("a\rb\n"))
+        #expect(binary([[65, 255, 13, 10, 255]]) == [65, 255, 255, 10, 255, 255])
+    }
+
     @Test func binaryDataKeepsItsLineEndsAndDoublesIAC() {
         var output: [UInt8] = []
         TelnetEncoder.appendData([10, 13, 255, 0], to: &output)

@@ -21,6 +21,8 @@ package struct Principal: Sendable {
     let certificateChain: ClientCertificateChain?
     /// The shared secret that was shown besides, now or for the ticket; `nil` where none is demanded.
     private(set) var secret: SharedSecret?
+    /// It came back to its session with the session's token alone.
+    package private(set) var isByToken = false
 
     /// - Parameter assertion: not looked at; that it exists is the proof.
     init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { self.init(way: .appAttest(key, app: app)) }
@@ -60,6 +62,13 @@ package struct Principal: Sendable {
         guard let secret else { return self }
         var principal = self
         principal.secret = secret
+        return principal
+    }
+
+    /// The same, when it comes back to its session with the session's token alone.
+    var comingBack: Principal {
+        var principal = self
+        principal.isByToken = true
         return principal
     }
 

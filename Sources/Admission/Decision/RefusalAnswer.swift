@@ -31,6 +31,7 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let invalidClientCertificate = Self(401, .invalidClientCertificate, "Invalid client certificate")
     package static let appAuthRequired = Self(401, .appAuthRequired, "App authentication required")
     package static let invalidTicket = Self(401, .invalidTicket, "Invalid ticket")
+    package static let invalidResume = Self(401, .invalidResume, "The session can't be resumed by its token alone")
     package static let wayNotAllowed = Self(403, .wayNotAllowed, "This way of admission is not allowed here")
     package static let ticketsExhausted = Self(503, .ticketsExhausted, "Too many tickets are in use")
     package static let challengesExhausted = Self(503, .challengesExhausted, "Too many challenges are in use")
@@ -67,7 +68,7 @@ package struct RefusalAnswer: Hashable, Sendable {
         malformedHandshake, unsupportedVersion, unknownSubprotocol, draining, deviceBlocked, originRefused,
         atCapacity, rateLimited, sharedSecretRequired, invalidSharedSecret, invalidNonce, unknownKey, keyRevoked,
         assertionRejected, invalidClientCertificate, appAuthRequired,
-        invalidTicket, wayNotAllowed, ticketsExhausted,
+        invalidTicket, invalidResume, wayNotAllowed, ticketsExhausted,
         challengesExhausted, storeUnavailable, auditUnavailable, missingField, malformedRequest,
         invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,

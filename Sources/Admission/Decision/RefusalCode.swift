@@ -23,6 +23,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case assertionRejected = "assertion_rejected"
     case invalidClientCertificate = "invalid_client_certificate"
     case invalidTicket = "invalid_ticket"
+    case invalidResume = "invalid_resume"
     case wayNotAllowed = "way_not_allowed"
     case ticketsExhausted = "tickets_exhausted"
 
@@ -55,7 +56,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,
-            .invalidTicket, .sharedSecretRequired, .invalidSharedSecret:
+            .invalidTicket, .invalidResume, .sharedSecretRequired, .invalidSharedSecret:
             true
         default: false
         }

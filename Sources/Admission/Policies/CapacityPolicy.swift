@@ -10,11 +10,17 @@ struct CapacityPolicy: AdmissionPolicy {
 
     let slots: SessionSlots
     let mayComeBack: @Sendable (SessionOwner, ClientAddress) -> Bool
+    let bearer: @Sendable (SessionCredential, MonotonicTime) -> Principal?
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         guard slots.isFull else { return .noOpinion }
-        if !slots.isFullForReturning, mayComeBack(request.claimedOwner, request.address) { return .noOpinion }
+        if !slots.isFullForReturning, mayComeBack(request) { return .noOpinion }
         return .refused(.atCapacity, "at MAX_SESSIONS_GLOBAL", retryAfter: Self.retryAfter)
+    }
+
+    private func mayComeBack(_ request: AdmissionRequest) -> Bool {
+        if let session = request.bareSession, bearer(session, request.moment.monotonic) != nil { return true }
+        return mayComeBack(request.claimedOwner, request.address)
     }
 }
 

@@ -13,7 +13,8 @@ struct RatePolicy: AdmissionPolicy {
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         guard case .over(let seconds) = limits.failuresSoFar(request) else { return .noOpinion }
         guard
-            request.ticket != nil || request.assertion.arePresent || (checksCertificates && request.certificate != nil)
+            request.ticket != nil || request.session != nil || request.assertion.arePresent
+                || (checksCertificates && request.certificate != nil)
                 || (checksSecrets && request.authorization != nil)
         else {
             return .refused(

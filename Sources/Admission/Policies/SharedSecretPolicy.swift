@@ -2,7 +2,7 @@
 /// demanded. It admits nobody: with it shown, the policies behind it decide.
 ///
 /// A request with a ticket need not show one again, for browsers can't: the ticket stands for the secret that was shown for it, which
-/// ``TicketPolicy`` looks at. One that does show a secret must show a right one.
+/// ``TicketPolicy`` looks at. So does a session's token, with ``ResumePolicy``. One that does show a secret must show a right one.
 struct SharedSecretPolicy: AdmissionPolicy {
     private static let scheme = "bearer"
 
@@ -10,7 +10,7 @@ struct SharedSecretPolicy: AdmissionPolicy {
 
     func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
         guard let authorization = request.authorization else {
-            return request.ticket == nil
+            return request.ticket == nil && request.bareSession == nil
                 ? .refused(.sharedSecretRequired, "no Authorization header") : .noOpinion
         }
         guard let text = Self.credentials(in: authorization) else {

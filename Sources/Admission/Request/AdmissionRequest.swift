@@ -16,6 +16,8 @@ package struct AdmissionRequest: Sendable {
     package var certificate: ClientCertificate?
     /// The parameter `ticket` of the URL; `nil` when absent, which differs from empty.
     package var ticket: String?
+    /// The parameters `session` and `token` of the URL, of an upgrade that wants to go on with a session.
+    package var session: SessionCredential?
     /// The ways of admission that what the client asks for is open to; `nil`: all.
     package var allowedWays: Set<AdmissionWay>?
 
@@ -37,6 +39,9 @@ package struct AdmissionRequest: Sendable {
         self.allowedWays = allowedWays
         self.authorization = authorization
     }
+
+    /// The session's token may be all that the client has to show. Other credentials in the URL or the header go before it.
+    var bareSession: SessionCredential? { ticket == nil && !assertion.arePresent ? session : nil }
 }
 
 /// The opening handshake of RFC 6455 section 4.2.1, as received.

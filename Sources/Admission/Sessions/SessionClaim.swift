@@ -13,19 +13,22 @@ package enum SessionClaim<Holder> {
 
 extension SessionClaim: Sendable where Holder: Sendable {}
 
-/// The tokens that are good for one session, as hashes: the last one given, and for a while the one before, in case the answer with the last
-/// one was lost.
+/// The tokens that are good for one session, as hashes: the last one given, and the one before it, in case the answer with the last one was
+/// lost. The one before stays good until the client has confirmed that the new one has reached it, and for a short time after that: a client
+/// that is offline for minutes must not lose its session with one lost answer.
 ///
-/// Where that one is used again, the one given meanwhile is good for a while too: its answer may have been no more than slow, or what was
-/// slow is the request that came last.
+/// Where the one before is used again, the one given meanwhile stays good as well: its answer may have been only slow, or the slow one is
+/// the request that came last.
 struct SessionTokens: Sendable {
     private var current: Secret
     private var previous: Secret
-    /// Never later than that.
     private var previousEnds: MonotonicTime
     /// Given for the previous one, before the current one was.
     private var meanwhile = Self.none
     private var meanwhileEnds = MonotonicTime(nanoseconds: 0)
+
+    /// Not confirmed yet.
+    private static let open = MonotonicTime(nanoseconds: .max)
 
     /// Nothing hashes to it but by chance of 1 in 2²⁵⁶.
     private static let none = Secret([UInt8](repeating: 0xff, count: 32))
@@ -59,24 +62,62 @@ struct SessionTokens: Sendable {
         return isMeanwhile && time < meanwhileEnds ? .meanwhile : nil
     }
 
-    /// The one that was used becomes the previous one. One that was so already keeps its end: nobody lives on an old token for ever.
-    mutating func rotate(to token: SessionToken, usedBefore match: Match, at time: MonotonicTime, overlap: Duration) {
+    /// The one that was used becomes the previous one. One that has an end keeps it: nobody lives on an old token for ever.
+    mutating func rotate(to token: SessionToken, usedBefore match: Match) {
         switch match {
         case .current:
-            (previous, previousEnds) = (current, time.advanced(by: overlap))
+            (previous, previousEnds) = (current, Self.open)
             meanwhile = Self.none
-        case .previous: (meanwhile, meanwhileEnds) = (current, time.advanced(by: overlap))
+        case .previous: (meanwhile, meanwhileEnds) = (current, Self.open)
         case .meanwhile:
             (previous, previousEnds) = (meanwhile, meanwhileEnds)
-            (meanwhile, meanwhileEnds) = (current, time.advanced(by: overlap))
+            (meanwhile, meanwhileEnds) = (current, Self.open)
         }
         current = token.hash
     }
+
+    /// The client has the current one: the others end after `overlap`, and not later than they would anyway.
+    mutating func confirm(at time: MonotonicTime, overlap: Duration) {
+        let end = time.advanced(by: overlap)
+        previousEnds = min(previousEnds, end)
+        meanwhileEnds = min(meanwhileEnds, end)
+    }
+}
+
+/// A session and its token, as an upgrade names them in its query. Nothing of it is verified.
+package struct SessionCredential: Sendable, CustomStringConvertible, CustomReflectable {
+    package let id: String
+    package let token: String
+
+    package init(id: String, token: String) {
+        self.id = id
+        self.token = token
+    }
+
+    package var description: String { "(session credential)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SessionRegister {
-    /// How long the previous token is still good.
+    /// How long the previous token is still good once the client has confirmed the new one.
     package static var tokenOverlap: Duration { .seconds(30) }
+
+    /// The client of the session has shown that the newest token has reached it.
+    package mutating func tokenConfirmed(_ place: Place, at time: MonotonicTime) {
+        changeTokens(of: place) { $0.confirm(at: time, overlap: Self.tokenOverlap) }
+    }
+
+    /// Who may come back to this session with its token alone: the client of a session that began with a ticket, who has no
+    /// credentials that could be shown again. `nil` for every other session, and where session or token is wrong.
+    ///
+    /// Nothing changes by this; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take the same
+    /// time whatever is wrong.
+    package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
+        let isOfLength = credential.id.utf8.count <= SessionPlaceLimits.maximumIDBytes
+        let session = (isOfLength ? place(of: credential.id) : nil).flatMap { entries[$0]?.session }
+        let match = (session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)
+        return match == nil ? nil : session?.bearer
+    }
 
     /// Hands a session over to a client that comes back to it, and gives it a new token.
     ///
@@ -99,7 +140,7 @@ extension SessionRegister {
         guard session.tokensBefore == nil else { return .underway }
         let newToken = SessionToken(using: &generator)
         var tokens = session.tokens
-        tokens.rotate(to: newToken, usedBefore: match, at: time, overlap: Self.tokenOverlap)
+        tokens.rotate(to: newToken, usedBefore: match)
         beginMove(of: place, tokens: tokens)
         return .claimed(place, session.holder, newToken: newToken)
     }

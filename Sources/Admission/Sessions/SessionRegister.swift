@@ -36,6 +36,8 @@ package struct SessionRegister<Holder> {
     struct OpenSession {
         let id: String
         var tokens: SessionTokens
+        /// Who may come back with the token alone; `nil`: nobody.
+        let bearer: Principal?
         /// Who has the session in hand: a driver, on its reactor.
         var holder: Holder
         /// Set while it is on its way to the one who has claimed it: the tokens as they were.
@@ -138,14 +140,18 @@ package struct SessionRegister<Holder> {
     /// Lets the session of a place be found by its id from here on.
     ///
     /// - Parameter id: the gateway's own; at most ``SessionPlaceLimits/maximumIDBytes``.
+    /// - Parameter principal: who has begun it. One that came by a ticket may come back with the token alone.
     /// - Returns: false, and nothing is changed, where the place isn't taken or has its session already, and for an id that is in
     ///   use or too long.
     @discardableResult
-    package mutating func open(_ place: Place, id: String, token: SessionToken, holder: Holder) -> Bool {
+    package mutating func open(
+        _ place: Place, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
+    ) -> Bool {
         guard let entry = entries[place], entry.session == nil, places[id] == nil,
             id.utf8.count <= SessionPlaceLimits.maximumIDBytes
         else { return false }
-        entries[place]?.session = OpenSession(id: id, tokens: SessionTokens(token), holder: holder)
+        let bearer = principal.flatMap { $0.isByTicket ? $0.comingBack : nil }
+        entries[place]?.session = OpenSession(id: id, tokens: SessionTokens(token), bearer: bearer, holder: holder)
         places[id] = place
         Self.count(1, for: Key(entry.owner, entry.address), in: &openPer)
         return true
@@ -179,6 +185,13 @@ package struct SessionRegister<Holder> {
     // MARK: Looking
 
     func place(of id: String) -> Place? { places[id] }
+
+    /// Also of a session that is on its way: if it stays where it is, its tokens are what they were before.
+    mutating func changeTokens(of place: Place, _ change: (inout SessionTokens) -> Void) {
+        guard var session = entries[place]?.session else { return }
+        change(&session.tokens)
+        entries[place]?.session = session
+    }
 
     mutating func beginMove(of place: Place, tokens: SessionTokens) {
         let before = entries[place]?.session?.tokens

@@ -1,4 +1,5 @@
 import Admission
+import CharacterSets
 import Reactors
 import RelayCore
 import Telnet
@@ -16,8 +17,23 @@ extension SettingGrammar {
 
     static func routes(_ text: String) throws(SettingProblem) -> [Route] {
         try targetErrors("holds a route that can't be read") { () throws(TargetFaults) in
-            try Route.list(text) { TextEncoding(rawValue: $0) != nil }
+            try Route.list(text) { (try? encoding($0)) != nil }
         }
+    }
+
+    /// By any of its names. One that this system has no tables for is none.
+    static func encoding(_ text: String) throws(SettingProblem) -> TextEncoding {
+        guard let encoding = TextEncoding(name: text) else {
+            throw SettingProblem(
+                problem: "has an unknown encoding",
+                remedy: "Use a name such as utf8, latin1, windows-1251, koi8-r, gbk, big5, euc-kr or shift_jis.")
+        }
+        guard IconvTables.shared.have(encoding) else {
+            throw SettingProblem(
+                problem: "has an encoding that this system has no conversion for",
+                remedy: "Install glibc's conversion modules (gconv), or use another encoding.")
+        }
+        return encoding
     }
 
     /// Each fault names its entry by number; what stands there isn't repeated.

@@ -62,9 +62,9 @@ enum SettingTable {
 
     // MARK: Telnet
 
-    static let encoding = Setting<TextEncoding>.choice(
-        "TN_ENCODING", .telnet, default: .utf8,
-        "The target's text encoding, where it doesn't negotiate one.")
+    static let encoding = Setting<TextEncoding>.text(
+        "TN_ENCODING", .telnet, default: .utf8, "utf8", "an encoding's name",
+        "The target's text encoding, where it doesn't negotiate one.", SettingGrammar.encoding)
     static let mxp = Setting<MXPMode>.choice(
         "MXP_MODE", .telnet, default: .refuse, "What becomes of MXP: passed on, accepted and stripped, or refused.")
     static let maximumSubnegotiationBytes = Setting<Int>.integer(
@@ -275,7 +275,7 @@ enum SettingTable {
         "Sessions of one address, detached ones included.")
     static let maximumMessageBytes = Setting<Int>.integer(
         "MAX_MESSAGE_BYTES", .session, default: 65_536, 125...16_777_216, "bytes",
-        "A client's WebSocket message; above it the session is closed with 1009.")
+        "What one message of a client may carry: see [DIALECTS.md](DIALECTS.md#how-large-a-message-may-be).")
     static let pingInterval = Setting<Int>.integer(
         "PING_INTERVAL_SECONDS", .session, default: 30, 1...3600, "s", "How often a client is pinged.")
     static let peerSilence = Setting<Int>.integer(

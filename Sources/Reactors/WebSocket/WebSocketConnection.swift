@@ -164,7 +164,9 @@ package final class WebSocketConnection: Flushable {
                 handler?.webSocketReceivedControlFrame(bytes: payload.count)
                 handler?.webSocketHeardPong()
             case .close(let close): peerClosed(close)
-            case .fault(let fault): perform(closing.failed(fault, now: reactor.now))
+            case .fault(let fault):
+                handler?.webSocketPeerFailed(code: fault.closeCode.rawValue)
+                perform(closing.failed(fault, now: reactor.now))
             }
         }
     }

@@ -19,6 +19,14 @@ package protocol WebSocketHandler: WebSocketEvents {
     ///
     /// - Parameter bytes: of its payload.
     func webSocketReceivedControlFrame(bytes: Int)
+    /// The client broke RFC 6455, or sent more at once than it may. Its connection ends, and ``WebSocketEvents/webSocketClosed()`` follows.
+    ///
+    /// - Parameter code: of the Close frame.
+    func webSocketPeerFailed(code: UInt16)
+}
+
+extension WebSocketHandler {
+    package func webSocketPeerFailed(code: UInt16) {}
 }
 
 /// A piece of a message's payload, however the peer and TCP have cut it. A message has exactly one first piece and, unless the

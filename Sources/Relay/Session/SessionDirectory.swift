@@ -39,8 +39,21 @@ package final class SessionDirectory: Sendable {
     // MARK: Resuming
 
     /// From here on the session can be resumed, by whoever is its owner and knows its token.
-    func open(_ place: Register.Place, as id: String, _ token: SessionToken, heldBy holder: Pinned<SessionDriver>) {
-        _ = register.withLock { $0.open(place, id: id, token: token, holder: holder) }
+    func open(
+        _ place: Register.Place, as id: String, _ token: SessionToken, of client: ClientIdentity,
+        heldBy holder: Pinned<SessionDriver>
+    ) {
+        _ = register.withLock { $0.open(place, id: id, token: token, of: client.principal, holder: holder) }
+    }
+
+    /// The client has shown that the newest token has reached it.
+    func tokenConfirmed(_ place: Register.Place, at now: UInt64) {
+        register.withLock { $0.tokenConfirmed(place, at: MonotonicTime(nanoseconds: now)) }
+    }
+
+    /// Who may come back to a session with its token alone.
+    package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
+        register.withLock { $0.bearer(of: credential, at: time) }
     }
 
     func detached(_ place: Register.Place, at now: UInt64) {

@@ -170,10 +170,20 @@ extension SessionDriver {
         let actions = machine.clientAttached(now: reactor.now)
         tellMachineOfPauses()
         translate { $0.attached(claimed.identity, after: claimed.lastSeq, into: &$1) }
+        awaitsConfirmation = true
+        webSocket?.ping()
         tellTarget(isAttached: true)
         sendTicket()
         tellClient()
         perform(actions)
+    }
+
+    /// The answer to a ping behind the new token: the client has that one. A pong that answers an earlier ping says nothing, and only
+    /// shortens the life of the token before.
+    func confirmToken() {
+        guard awaitsConfirmation, let place else { return }
+        awaitsConfirmation = false
+        settings.directory.tokenConfirmed(place, at: reactor.now)
     }
 
     /// The client that asked for the session went while it was on its way.
@@ -194,6 +204,8 @@ extension SessionDriver {
             "session not resumed",
             metadata: [LogKeys.session: "\(client.session)", LogKeys.reason: "\(failure)"])
         translate { $0.resumeFailed(failure, into: &$1) }
+        // An upgrade that names a session may be admitted for its sake alone.
+        if request.resume != nil { perform(machine.close(failure.close, now: reactor.now)) }
     }
 
     private func logResumed(_ session: SurvivingSession) {
@@ -226,6 +238,6 @@ struct HeldMessages {
 }
 
 extension DialectKind {
-    /// Its sessions are resumed by the query of an upgrade: it has no message for it.
-    var resumesByQuery: Bool { self == .gmcp || self == .json }
+    /// Its sessions can be resumed.
+    var resumes: Bool { self == .gmcp || self == .json || self == .typed }
 }

@@ -22,10 +22,13 @@ extension SessionDriver {
 
     private func begin(_ kind: DialectKind) {
         become(kind)
-        if case .translated(let translation) = speech, translation.value.awaitsConnect { return }
         switch request.resume {
-        case nil: dial(request.target)
-        case let request? where kind.resumesByQuery: resume(request)
+        case nil:
+            if case .translated(let translation) = speech, translation.value.awaitsConnect { return }
+            dial(request.target)
+        case let request? where kind.resumes:
+            translate { translation, _ in translation.beginResuming() }
+            resume(request)
         default: perform(machine.close(.invalidResume, now: reactor.now))
         }
     }

@@ -76,7 +76,7 @@ extension SessionDriver {
                 LogKeys.reason: "\(refusal.rawValue)",
             ])
         if case .translated = speech {
-            translate { $0.dialFailed(request.isRoute ? .routeNotAllowed : .notAllowed, into: &$1) }
+            translate { $0.dialFailed(DialFailure(refusal, of: request), into: &$1) }
             deadlines.connectBy = reactor.now + settings.dialects.connectWait
         } else {
             perform(machine.close(.targetNotAllowed, now: reactor.now))
@@ -112,7 +112,7 @@ extension SessionDriver {
     private func openForResuming(as id: String, _ token: SessionToken) {
         guard case .translated(let translation) = speech, translation.value.isResumable, let place else { return }
         machine.setResumable()
-        settings.directory.open(place, as: id, token, heldBy: Pinned(self, to: reactor))
+        settings.directory.open(place, as: id, token, of: client, heldBy: Pinned(self, to: reactor))
     }
 
     /// - Returns: whether that was all: the client may ask for another target.
@@ -132,7 +132,7 @@ extension SessionDriver {
         var telnet = settings.dialects.telnet
         telnet.address = client.address.text
         telnet.isSecure = client.isSecure
-        if let encoding = target.options.encoding.flatMap(TextEncoding.init) { telnet.encoding = encoding }
+        if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
         if let mxp = target.options.mxp { telnet.mxp = MXPMode(mxp) }
         return telnet
     }

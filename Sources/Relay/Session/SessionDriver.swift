@@ -45,6 +45,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     /// What is to be asked for once more, and how often it still may be.
     var retry: (request: ResumeRequest, left: Int)?
     var kind: DialectKind?
+    /// The client was told a new token, and hasn't shown yet that it has it.
+    var awaitsConfirmation = false
     /// The turn in which the wait for the client's first message was over.
     var lastTurnOfWait: UInt64?
     var meter: TrafficMeter
@@ -71,7 +73,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     /// Of the WebSocket's frames, as far as they have been counted.
     private var frameBytes = (fromClient: 0, toClient: 0)
     private var wasCompressed = false
-    private var endedBy = SessionEnd.gateway
+    /// What its WebSocket's end says of the session, should it end by that.
+    private var endOfClient = EndReason.clientLost
+    /// Of the message that is coming.
+    private var messageBytes = 0
     /// The first of two orders that came while another was being performed is finished first.
     private var pendingActions: SessionActions = []
     private var isPerforming = false
@@ -117,6 +122,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         bytesFromClient += piece.bytes.count
         settings.metrics.relayed(piece.bytes.count, .fromClient)
         count(piece)
+        guard isOfSize(piece) else { return perform(machine.close(.messageTooBig, now: reactor.now)) }
         guard heldMessages == nil else {
             heldMessages?.append(piece)
             return
@@ -129,16 +135,30 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: reactor.now))
     }
 
+    /// Where errors have a place a message that is too large is answered. Elsewhere nobody would know that it was thrown away.
+    private func isOfSize(_ piece: MessagePiece) -> Bool {
+        if case .translated(let translation) = speech, translation.value.answersErrors { return true }
+        messageBytes = piece.bytes.count + (piece.isFirst ? 0 : messageBytes)
+        return messageBytes <= settings.dialects.maximumMessageBytes
+    }
+
     func webSocketReceivedControlFrame(bytes: Int) { count(bytes: bytes, isMessage: true) }
 
     func webSocketHeardPong() {
         machine.clientHeard(now: reactor.now)
+        confirmToken()
     }
 
     func webSocketPeerClosed(code: UInt16?) {
-        noteEnd(by: .client)
         if heldMessages != nil { closeCodeMeanwhile = code }
-        perform(endsSession(code) ? machine.clientClosed(now: reactor.now) : machine.clientLost(now: reactor.now))
+        perform(
+            endsSession(code)
+                ? machine.clientClosed(now: reactor.now) : machine.clientLost(.clientClosed, now: reactor.now))
+    }
+
+    /// A message over its limit on the wire, or a frame that is none.
+    func webSocketPeerFailed(code: UInt16) {
+        endOfClient = code == 1009 ? .messageTooBig : .clientProtocolError
     }
 
     func endsSession(_ code: UInt16?) -> Bool {
@@ -153,10 +173,9 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketClosed() {
-        noteEnd(by: .client)
         noteFrames()
         webSocket = nil
-        perform(machine.clientLost(now: reactor.now))
+        perform(machine.clientLost(endOfClient, now: reactor.now))
     }
 
     // MARK: The target
@@ -183,7 +202,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func targetFinished() {
-        noteEnd(by: .target)
         endOfTarget = .finished
         tellClient()
         tellEndOfTarget()
@@ -200,7 +218,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         leg = nil
         if let error { logTargetError(error, failedTarget) }
         if !wasConnected, let error, dialFailed(error) { return }
-        noteEnd(by: .target)
         endOfTarget = .closed(error.map(CloseReason.init), wasConnected: wasConnected)
         tellEndOfTarget()
     }
@@ -302,10 +319,6 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         frameBytes = (read, written)
     }
 
-    func noteEnd(by side: SessionEnd) {
-        if machine.acceptsFromClient { endedBy = side }
-    }
-
     func end() {
         // The session that is on its way needs somebody to arrive at.
         guard heldMessages == nil || retry != nil else {
@@ -320,14 +333,16 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         leg?.abandon()
         leg = nil
         leavePlace()
-        settings.metrics.sessionEnded(by: endedBy)
+        let reason = hasSurrendered ? .sessionReplaced : machine.endReason ?? .clientLost
+        settings.metrics.sessionEnded(reason)
         guard !hasSurrendered else { return }
+        settings.record.ended(client, reason, at: reactor.moment)
         settings.logger.info(
             "session ended",
             metadata: metadata(
                 of: lastTarget,
                 [
-                    LogKeys.reason: "\(endedBy.rawValue)",
+                    LogKeys.reason: "\(reason.rawValue)",
                     LogKeys.bytesFromClient: "\(bytesFromClient)", LogKeys.bytesToClient: "\(bytesToClient)",
                     LogKeys.framesFromClient: "\(frameBytes.fromClient)",
                     LogKeys.framesToClient: "\(frameBytes.toClient)",

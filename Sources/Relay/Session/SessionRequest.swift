@@ -78,7 +78,19 @@ extension DialFailure {
         switch error {
         case .timedOut: self = .timedOut
         case .notAllowed: self = .notAllowed
-        case .notResolved, .notConnected, .notSecured, .broken: self = .unreachable
+        case .notSecured: self = .notSecured
+        case .notResolved, .notConnected, .broken: self = .unreachable
+        }
+    }
+}
+
+extension DialFailure {
+    /// Of the port the client may know: it shows before anything about a host does.
+    init(_ refusal: TargetRefusal, of request: TargetRequest) {
+        if request.isRoute {
+            self = .routeNotAllowed
+        } else {
+            self = refusal == .portNotListed ? .portNotAllowed : .notAllowed
         }
     }
 }
@@ -87,7 +99,9 @@ extension CloseReason {
     /// A few words for the client; what exactly went wrong stands in the log.
     init(_ error: TCPError) {
         switch error {
-        case .notResolved, .notConnected, .notSecured, .notAllowed, .timedOut: self = .targetUnreachable
+        case .timedOut: self = .targetTimedOut
+        case .notSecured: self = .targetNotSecured
+        case .notResolved, .notConnected, .notAllowed: self = .targetUnreachable
         case .broken: self = .targetLost
         }
     }

@@ -16,6 +16,8 @@ final class SessionSettings: Sendable {
     let compression: ClientCompression
     let directory: SessionDirectory
     let drain: DrainSwitch
+    /// Where the end of a session is written down.
+    let record: DecisionRecord
     let metrics: GatewayMetrics
     let logger: Logger
 
@@ -28,6 +30,7 @@ final class SessionSettings: Sendable {
         compression = settings.compression
         directory = settings.directory
         drain = settings.drain
+        record = DecisionRecord(settings)
         metrics = settings.metrics
         logger = settings.logger
     }

@@ -13,6 +13,9 @@ protocol Dialect {
     /// There is a place for what the gateway itself has to say.
     var hasNotices: Bool { get }
 
+    /// There is a place for errors.
+    var answersErrors: Bool { get }
+
     /// - Parameter message: complete, and of a size that was checked.
     mutating func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand
 
@@ -59,6 +62,7 @@ extension Dialect {
     var awaitsConnect: Bool { false }
     var numbering: ReplayBuffer.Numbering? { nil }
     var hasNotices: Bool { false }
+    var answersErrors: Bool { true }
 
     func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason? {
         encode(failure.error, into: &frames)

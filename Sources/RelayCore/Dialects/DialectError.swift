@@ -34,6 +34,7 @@ struct DialectError: Error, Hashable, Sendable {
     static let sessionExpired = DialectError(.sessionExpired, "The session has expired")
     static let notMSDP = DialectError(
         .invalidRequest, "MSDP has no form for this: a name is empty, or tables are too deep")
+    static let notBase64 = DialectError(.invalidRequest, field: "data", "data must be base64")
     static let notInForce = DialectError(.invalidRequest, "The target doesn't take out-of-band messages")
     static let tooEarly = DialectError(.invalidRequest, "Too much was sent before the target was connected")
 
@@ -61,10 +62,14 @@ struct DialectError: Error, Hashable, Sendable {
 package enum DialFailure: Hashable, Sendable, CaseIterable {
     case unreachable
     case timedOut
+    /// It was reached, and TLS with it failed: not down, but not to be trusted or not able to.
+    case notSecured
     /// The target policy has refused it. Why is told to nobody outside: a client could feel its way through a network by that.
     case notAllowed
     /// The same, where the client has named a route.
     case routeNotAllowed
+    /// The port that the client has named isn't in `TARGET_PORTS`, whatever the host is.
+    case portNotAllowed
     /// The client's identity or address has as many sessions as it may have.
     case limited
 
@@ -72,6 +77,8 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
         switch self {
         case .unreachable: DialectError(.connectionFailed, "Could not connect to the MUD server")
         case .timedOut: DialectError(.connectionFailed, "The connection to the MUD server timed out")
+        case .notSecured: DialectError(.connectionFailed, "The secure connection to the MUD server failed")
+        case .portNotAllowed: DialectError(.invalidRequest, field: "port", "port is not allowed")
         case .notAllowed: DialectError(.invalidRequest, field: "host", "host is not allowed")
         case .routeNotAllowed: DialectError(.invalidRequest, field: "target", "target is not allowed")
         case .limited: DialectError(.rateLimited, "Connection limit exceeded for this IP address")
@@ -81,8 +88,10 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
     /// For dialects whose connection has no use without its session.
     var close: CloseReason {
         switch self {
-        case .unreachable, .timedOut: .targetUnreachable
-        case .notAllowed, .routeNotAllowed: .targetNotAllowed
+        case .unreachable: .targetUnreachable
+        case .timedOut: .targetTimedOut
+        case .notSecured: .targetNotSecured
+        case .notAllowed, .routeNotAllowed, .portNotAllowed: .targetNotAllowed
         case .limited: .tooManySessions
         }
     }

@@ -26,6 +26,8 @@ import Telnet
 /// | `text` | – | one line of input; its line end is added |
 /// | `naws`, and `terminal` with id `size` | | `{"cols":80,"rows":24}` |
 /// | `terminal` with id `type` | | the terminal's type |
+/// | `telnet_31`, `telnet_24`, `telnet_201` | | base64 of a subnegotiation: see ``TelnetEnvelope`` |
+/// | `coffeemud` | | comes to nothing: telnet has no form for it |
 /// | `websocket_close` | – | – |
 struct JSONDialect: ByteCountedDialect {
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
@@ -40,6 +42,9 @@ struct JSONDialect: ByteCountedDialect {
         case ("naws", _), ("terminal", .string("size")): return try size(data)
         case ("terminal", .string("type")): return .describe(.init(name: nil, terminalType: try envelope.text("data")))
         case ("websocket_close", _): return .disconnect
+        case ("coffeemud", _): return .nothing(.no)
+        case _ where TelnetEnvelope.isOne(proto):
+            return try TelnetEnvelope.command(of: proto, data: try envelope.string("data"))
         default: throw DialectError(.invalidRequest, field: "proto", "Unknown proto: \(String(scalars: 32, of: proto))")
         }
     }

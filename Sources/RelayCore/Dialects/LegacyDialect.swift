@@ -2,8 +2,8 @@ import Telnet
 
 /// The protocol of mud-web-proxy's browser clients: a first message `{"connect":1,…}`, from then on text.
 ///
-/// To the client goes a text message for each piece of text: base64 of a complete raw DEFLATE stream. It has no place for what is
-/// out of band. From the client:
+/// To the client goes a text message for each piece of text: base64 of a complete raw DEFLATE stream; or, where it has said `"mccp":0`, a
+/// binary message of the text itself. It has no place for what is out of band. From the client:
 ///
 /// | key of the `connect` object | meaning |
 /// |---|---|
@@ -11,7 +11,8 @@ import Telnet
 /// | `mud` | a named route, at most 64 bytes |
 /// | `host`, `port` | an address; without either the gateway's default target |
 /// | `client`, `ttype` | what TTYPE says |
-/// | `name`, `mccp`, `utf8`, `encoding`, `debug` | accepted; the gateway speaks UTF-8, and telnet is its own affair |
+/// | `mccp` | `0`: frames aren't compressed |
+/// | `name`, `utf8`, `encoding`, `debug` | accepted; the gateway speaks UTF-8, and telnet is its own affair |
 ///
 /// Later messages are input, but for objects with one of these keys: `gmcp` (`"Package.Name json"`) and `msdp` (`{"key","val"}`), of
 /// at most 4096 bytes, are passed on; `chat` and `bin` come to nothing.
@@ -22,6 +23,8 @@ struct LegacyDialect: Dialect {
 
     private let compressor: any FrameCompressor
     private var hasConnected = false
+    /// Also of errors about the `connect` that has said otherwise.
+    private var compresses = true
 
     init(compressor: any FrameCompressor) {
         self.compressor = compressor
@@ -50,7 +53,8 @@ struct LegacyDialect: Dialect {
         switch failure {
         case .unreachable: notice("Error: maybe the mud server is down?", to: &frames)
         case .timedOut: notice("Timeout: server port is down.", to: &frames)
-        case .notAllowed, .routeNotAllowed, .limited: notice("Error: \(failure.error.message)", to: &frames)
+        case .notSecured, .notAllowed, .routeNotAllowed, .portNotAllowed, .limited:
+            notice("Error: \(failure.error.message)", to: &frames)
         }
         return failure.close
     }
@@ -60,6 +64,7 @@ struct LegacyDialect: Dialect {
     }
 
     private func append(_ text: [UInt8], to frames: inout FrameBuffer) {
+        guard compresses else { return frames.append(isText: false) { $0.append(contentsOf: text) } }
         let deflated = compressor.compress(text) ?? StoredDeflate.stream(of: text)
         frames.append(isText: true) { Base64.append(deflated[...], to: &$0) }
     }
@@ -74,6 +79,7 @@ extension LegacyDialect {
             let error = DialectError.alreadyConnected
             throw DialectError(error.code, error.message, close: .alreadyConnected)
         }
+        compresses = !object.declinesCompression
         let target = try target(object)
         hasConnected = true
         return .connect(target, ClientDescription(name: object.text("client"), terminalType: object.text("ttype")))
@@ -142,6 +148,12 @@ extension JSONObject {
         case .number(let text): return Double(text) != 0
         default: return true
         }
+    }
+
+    /// `mccp`, which this protocol also names the compression of its own frames by.
+    fileprivate var declinesCompression: Bool {
+        guard let value = self["mccp"] else { return false }
+        return value.exactInteger == 0 || value == .bool(false)
     }
 
     func text(_ name: String) -> String? {

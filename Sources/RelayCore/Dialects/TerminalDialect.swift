@@ -2,6 +2,8 @@ import Telnet
 
 /// `terminal.mudstandards.org`: UTF-8 with ANSI sequences both ways, as a terminal has it. What is out of band has no place here.
 struct TerminalDialect: Dialect {
+    var answersErrors: Bool { false }
+
     /// Text messages are input too.
     func command(of message: ArraySlice<UInt8>, isText: Bool) -> ClientCommand {
         .input(message.repairedUTF8)

@@ -43,8 +43,8 @@ package enum ResumeFailure: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// For dialects whose connection has no use without its session.
-    var close: CloseReason {
+    /// For connections that have no use without their session.
+    package var close: CloseReason {
         switch self {
         case .expired: .sessionExpired
         case .invalid: .invalidResume

@@ -62,6 +62,9 @@ package struct SessionStateMachine {
     /// What the Close frame is to say; set before `.closeClient` is returned.
     package private(set) var closeReason = CloseReason.targetClosed
 
+    /// Why the session ends or has ended; `nil` before.
+    package private(set) var endReason: EndReason?
+
     package init(limits: SessionLimits, now: UInt64) {
         self.limits = limits
         toClient = FlowWindow(highWater: limits.clientBufferBytes)
@@ -125,9 +128,10 @@ package struct SessionStateMachine {
     }
 
     /// The client's Close frame, or its connection's end: no more from it, nothing more to it.
-    package mutating func clientClosed(now: UInt64) -> SessionActions {
+    package mutating func clientClosed(_ reason: EndReason = .clientClosed, now: UInt64) -> SessionActions {
         guard !isClientGone, !isDetached else { return [] }
         isClientGone = true
+        note(reason)
         switch phase {
         case .dialing where targetQueue == 0: return ended(dropping: .dropTarget)
         case .dialing, .open: return finishTarget(by: now + limits.closeFlush)
@@ -138,9 +142,11 @@ package struct SessionStateMachine {
     }
 
     /// The client's connection has ended, and with it the session, unless it can be resumed.
-    package mutating func clientLost(now: UInt64) -> SessionActions {
-        isResumable ? detach(now) : clientClosed(now: now)
+    package mutating func clientLost(_ reason: EndReason = .clientLost, now: UInt64) -> SessionActions {
+        isResumable ? detach(now) : clientClosed(reason, now: now)
     }
+
+    private mutating func note(_ reason: EndReason) { endReason = endReason ?? reason }
 
     /// A new connection has the session from here on: of a client that was detached, or in place of the one that there is, which its
     /// driver closes. It is being read, and nothing is queued to it.
@@ -198,7 +204,9 @@ package struct SessionStateMachine {
         case .ended: return []
         case .dialing, .open: return flushClient(reason ?? .targetClosed, now)
         // There is nobody to tell, and what was kept for a resume goes with the session.
-        case .detached: return ended(dropping: [])
+        case .detached:
+            note((reason ?? .targetClosed).end)
+            return ended(dropping: [])
         case .flushingClient: return closeClientIfFlushed(now)
         case .closingClient: return []
         case .flushingTarget: return ended(dropping: [])
@@ -218,6 +226,7 @@ package struct SessionStateMachine {
         // There is nobody to tell, and what was kept for a resume goes with the session.
         case .detached:
             closeReason = reason
+            note(reason.end)
             isClientGone = true
             return finishTarget(by: now + limits.closeFlush)
         case .flushingClient, .closingClient, .flushingTarget, .ended: return []
@@ -229,7 +238,7 @@ package struct SessionStateMachine {
         switch phase {
         case .dialing, .open, .detached:
             if now >= timeout { return close(.sessionTimeout, now: now) }
-            if case .detached(let deadline) = phase { return now < deadline ? [] : close(.sessionExpired, now: now) }
+            if case .detached(let deadline) = phase { return now < deadline ? [] : close(.graceOver, now: now) }
             return tickClock(now)
         case .flushingClient(let deadline): return now < deadline ? [] : abandonTarget().union(closeClient(now))
         case .closingClient(let deadline), .flushingTarget(let deadline):
@@ -247,8 +256,9 @@ package struct SessionStateMachine {
         }
     }
 
+    /// Of one that is slow the session stays.
     private mutating func dropClient(_ now: UInt64) -> SessionActions {
-        clientLost(now: now).union(once(.dropClient))
+        clientLost(.clientSilent, now: now).union(once(.dropClient))
     }
 
     /// A client that is slow and can't come back is only dropped when it falls silent: what it has still to read would be lost.
@@ -304,6 +314,7 @@ package struct SessionStateMachine {
 
     private mutating func flushClient(_ reason: CloseReason, _ now: UInt64) -> SessionActions {
         closeReason = reason
+        note(reason.end)
         guard targetQueue > 0 else { return closeClient(now) }
         phase = .flushingClient(deadline: now + limits.closeFlush)
         // Nothing new is taken from either side; what is queued goes out.

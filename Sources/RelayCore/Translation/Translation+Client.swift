@@ -16,7 +16,11 @@ extension Translation {
         guard phase != .ended, let message = gatherer.take(piece, isLast: isLast) else { return }
         guard case .complete(let bytes) = message else { return refuse(.tooLarge, into: &output) }
         do {
-            accept(try dialect.command(of: bytes, isText: isText), into: &output)
+            let command = try dialect.command(of: bytes, isText: isText)
+            guard command.size <= maximumMessageBytes else {
+                return refuse(.tooLarge.answering(command), into: &output)
+            }
+            accept(command, into: &output)
         } catch {
             refuse(error, into: &output)
         }

@@ -31,6 +31,11 @@ extension Translation {
         dialect.sessionResumed(session, history, after: lastSeq, into: &output.frames)
     }
 
+    /// The query of the upgrade names a session: nothing else is asked for before ``resumeFailed(_:into:)``.
+    package mutating func beginResuming() {
+        if phase == .idle { phase = .resuming }
+    }
+
     /// The answer to ``TranslationOrder/resume(_:)``, or to the query of an upgrade that named a session, if there is none to give.
     package mutating func resumeFailed(_ failure: ResumeFailure, into output: inout TranslationOutput) {
         guard phase == .resuming || (phase == .dialing && !awaitsConnect) else { return }

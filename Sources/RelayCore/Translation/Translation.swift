@@ -41,6 +41,7 @@ package struct Translation {
     var dialect: any Dialect
     private let makeDecompressor: (@Sendable () -> any Decompressor)?
     let outputBufferBytes: Int
+    let maximumMessageBytes: Int
     var client: ClientDescription
     var gatherer: MessageGatherer
     var phase: Phase {
@@ -84,10 +85,12 @@ package struct Translation {
         self.makeDecompressor = makeDecompressor
         self.outputBufferBytes = dialect.numbering == nil ? 0 : outputBufferBytes
         history = SessionHistory(numbering: .messages, maximumBytes: 0)
-        gatherer = MessageGatherer(limit: maximumMessageBytes)
+        self.maximumMessageBytes = maximumMessageBytes
+        gatherer = MessageGatherer(limit: MessageSize.gathered(maximumMessageBytes))
         phase = dialect.awaitsConnect ? .idle : .dialing
         awaitsConnect = dialect.awaitsConnect
         hasNotices = dialect.hasNotices
+        answersErrors = dialect.answersErrors
     }
 
     /// The client names its target in a message, and a ``TranslationOrder/dial(_:columns:rows:)`` follows. Otherwise the driver
@@ -96,6 +99,9 @@ package struct Translation {
 
     /// The dialect has a place for what the gateway itself has to say.
     package let hasNotices: Bool
+
+    /// A message that is refused is answered. Elsewhere a client that sends too much at once has to be closed.
+    package let answersErrors: Bool
 
     /// Whether ``next(_:now:canReply:into:)`` takes anything: before ``connected(_:telnet:into:)`` the target's bytes stay where they are.
     package private(set) var isConnected = false

@@ -45,7 +45,8 @@ extension ClientCommand {
         if case .input(let text, let cid) = self { .input(Array(text)[...], cid: cid) } else { self }
     }
 
-    fileprivate var size: Int {
+    /// Of what is for the target.
+    var size: Int {
         switch self {
         case .input(let text, _): text.count
         case .gmcp(let name, let data): name.utf8.count + data.count

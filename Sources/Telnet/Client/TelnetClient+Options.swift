@@ -86,7 +86,9 @@ extension TelnetClient {
         case .newEnvironment:
             answer(option, NewEnvironment.answer(to: payload, environment))
         case .charset:
-            guard let choice = Charset.answer(to: payload), replies.hasRoom(for: choice.payload.count + 5) else {
+            guard let choice = Charset.answer(to: payload, tables: settings.tables),
+                replies.hasRoom(for: choice.payload.count + 5)
+            else {
                 return nil
             }
             answer(option, choice.payload)

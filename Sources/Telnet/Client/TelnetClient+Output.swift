@@ -16,14 +16,14 @@ extension TelnetClient {
 
     private static let describedVariables: Set = ["CLIENT_NAME", "CLIENT_VERSION", "TERMINAL_TYPE"]
 
-    /// Appends what a player typed, in the target's encoding: by the NVT's rules for CR and LF, or unchanged while the target has us
-    /// send BINARY (RFC 856). IAC is doubled in either.
+    /// Appends what a player typed, in the target's encoding: by the NVT's rules for CR and LF, or with one byte for a line's end while the
+    /// target has us send BINARY (RFC 856). IAC is doubled in either.
     ///
     /// - Parameter text: UTF-8. A character may be split between two calls.
     package mutating func appendInput(_ text: ArraySlice<UInt8>, to output: inout [UInt8]) {
         let bytes = textEncoder.encode(text)
         if negotiation.isOn(.binary, .local) {
-            TelnetEncoder.appendData(bytes, to: &output)
+            encoder.appendBinaryText(bytes, to: &output)
         } else {
             encoder.appendText(bytes, to: &output)
         }

@@ -44,8 +44,8 @@ package struct TelnetClient {
         compression = MCCP2(limits: settings.decompression, makeDecompressor: makeDecompressor)
         negotiation = Self.negotiation(mxp: settings.mxp, compresses: makeDecompressor != nil)
         parser = TelnetParser(maximumSubnegotiationBytes: settings.maximumSubnegotiationBytes)
-        textDecoder = TextDecoder(encoding: settings.encoding)
-        textEncoder = TextEncoder(encoding: settings.encoding)
+        textDecoder = TextDecoder(encoding: settings.encoding, tables: settings.tables)
+        textEncoder = TextEncoder(encoding: settings.encoding, tables: settings.tables)
     }
 
     /// Bytes of the target lie inside and wait for ``next(_:now:)``, even if there is no input. Asked for each message, and so kept: to

@@ -8,6 +8,8 @@ package struct TelnetClientSettings: Sendable {
     package var address: String?
     /// The target's encoding until CHARSET agrees on another.
     package var encoding = TextEncoding.utf8
+    /// Of the encodings of several bytes; nil: there are none.
+    package var tables: (any CharacterTables)?
     package var mxp = MXPMode.refuse
     /// In characters; 0 means unknown (RFC 1073).
     package var columns: UInt16 = 80

@@ -12,10 +12,11 @@ enum Charset {
         var encoding: TextEncoding?
     }
 
+    /// - Parameter tables: an encoding whose tables aren't there isn't known.
     /// - Returns: nil for what wants no answer.
-    static func answer(to payload: [UInt8]) -> Answer? {
+    static func answer(to payload: [UInt8], tables: (any CharacterTables)? = nil) -> Answer? {
         switch payload.first {
-        case request: choice(from: payload.dropFirst())
+        case request: choice(from: payload.dropFirst()) { $0.requiredSets.isEmpty || tables?.have($0) == true }
         case tableIs: Answer(payload: [tableRejected])
         default: nil
         }
@@ -23,10 +24,14 @@ enum Charset {
 
     /// UTF-8 where it is offered, since players write anything; otherwise what the target likes best, ASCII only as the last resort.
     /// The name goes back as it came.
-    private static func choice(from list: ArraySlice<UInt8>) -> Answer {
-        let offers = names(in: list).compactMap { name in
+    private static func choice(
+        from list: ArraySlice<UInt8>, isAvailable: (TextEncoding) -> Bool
+    ) -> Answer {
+        let known = names(in: list).compactMap { name in
             TextEncoding(name: String(decoding: name, as: UTF8.self)).map { (name: name, encoding: $0) }
         }
+        // Tables are looked for only where the target wants them most.
+        let offers = known.contains { $0.encoding == .utf8 } ? known : known.filter { isAvailable($0.encoding) }
         let best =
             offers.first { $0.encoding == .utf8 } ?? offers.first { $0.encoding != .ascii } ?? offers.first
         guard let best else { return Answer(payload: [rejected]) }

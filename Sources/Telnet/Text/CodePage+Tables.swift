@@ -1,7 +1,7 @@
 /// The upper halves of the code pages, 80 to FF, 32 characters a line.
 extension CodePage {
     /// 80 to 9F where ISO 8859 has no characters.
-    private static let c1Controls = String(String.UnicodeScalarView((UInt8(0x80)...0x9F).map { Unicode.Scalar($0) }))
+    static let c1Controls = String(String.UnicodeScalarView((UInt8(0x80)...0x9F).map { Unicode.Scalar($0) }))
 
     /// windows-1252, with the C1 controls where it has no character.
     static let windows1252 = CodePage(

@@ -3,11 +3,11 @@ struct CodePage: Sendable {
     private let scalars: [Unicode.Scalar]
     private let bytes: [UInt32: UInt8]
 
-    /// - Parameter upperHalf: the characters 80 to FF. One too few leaves the last ones unknown.
+    /// - Parameter upperHalf: the characters 80 to FF, U+FFFD where there is none. One too few leaves the last ones unknown.
     init(_ upperHalf: String) {
         scalars = Array(upperHalf.unicodeScalars)
-        bytes = Dictionary(
-            zip(scalars.map(\.value), UInt8(0x80)...0xFF), uniquingKeysWith: { first, _ in first })
+        let pairs = zip(scalars.map(\.value), UInt8(0x80)...0xFF).filter { $0.0 != 0xFFFD }
+        bytes = Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }
 
     func scalar(of byte: UInt8) -> Unicode.Scalar {
@@ -19,15 +19,18 @@ struct CodePage: Sendable {
     /// For a scalar above ASCII.
     func byte(for scalar: UInt32) -> UInt8? { bytes[scalar] }
 
-    /// The page of an encoding that is described by one.
-    static func of(_ encoding: TextEncoding) -> CodePage {
-        switch encoding {
-        case .utf8, .latin1, .ascii, .windows1252: windows1252
-        case .cp437: cp437
-        case .latin2: latin2
-        case .latin9: latin9
-        case .windows1251: windows1251
-        case .koi8r: koi8r
-        }
-    }
+    /// The page of an encoding that is described by one; for others one without characters.
+    static func of(_ encoding: TextEncoding) -> CodePage { pages[encoding] ?? none }
+
+    private static let none = CodePage("")
+
+    private static let pages: [TextEncoding: CodePage] = [
+        .windows1252: windows1252, .cp437: cp437, .latin2: latin2, .latin9: latin9, .windows1251: windows1251,
+        .koi8r: koi8r, .koi8u: koi8u, .ibm866: ibm866, .latin3: latin3, .latin4: latin4, .iso8859p5: iso8859p5,
+        .iso8859p6: iso8859p6, .iso8859p7: iso8859p7, .iso8859p8: iso8859p8, .iso8859p10: iso8859p10,
+        .iso8859p13: iso8859p13, .iso8859p14: iso8859p14, .iso8859p16: iso8859p16, .windows874: windows874,
+        .windows1250: windows1250, .windows1253: windows1253, .windows1254: windows1254, .windows1255: windows1255,
+        .windows1256: windows1256, .windows1257: windows1257, .windows1258: windows1258, .macintosh: macintosh,
+        .macCyrillic: macCyrillic,
+    ]
 }

@@ -1,27 +1,34 @@
 /// Turns a target's text into valid UTF-8, whatever pieces it arrives in. A character that is split waits for its rest: at most
-/// three bytes.
+/// three bytes. What is no character of a multi-byte encoding becomes U+FFFD.
 ///
 /// NUL is dropped. In a network virtual terminal it does nothing (RFC 854), and so CR NUL becomes CR; CR LF stays.
 struct TextDecoder {
     private(set) var encoding: TextEncoding
-    /// The beginning of a UTF-8 character.
+    private let tables: (any CharacterTables)?
+    /// Not nil for the encodings of several bytes.
+    private var codec: MultiByteCodec?
+    /// The beginning of a character.
     private var partial: [UInt8] = []
 
     /// No single step of decoding gives more.
     private static let largestStep = 8
 
-    init(encoding: TextEncoding) {
+    /// - Parameter tables: without those that the encoding takes every byte above 127 is unknown.
+    init(encoding: TextEncoding, tables: (any CharacterTables)? = nil) {
         self.encoding = encoding
+        self.tables = tables
+        codec = MultiByteCodec(encoding, tables: tables)
     }
 
     /// Takes at least one byte off the front of a non-empty `input`, and gives at most `limit` bytes, which must be 16 or more. What is
     /// valid as it stands isn't copied.
     mutating func decode(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8> {
         if let whole = takeWhole(&input, limit: limit) { return whole }
+        if let codec { return decode(&input, limit: limit, codec)[...] }
         return switch encoding {
         case .utf8: decodeUTF8(&input, limit: limit)[...]
         case .latin1: decodeBytes(&input, limit: limit) { Self.appendLatin1($0, to: &$1) }[...]
-        case .ascii: decodeBytes(&input, limit: limit) { $1 += [0xEF, 0xBF, 0xBD] }[...]
+        case .ascii: decodeBytes(&input, limit: limit) { $1 += Self.unknown }[...]
         default: decodeCodePage(&input, limit: limit)[...]
         }
     }
@@ -43,15 +50,23 @@ struct TextDecoder {
     /// What waits for a rest that won't come.
     mutating func flush() -> [UInt8] {
         var output: [UInt8] = []
-        for byte in partial { Self.appendLatin1(byte, to: &output) }
+        if codec == nil {
+            for byte in partial { Self.appendLatin1(byte, to: &output) }
+        } else if !partial.isEmpty {
+            output = Self.unknown
+        }
         partial = []
         return output
     }
 
+    private static let unknown: [UInt8] = [0xEF, 0xBF, 0xBD]
+
     /// - Returns: what ``flush()`` does.
     mutating func change(to encoding: TextEncoding) -> [UInt8] {
+        let rest = flush()
         self.encoding = encoding
-        return flush()
+        codec = MultiByteCodec(encoding, tables: tables)
+        return rest
     }
 
     /// All of `bytes` read as ``TextEncoding/utf8``: the strings of the protocols beside the text.
@@ -113,6 +128,75 @@ struct TextDecoder {
                 output += flush()
             }
         }
+    }
+
+    // MARK: Several bytes a character
+
+    private mutating func decode(
+        _ input: inout ArraySlice<UInt8>, limit: Int, _ codec: MultiByteCodec
+    ) -> [UInt8] {
+        var output: [UInt8] = []
+        completePartial(&input, &output, codec)
+        let bytes = input
+        let span = bytes.span
+        output.reserveCapacity(min(limit, output.count + span.count * 3 / 2))
+        var index = 0
+        while index < span.count, limit - output.count >= Self.largestStep {
+            let end = index + min(span.count - index, limit - output.count)
+            let ascii = UTF8Sequence.asciiCharacters(in: span, index..<end)
+            if ascii > index { output += bytes[(bytes.startIndex + index)..<(bytes.startIndex + ascii)] }
+            index = ascii
+            guard index < end, limit - output.count >= Self.largestStep else { continue }
+            guard let length = Self.append(codec.step(in: span, at: index), to: &output) else {
+                partial = Array(bytes.dropFirst(index))
+                index = span.count
+                break
+            }
+            index += length
+        }
+        input.removeFirst(index)
+        return output
+    }
+
+    /// Of a character that was split there are at most three bytes; they and the next four decide what they are.
+    private mutating func completePartial(
+        _ input: inout ArraySlice<UInt8>, _ output: inout [UInt8], _ codec: MultiByteCodec
+    ) {
+        guard !partial.isEmpty else { return }
+        let head = partial + input.prefix(MultiByteCodec.maximumLength)
+        var index = 0
+        while index < partial.count {
+            guard let length = Self.append(codec.step(in: head.span, at: index), to: &output) else {
+                input = input.dropFirst(head.count - partial.count)
+                partial = Array(head[index...])
+                return
+            }
+            index += length
+        }
+        input = input.dropFirst(index - partial.count)
+        partial = []
+    }
+
+    /// - Returns: how many bytes it took; nil: the rest of the character is missing.
+    private static func append(_ step: MultiByteCodec.Step, to output: inout [UInt8]) -> Int? {
+        switch step {
+        case .scalar(let value, let length):
+            append(value, to: &output)
+            return length
+        case .marked(let letter, let mark, let length):
+            append(letter, to: &output)
+            append(mark, to: &output)
+            return length
+        case .malformed(let length):
+            output += unknown
+            return length
+        case .truncated: return nil
+        }
+    }
+
+    private static func append(_ value: UInt32, to output: inout [UInt8]) {
+        guard value != 0 else { return }
+        output += (Unicode.Scalar(value) ?? "\u{FFFD}").utf8
     }
 
     // MARK: One byte a character

@@ -1,18 +1,25 @@
 /// Turns a client's UTF-8 into a target's encoding, whatever pieces it arrives in. What the target has no character for becomes `?`.
 struct TextEncoder {
     private(set) var encoding: TextEncoding
+    private let tables: (any CharacterTables)?
+    /// Not nil for the encodings of several bytes.
+    private var codec: MultiByteCodec?
     /// The beginning of a character, at most three bytes.
     private var partial: [UInt8] = []
 
     private static let unknown = UInt8(ascii: "?")
 
-    init(encoding: TextEncoding) {
+    /// - Parameter tables: without those that the encoding takes every character above ASCII becomes `?`.
+    init(encoding: TextEncoding, tables: (any CharacterTables)? = nil) {
         self.encoding = encoding
+        self.tables = tables
+        codec = MultiByteCodec(encoding, tables: tables)
     }
 
     /// From now on. A character that is half there is lost.
     mutating func change(to encoding: TextEncoding) {
         self.encoding = encoding
+        codec = MultiByteCodec(encoding, tables: tables)
         partial = []
     }
 
@@ -34,7 +41,7 @@ struct TextEncoder {
                 output.append(span[index])
                 index += 1
             case .character(let length):
-                output.append(byte(for: scalar(in: span, from: index, length)) ?? Self.unknown)
+                append(scalar(in: span, from: index, length), to: &output)
                 index += length
             case .truncated:
                 partial = Array(bytes.dropFirst(index))
@@ -45,6 +52,14 @@ struct TextEncoder {
             }
         }
         return output
+    }
+
+    private func append(_ scalar: UInt32, to output: inout [UInt8]) {
+        if let codec {
+            if !codec.append(scalar, to: &output) { output.append(Self.unknown) }
+        } else {
+            output.append(byte(for: scalar) ?? Self.unknown)
+        }
     }
 
     /// The scalar of a character of two to four bytes.

@@ -1,4 +1,8 @@
 /// How a target writes text. Every one of them has ASCII in its lower half.
+///
+/// The list is that of the WHATWG Encoding Standard, with its labels, and what MUDs have used besides. Three things differ: `latin1` and
+/// `ascii` are what their names say, and not windows-1252. Encodings whose text isn't a stream of bytes with ASCII in it (UTF-16,
+/// ISO-2022-JP) are none that telnet can carry beside ANSI sequences, and are missing.
 package enum TextEncoding: String, Hashable, Sendable, CaseIterable {
     /// UTF-8; bytes that aren't valid UTF-8 are read as Latin-1.
     case utf8
@@ -11,28 +15,58 @@ package enum TextEncoding: String, Hashable, Sendable, CaseIterable {
     case latin9
     case windows1251
     case koi8r
+    case koi8u
+    case ibm866
+    case latin3
+    case latin4
+    case iso8859p5 = "iso8859-5"
+    case iso8859p6 = "iso8859-6"
+    case iso8859p7 = "iso8859-7"
+    case iso8859p8 = "iso8859-8"
+    case iso8859p10 = "iso8859-10"
+    case iso8859p13 = "iso8859-13"
+    case iso8859p14 = "iso8859-14"
+    case iso8859p16 = "iso8859-16"
+    case windows874
+    case windows1250
+    case windows1253
+    case windows1254
+    case windows1255
+    case windows1256
+    case windows1257
+    case windows1258
+    case macintosh
+    case macCyrillic = "maccyrillic"
+    /// Read as GB 18030.
+    case gbk
+    case gb18030
+    /// With the characters of Hong Kong.
+    case big5
+    /// With those of windows-949.
+    case euckr
+    /// With those of windows-31J.
+    case shiftjis
+    case eucjp
 
     /// The name that IANA prefers for MIME: what is told as CHARSET.
     package var charsetName: String { names[0] }
 
-    /// By one of its names, in upper or lower case: IANA's, common ones, and the case's own.
+    /// By one of its names, in upper or lower case: IANA's, WHATWG's labels, common ones, and the case's own.
     package init?(name: some StringProtocol) {
         let wanted = name.uppercased()
         guard let found = Self.allCases.first(where: { $0.names.contains(wanted) }) else { return nil }
         self = found
     }
 
-    private var names: [String] {
+    /// The tables without which it can't be read.
+    package var requiredSets: [DoubleByteSet] {
         switch self {
-        case .utf8: ["UTF-8", "UTF8"]
-        case .latin1: ["ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "LATIN-1", "L1"]
-        case .ascii: ["US-ASCII", "ASCII", "ANSI_X3.4-1968", "ISO646-US"]
-        case .windows1252: ["WINDOWS-1252", "WINDOWS1252", "CP1252"]
-        case .cp437: ["IBM437", "CP437", "437"]
-        case .latin2: ["ISO-8859-2", "ISO8859-2", "ISO_8859-2", "LATIN2", "LATIN-2", "L2"]
-        case .latin9: ["ISO-8859-15", "ISO8859-15", "ISO_8859-15", "LATIN9", "LATIN-9"]
-        case .windows1251: ["WINDOWS-1251", "WINDOWS1251", "CP1251"]
-        case .koi8r: ["KOI8-R", "KOI8R"]
+        case .gbk, .gb18030: [.gb18030]
+        case .big5: [.big5]
+        case .euckr: [.windows949]
+        case .shiftjis: [.windows31J]
+        case .eucjp: [.jis0208, .jis0212]
+        default: []
         }
     }
 }

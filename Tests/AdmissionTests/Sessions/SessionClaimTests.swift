@@ -29,6 +29,11 @@ struct SessionClaimTests {
 
         var copy: Stage { Stage(self) }
 
+        /// The client shows that it has the newest token.
+        func confirm(after milliseconds: Int = 0) {
+            book.register.tokenConfirmed(place, at: (start + milliseconds).monotonic)
+        }
+
         func claim(
             _ token: String, id: String = "s1", owner: SessionOwner = SessionClaimTests.owner,
             after milliseconds: Int = 0
@@ -117,19 +122,32 @@ struct SessionClaimTests {
 
     // MARK: Rotation
 
-    @Test func `the token before is good for thirty seconds, and not for one moment longer`() throws {
+    @Test func `the token before is good until the client has shown that it has the new one`() throws {
         let stage = try Stage()
         #expect(stage.claim(stage.token).claimed != nil)
-        let late = stage.copy
-        #expect(stage.claim(stage.token, after: 29_999).claimed != nil)
-        #expect(late.claim(late.token, after: 30_000).isInvalid)
+        // Its answer was lost, and it was offline for an hour; and once more.
+        #expect(stage.claim(stage.token, after: 3_600_000).claimed != nil)
+        #expect(stage.claim(stage.token, after: 7_200_000).claimed != nil)
     }
 
-    @Test func `using the token before doesn't lengthen its time`() throws {
+    @Test func `once the new token is confirmed the one before is good for thirty seconds, and not a moment longer`()
+        throws
+    {
+        let stage = try Stage()
+        #expect(stage.claim(stage.token).claimed != nil)
+        stage.confirm(after: 1_000)
+        let late = stage.copy
+        #expect(stage.claim(stage.token, after: 30_999).claimed != nil)
+        #expect(late.claim(late.token, after: 31_000).isInvalid)
+    }
+
+    @Test func `neither using the token before nor another confirmation lengthens its time`() throws {
         let stage = try Stage()
         let lost = try #require(stage.claim(stage.token).claimed).token
+        stage.confirm()
         let second = try #require(stage.claim(stage.token, after: 20_000).claimed).token
         #expect(second != lost)
+        stage.confirm(after: 20_000)
         let late = stage.copy
         #expect(late.claim(late.token, after: 30_000).isInvalid)
         #expect(stage.claim(second, after: 40_000).claimed != nil)
@@ -137,14 +155,25 @@ struct SessionClaimTests {
 
     /// A request that was slow on its way arrives behind the one that was sent after it, and takes the session from it: the client that
     /// was answered has the token that was given meanwhile, and must get its session back.
-    @Test func `a token whose client was overtaken by an old request is good for thirty seconds`() throws {
+    @Test func `a token whose client was overtaken by an old request ends thirty seconds after a confirmation`() throws
+    {
         let stage = try Stage()
         let told = try #require(stage.claim(stage.token).claimed).token
         let untold = try #require(stage.claim(stage.token, after: 10).claimed).token
+        let never = stage.copy
+        #expect(never.claim(told, after: 3_600_000).claimed != nil)
+        stage.confirm(after: 10)
         let late = stage.copy
         #expect(stage.claim(told, after: 30_009).claimed != nil)
         #expect(stage.claim(untold, after: 30_010).claimed != nil)
         #expect(late.claim(told, after: 30_010).isInvalid)
+    }
+
+    @Test func `a confirmation for a place without a session does nothing`() throws {
+        let stage = try Stage()
+        stage.book.register.release(stage.place)
+        stage.confirm()
+        #expect(stage.book.register.count == 0)
     }
 
     @Test func `the token given meanwhile goes when the newest was used, and then only the one before that is left`()

@@ -15,8 +15,10 @@ final class RegisterBook<Holder> {
         register.reserve(for: owner, from: address)
     }
 
-    func open(_ place: Place, id: String, token: SessionToken, holder: Holder) -> Bool {
-        register.open(place, id: id, token: token, holder: holder)
+    func open(
+        _ place: Place, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
+    ) -> Bool {
+        register.open(place, id: id, token: token, of: principal, holder: holder)
     }
 
     /// With its client.

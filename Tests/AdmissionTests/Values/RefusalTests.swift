@@ -14,7 +14,7 @@ struct RefusalTests {
                 "device_blocked", "shared_secret_required", "invalid_shared_secret",
                 "method_not_allowed", "request_timed_out", "target_too_long", "expectation_failed", "upgrade_required",
                 "header_too_large", "not_implemented", "upgrade_timed_out", "version_not_supported",
-                "audit_unavailable",
+                "audit_unavailable", "invalid_resume",
             ])
     }
 
@@ -48,6 +48,7 @@ struct RefusalTests {
             Set(counting) == [
                 .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected,
                 .invalidClientCertificate, .invalidTicket, .sharedSecretRequired, .invalidSharedSecret,
+                .invalidResume,
             ])
     }
 

@@ -1,3 +1,4 @@
+import CharacterSets
 import Compression
 
 @testable import Telnet
@@ -82,10 +83,16 @@ private struct TargetReader {
     private(set) var events: [TargetEvent] = []
     private(set) var replies: [UInt8] = []
 
+    private static let encodings: [TextEncoding] = [
+        .utf8, .latin1, .ascii, .windows1252, .cp437, .latin2, .latin9, .windows1251, .koi8r, .gbk, .gb18030, .big5,
+        .euckr, .shiftjis, .eucjp, .windows1255,
+    ]
+
     /// - Parameter choices: its low bits choose the encoding, what becomes of MXP, and whether GMCP is greeted.
     init(_ choices: UInt8) {
         var settings = TelnetClientSettings()
-        settings.encoding = TextEncoding.allCases[Int(choices & 15) % TextEncoding.allCases.count]
+        settings.encoding = Self.encodings[Int(choices & 15)]
+        settings.tables = IconvTables.shared
         settings.mxp = MXPMode.allCases[Int(choices >> 4 & 3) % MXPMode.allCases.count]
         settings.greetsGMCP = choices & 0x40 == 0
         settings.maximumSubnegotiationBytes = 256

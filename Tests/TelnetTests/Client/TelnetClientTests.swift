@@ -121,14 +121,21 @@ import Testing
         #expect(output == [255, 255, 65])
     }
 
-    @Test func inputIsUnchangedWhileTheTargetWantsItBinary() {
+    @Test func inputHasOneByteForALineEndWhileTheTargetWantsItBinary() {
         var stage = ClientStage()
         _ = stage.receive(IAC, DO, 0)
         var output: [UInt8] = []
-        stage.client.appendInput(trace("a\nb\r", 255)[...], to: &output)
-        #expect(output == trace("a\nb\r", IAC, IAC))
+        stage.client.appendInput(trace("a\nb\r", 255, "c\r\n")[...], to: &output)
+        #expect(output == trace("a\nb\r", IAC, IAC, "c\n"))
         _ = stage.receive(IAC, DONT, 0)
         #expect(stage.input("c\n") == trace("c\r\n"))
+    }
+
+    /// я is 255 in windows-1251, and telnet's own byte.
+    @Test func aLetterThatIsTelnetsOwnByteIsDoubledAndReadAgain() {
+        var stage = ClientStage { $0.encoding = .windows1251 }
+        #expect(stage.input("яблоко") == trace(IAC, IAC, [0xE1, 0xEB, 0xEE, 0xEA, 0xEE] as [UInt8]))
+        #expect(stage.receive(IAC, IAC, [0xE1] as [UInt8]) == [text("яб")])
     }
 
     @Test func inputIsWrittenInTheTargetsEncoding() {

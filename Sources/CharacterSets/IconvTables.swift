@@ -1,0 +1,148 @@
+import Glibc
+import Synchronization
+package import Telnet
+
+/// Tables of the East Asian character sets, read out of glibc's iconv. Any thread.
+///
+/// iconv never sees a target's text: it is asked once for each pair of bytes that there may be, when a set is first needed (some
+/// milliseconds), and from then on the codecs of `Telnet` read and write by the tables. So what a peer sends runs through memory-safe code that
+/// can be cut at every byte, and what is malformed is treated as the WHATWG Encoding Standard says, and not as iconv does.
+package final class IconvTables: CharacterTables {
+    package static let shared = IconvTables()
+
+    /// What was read, and which sets this system doesn't have.
+    private let known = Mutex<[DoubleByteSet: DoubleByteTable?]>([:])
+
+    private init() {}
+
+    package func table(_ set: DoubleByteSet) -> DoubleByteTable? {
+        known.withLock { known in
+            if let table = known[set] { return table }
+            let table = Self.read(set)
+            known[set] = .some(table)
+            return table
+        }
+    }
+
+    private static func read(_ set: DoubleByteSet) -> DoubleByteTable? {
+        let sources = set.iconvNames.compactMap(IconvSource.init)
+        guard sources.count == set.iconvNames.count else { return nil }
+        let table = DoubleByteTable(
+            scalar: { lead, trail in
+                guard let place = set.place(of: lead, trail) else { return nil }
+                return place.scalar ?? sources[place.source].scalar(of: place.bytes).flatMap { $0 >= 0x80 ? $0 : nil }
+            },
+            isWritten: set.writes, prefersLast: set.prefersLast, isFilledByFourBytes: set == .gb18030)
+        // A system whose conversion is there and broken has none.
+        return table.count > Self.fewestCharacters ? table : nil
+    }
+
+    /// JIS X 0212 has 6,067, the others more.
+    private static let fewestCharacters = 6_000
+}
+
+/// One open conversion to UTF-32. Thread-confined: used by the one call that made it.
+private final class IconvSource {
+    private let descriptor: iconv_t
+    /// `(size_t)-1`
+    private static let failed = Int(bitPattern: UInt.max)
+
+    /// nil where the system has no such conversion.
+    init?(_ name: String) {
+        let opened = iconv_open("UTF-32LE", name)
+        // iconv_open fails with (iconv_t)-1.
+        guard let opened, Int(bitPattern: opened) != -1 else { return nil }
+        descriptor = opened
+    }
+
+    deinit { iconv_close(descriptor) }
+
+    /// The one scalar that these bytes stand for; nil where they stand for none, for several, or for a part of one.
+    func scalar(of bytes: [UInt8]) -> UInt32? {
+        var input = bytes.map { CChar(bitPattern: $0) }
+        var output = [UInt32](repeating: 0, count: 4)
+        let written: Int? = input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBytes { output in
+                var from = input.baseAddress
+                var left = input.count
+                var to = output.baseAddress?.assumingMemoryBound(to: CChar.self)
+                var room = output.count
+                // The state of the call before is forgotten, and what this one holds back is asked for.
+                iconv(descriptor, nil, nil, nil, nil)
+                guard iconv(descriptor, &from, &left, &to, &room) != Self.failed, left == 0 else {
+                    return nil
+                }
+                guard iconv(descriptor, nil, nil, &to, &room) != Self.failed else { return nil }
+                return output.count - room
+            }
+        }
+        guard written == MemoryLayout<UInt32>.size else { return nil }
+        return UInt32(littleEndian: output[0])
+    }
+}
+
+/// Where a pair of a set is found.
+private struct SourcePlace {
+    /// Of the set's ``DoubleByteSet/iconvNames``.
+    var source = 0
+    var bytes: [UInt8] = []
+    /// Known without a conversion.
+    var scalar: UInt32?
+}
+
+extension DoubleByteSet {
+    /// Glibc's names. Of two the second is for what the first one writes otherwise than the WHATWG Encoding Standard.
+    fileprivate var iconvNames: [String] {
+        switch self {
+        case .gb18030: ["GB18030"]
+        case .big5: ["BIG5-HKSCS", "CP950"]
+        case .windows949: ["UHC"]
+        case .windows31J, .jis0208: ["CP932"]
+        case .jis0212: ["EUC-JP"]
+        }
+    }
+
+    /// nil: the encoding has no such pair. Elsewhere two bytes are two characters, or a part of a longer one.
+    fileprivate func place(of lead: UInt8, _ trail: UInt8) -> SourcePlace? {
+        guard trail != 0x7F else { return nil }
+        switch self {
+        case .gb18030:
+            // A full-width space of the standard's, a private character of glibc's.
+            if lead == 0xA3, trail == 0xA0 { return SourcePlace(scalar: 0x3000) }
+            return SourcePlace(bytes: [lead, trail])
+        case .big5:
+            guard trail <= 0x7E || trail >= 0xA1 else { return nil }
+            return SourcePlace(source: (0xA1...0xA3).contains(lead) ? 1 : 0, bytes: [lead, trail])
+        case .windows949: return trail >= 0x41 ? SourcePlace(bytes: [lead, trail]) : nil
+        case .windows31J:
+            guard !(0xA0...0xDF).contains(lead), lead <= 0xFC, trail <= 0xFC else { return nil }
+            return SourcePlace(bytes: [lead, trail])
+        case .jis0208:
+            guard lead >= 0xA1, trail >= 0xA1 else { return nil }
+            return SourcePlace(bytes: Self.shifted(row: lead - 0xA1, cell: trail - 0xA1))
+        case .jis0212:
+            guard lead >= 0xA1, trail >= 0xA1 else { return nil }
+            return SourcePlace(bytes: [0x8F, lead, trail])
+        }
+    }
+
+    /// A place of JIS X 0208, both from 0, as Shift_JIS writes it: two rows for each lead.
+    private static func shifted(row: UInt8, cell: UInt8) -> [UInt8] {
+        let lead = row / 2 + (row < 62 ? 0x81 : 0xC1)
+        let place = cell + (row % 2 == 0 ? 0 : 94)
+        return [lead, place + (place < 63 ? 0x40 : 0x41)]
+    }
+
+    /// As the WHATWG Encoding Standard chooses among several: not the characters of Hong Kong, and not NEC's selection of IBM's.
+    fileprivate var writes: (UInt8, UInt8) -> Bool {
+        switch self {
+        case .big5: { lead, _ in lead >= 0xA1 }
+        case .windows31J: { lead, _ in !(0xED...0xEE).contains(lead) }
+        default: { _, _ in true }
+        }
+    }
+
+    fileprivate var prefersLast: (UInt32) -> Bool {
+        self == .big5 ? { [0x2550, 0x255E, 0x2561, 0x256A, 0x5341, 0x5345].contains($0) } : { _ in false }
+    }
+}

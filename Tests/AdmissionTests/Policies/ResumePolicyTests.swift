@@ -1,0 +1,153 @@
+import DeviceSimulation
+import KeyStore
+import Testing
+
+@testable import Admission
+
+/// Upgrades that bring the token of a session, and nothing else.
+struct ResumePolicyTests {
+    private var bench: Bench
+    private let office = TicketOffice()
+    private let book = RegisterBook<String>()
+
+    init() throws {
+        bench = try Bench()
+        bench.settings.tickets = office
+        bench.settings.clientCertificates = TrustedChains()
+        let book = Shared(book)
+        bench.settings.sessionBearer = { book.value.register.bearer(of: $0, at: $1) }
+    }
+
+    /// The tests use it on one thread.
+    private struct Shared: @unchecked Sendable {
+        let value: RegisterBook<String>
+
+        init(_ value: RegisterBook<String>) { self.value = value }
+    }
+
+    private struct NoPrincipal: Error {}
+
+    private func principal(_ decision: AdmissionDecision) throws -> Principal {
+        guard let principal = decision.admitted?.principal else { throw NoPrincipal() }
+        return principal
+    }
+
+    private func ticketHolder(_ device: inout SimulatedDevice) throws -> Principal {
+        let owner = try principal(bench.gate.evaluate(bench.request(try bench.assertion(by: &device))))
+        guard case .issued(let issued) = office.issue(to: owner, at: start.monotonic) else { throw NoPrincipal() }
+        return try principal(bench.gate.evaluate(bench.request().with { $0.ticket = issued.ticket.text }))
+    }
+
+    /// A session that `principal` has begun.
+    private func session(of principal: Principal, id: String = "s1") throws -> SessionCredential {
+        var generator = SystemRandomNumberGenerator()
+        let token = SessionToken(using: &generator)
+        let place = try #require(book.reserve(for: SessionOwner(principal), from: address("192.0.2.1")).place)
+        #expect(book.open(place, id: id, token: token, of: principal, holder: "driver"))
+        return SessionCredential(id: id, token: token.text)
+    }
+
+    private func decision(
+        _ session: SessionCredential, after milliseconds: Int = 0,
+        changing change: (inout AdmissionRequest) -> Void = { _ in }
+    ) -> AdmissionDecision {
+        bench.gate.evaluate(
+            bench.request(at: start + milliseconds).with {
+                $0.session = session
+                change(&$0)
+            })
+    }
+
+    @Test func `whoever began a session with a ticket comes back with its token, long after the ticket`() throws {
+        var device = try bench.registeredDevice()
+        let holder = try ticketHolder(&device)
+        let back = try principal(decision(try session(of: holder), after: 40 * 60_000))
+        #expect(back.way == holder.way && back.isByTicket && back.isByToken)
+    }
+
+    @Test func `a session that began with an assertion or a certificate isn't had by its token alone`() throws {
+        var device = try bench.registeredDevice()
+        let app = try principal(bench.gate.evaluate(bench.request(try bench.assertion(by: &device))))
+        let debug = try principal(bench.gate.evaluate(bench.request().with { $0.certificate = .good }))
+        for (id, owner) in [("app", app), ("debug", debug)] {
+            let refusal = decision(try session(of: owner, id: id)).refusal
+            #expect(refusal?.answer == .invalidResume, "\(id)")
+        }
+        // With its credentials it may, as it is.
+        let own = SessionCredential(id: "app", token: "")
+        let assertion = try bench.assertion(by: &device)
+        #expect(try !principal(decision(own) { $0.assertion = assertion }).isByToken)
+        #expect(try !principal(decision(own) { $0.certificate = .good }).isByToken)
+    }
+
+    @Test func `a wrong token, another session's and one that was replaced are refused, and nothing of them is told`()
+        throws
+    {
+        var device = try bench.registeredDevice()
+        let holder = try ticketHolder(&device)
+        let mine = try session(of: holder, id: "mine")
+        let other = try session(of: holder, id: "other")
+        let wrong = [
+            SessionCredential(id: mine.id, token: other.token), SessionCredential(id: "none", token: mine.token),
+            SessionCredential(id: mine.id, token: ""), SessionCredential(id: mine.id, token: mine.token.uppercased()),
+            SessionCredential(id: String(repeating: "x", count: 100_000), token: mine.token),
+        ]
+        for credential in wrong {
+            let refusal = try #require(decision(credential).refusal)
+            #expect(refusal.answer == .invalidResume && refusal.status == 401)
+            #expect(!refusal.detail.contains(mine.token) && refusal.code.countsAsFailedUpgrade)
+        }
+        guard
+            case .claimed(let place, _, _) = book.claim(
+                id: mine.id, token: mine.token, owner: SessionOwner(holder), at: start)
+        else { throw NoPrincipal() }
+        #expect(book.arrived(place, at: "next driver"))
+        book.register.tokenConfirmed(place, at: start.monotonic)
+        #expect(decision(mine, after: 30_000).refusal?.answer == .invalidResume)
+    }
+
+    @Test func `a ticket or an assertion in the same request goes before the token, and there is no way back to it`()
+        throws
+    {
+        var device = try bench.registeredDevice()
+        let mine = try session(of: try ticketHolder(&device))
+        #expect(decision(mine) { $0.ticket = "" }.refusal?.answer == .invalidTicket)
+        let refusal = decision(mine) { $0.assertion.keyID = "" }.refusal
+        #expect(refusal?.answer == .appAuthRequired || refusal?.answer == .invalidResume)
+    }
+
+    @Test func `the token admits nobody whose key is revoked or blocked meanwhile`() throws {
+        var device = try bench.registeredDevice()
+        let mine = try session(of: try ticketHolder(&device))
+        let id = try #require(KeyID(bytes: device.keyID))
+        #expect(decision(mine).admitted != nil)
+        #expect(bench.registry.revoke(id, reason: "lost", at: start.unixMilliseconds))
+        #expect(decision(mine).refusal?.answer == .keyRevoked)
+    }
+
+    @Test func `the token stands for the shared secret that was shown for its ticket, and for no other`() throws {
+        var device = try bench.registeredDevice()
+        let mine = try session(of: try ticketHolder(&device))
+        var guarded = self
+        guarded.bench.settings.sharedSecrets = try SharedSecrets("app sha256:\(String(repeating: "0", count: 64))")
+        #expect(guarded.decision(mine).refusal != nil, "none was shown then")
+    }
+
+    @Test func `a full gateway lets whoever has the token through to the reserve`() throws {
+        var device = try bench.registeredDevice()
+        let mine = try session(of: try ticketHolder(&device))
+        var full = self
+        full.bench.settings.slots = SessionSlots(maximum: 0)
+        full.bench.settings.mayComeBack = { _, _ in true }
+        #expect(full.decision(mine).admitted != nil)
+        full.bench.settings.mayComeBack = { _, _ in false }
+        #expect(full.decision(SessionCredential(id: "none", token: mine.token)).refusal?.answer == .atCapacity)
+    }
+
+    @Test func `nothing that prints shows the token`() {
+        let credential = SessionCredential(id: "the id", token: "the token")
+        var dumped = ""
+        dump(credential, to: &dumped)
+        #expect(![dumped, "\(credential)", String(reflecting: credential)].contains { $0.contains("the token") })
+    }
+}

@@ -1,0 +1,92 @@
+import RelayCore
+import Testing
+
+/// Messages of clients that weren't written for the gateway.
+@Suite("A client of another server")
+struct OtherClientTests {
+    @Test("that says mccp 0 is sent its text as it is, and errors too", arguments: ["0", "false", "0.0"])
+    func uncompressed(value: String) throws {
+        var session = try Conversation(.legacy)
+        #expect(session.say(#"{"connect":1,"mccp":\#(value)}"#) == ["dial standard"])
+        #expect(session.connect() == [])
+        #expect(session.hear(Array("Höhle\r\n".utf8)) == [#"B Höhle\r\n"#])
+        let again = session.say(#"{"connect":1}"#)
+        #expect(again.first?.hasPrefix("B ") == true && again.first?.contains("already has a session") == true)
+    }
+
+    @Test("that says anything else of mccp is sent compressed frames", arguments: ["1", "true", "null", #""0""#, "{}"])
+    func compressed(value: String) throws {
+        var session = try Conversation(.legacy)
+        _ = session.say(#"{"connect":1,"mccp":\#(value)}"#)
+        _ = session.connect()
+        #expect(session.hear(Array("x".utf8)).first?.hasPrefix("S ") == true)
+    }
+
+    /// Of the draft's own example; the frame is 120 by 40, in its two forms.
+    @Test(
+        "of the mudstandards draft says its size in a telnet frame",
+        arguments: ["AHgAKA==", "//ofAHgAKP/w"])
+    func draftSize(frame: String) throws {
+        var session = try Conversation(.json)
+        _ = session.connect()
+        _ = session.hear([255, 253, 31])
+        #expect(
+            session.say(#"{"proto":"telnet_31","id":"NAWS","data":"\#(frame)"}"#)
+                == [#"D \xff\xfa\x1f\x00x\x00(\xff\xf0"#])
+    }
+
+    @Test("of the draft says its terminal and GMCP so, too, and what telnet has no form for comes to nothing")
+    func draftOthers() throws {
+        var session = try Conversation(.json)
+        _ = session.connect()
+        _ = session.hear([255, 253, 201])
+        // "Core.Ping", and 0 "VT100".
+        #expect(session.say(#"{"proto":"telnet_201","data":"Q29yZS5QaW5n"}"#).contains { $0.contains("Core.Ping") })
+        #expect(session.say(#"{"proto":"telnet_24","id":"TTYPE","data":"AFZUMTAw"}"#) == [])
+        #expect(session.say(#"{"proto":"coffeemud","id":"login","data":"x"}"#) == [])
+    }
+
+    @Test(
+        "is told what of such a frame is wrong",
+        arguments: [
+            (#"{"proto":"telnet_31","data":"AHgA"}"#, "data is not a message of telnet_31"),
+            (#"{"proto":"telnet_31","data":"AAAAAA=="}"#, "data is not a message of telnet_31"),
+            (#"{"proto":"telnet_31","data":"%%%"}"#, "data must be base64"),
+            (#"{"proto":"telnet_31","data":7}"#, "data must be a string"),
+            (#"{"proto":"telnet_24","data":"VlQ="}"#, "data is not a message of telnet_24"),
+            (#"{"proto":"telnet_201","data":"AAA="}"#, "data is not a message of telnet_201"),
+            (#"{"proto":"telnet_1","data":""}"#, "Unknown proto: telnet_1"),
+            (#"{"proto":"telnet_","data":""}"#, "Unknown proto: telnet_"),
+        ])
+    func wrong(message: String, error: String) throws {
+        var session = try Conversation(.json)
+        _ = session.connect()
+        #expect(
+            session.say(message) == [#"S {"proto":"error","id":"invalid_request","data":"\#(error)"}"#])
+    }
+
+    @Test("can't say the gateway's own messages in a telnet frame either")
+    func own() throws {
+        var session = try Conversation(.json)
+        _ = session.connect()
+        _ = session.hear([255, 253, 201])
+        // "Portcullis.Session {}"
+        let answer = session.say(#"{"proto":"telnet_201","data":"UG9ydGN1bGxpcy5TZXNzaW9uIHt9"}"#)
+        #expect(answer.count == 1 && answer[0].contains("Unknown message"))
+    }
+
+    @Test("is told which field names what it may not reach, and that TLS failed rather than the target")
+    func failures() throws {
+        var session = try Conversation(.typed)
+        let connect = #"{"type":"connect","host":"h","port":22}"#
+        for (failure, error) in [
+            (DialFailure.portNotAllowed, #""code":"invalid_request","field":"port","message":"port is not allowed""#),
+            (.notAllowed, #""code":"invalid_request","field":"host","message":"host is not allowed""#),
+            (.notSecured, #""code":"connection_failed","message":"The secure connection to the MUD server failed""#),
+        ] {
+            _ = session.say(connect)
+            session.translation.dialFailed(failure, into: &session.output)
+            #expect(session.lines() == [#"S {"type":"error",\#(error)}"#])
+        }
+    }
+}

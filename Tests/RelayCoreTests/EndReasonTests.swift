@@ -1,0 +1,83 @@
+import Foundation
+import RelayCore
+import Testing
+
+/// Each end of a session has one word.
+struct EndReasonTests {
+    /// What the client does by itself, in the order in which ``SessionStateMachine`` is told.
+    private static let ofClient: [EndReason] = [.clientClosed, .clientLost, .clientSilent, .clientProtocolError]
+
+    @Test func `every word is the end of some session, and no two causes share one`() {
+        let ordered = CloseReason.allCases.map(\.end)
+        #expect(Set(ordered).count == ordered.count)
+        #expect(Set(ordered).union(Self.ofClient) == Set(EndReason.allCases))
+        #expect(Set(ordered).isDisjoint(with: Self.ofClient))
+        for reason in EndReason.allCases {
+            #expect(reason.rawValue.allSatisfy { $0.isLowercase || $0 == "_" }, "\(reason)")
+        }
+    }
+
+    @Test func `the manual explains every word`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let manual = try String(contentsOf: root.appendingPathComponent("docs/CONFIGURATION.md"), encoding: .utf8)
+        for reason in EndReason.allCases {
+            #expect(manual.contains("\n| `\(reason.rawValue)` |"), "\(reason.rawValue)")
+        }
+    }
+
+    @Test(arguments: CloseReason.allCases) func `an ordered end is its own reason, with and without a client`(
+        reason: CloseReason
+    ) {
+        for start in [Session.open(), Session.resumable(), Session.detached(), Session()] {
+            var session = start
+            _ = session.close(reason)
+            #expect(session.machine.endReason == reason.end)
+            // What follows from it isn't another cause.
+            _ = session.clientClosed()
+            _ = session.targetClosed(.targetLost)
+            #expect(session.machine.endReason == reason.end)
+        }
+    }
+
+    @Test func `what the client does names itself`() {
+        for reason in Self.ofClient {
+            var machine = Session.open().machine
+            _ = machine.clientLost(reason, now: 2_000 * second)
+            #expect(machine.endReason == reason)
+        }
+        var closed = Session.open()
+        _ = closed.clientClosed()
+        #expect(closed.machine.endReason == .clientClosed)
+    }
+
+    @Test func `a client that falls silent ends its session so`() {
+        var session = Session.open()
+        for _ in 0..<10 where session.machine.endReason == nil {
+            session.wait(session.untilDeadline ?? 0)
+            _ = session.tick()
+        }
+        #expect(session.machine.endReason == .clientSilent)
+    }
+
+    @Test func `a session that its client left and never came back to ends by its grace, and not by the loss`() {
+        var session = Session.detached()
+        #expect(session.machine.endReason == nil)
+        session.wait(session.untilDeadline ?? 0)
+        _ = session.tick()
+        #expect(session.machine.endReason == .graceOver)
+    }
+
+    @Test func `a target's end is the target's, and a broken stream is no gateway's trouble`() {
+        for (reason, end) in [
+            (CloseReason?.none, EndReason.targetClosed), (.targetLost, .targetLost), (.targetBroken, .targetBroken),
+            (.targetNotSecured, .targetNotSecured), (.targetTimedOut, .targetTimedOut),
+        ] {
+            for start in [Session.open(), Session.detached()] {
+                var session = start
+                _ = session.targetClosed(reason)
+                #expect(session.machine.endReason == end)
+            }
+        }
+    }
+}

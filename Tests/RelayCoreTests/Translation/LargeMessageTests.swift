@@ -1,0 +1,56 @@
+import RelayCore
+import Testing
+
+@Suite("A large message")
+struct LargeMessageTests {
+    private func connected(_ kind: DialectKind, maximum: Int = 65_536) throws -> Conversation {
+        var session = try Conversation(kind, maximumMessageBytes: maximum)
+        if kind == .typed || kind == .legacy { _ = session.say(#"{"type":"connect","connect":1,"target":""}"#) }
+        _ = session.connect()
+        return session
+    }
+
+    /// What reaches the target of a typed message whose text is `content`, a JSON string's.
+    private func typed(_ content: String, cid: Int = 7) throws -> [String] {
+        var session = try connected(.typed)
+        return session.say(#"{"type":"input","text":"\#(content)","cid":\#(cid)}"#)
+    }
+
+    @Test("of 62 KB of text is taken, whatever escapes make of it")
+    func paste() throws {
+        let ack = #"S {"type":"inputAck","cid":7}"#
+        let lines = try typed(String(repeating: #"\"quoted\"\n"#, count: 62_000 / 9))
+        #expect(lines.contains(ack) && !lines.contains { $0.contains("error") })
+        // As Python writes what isn't ASCII: three times as long.
+        let cyrillic = try typed(String(repeating: #"\u0436"#, count: 31_000))
+        #expect(cyrillic.contains(ack))
+    }
+
+    @Test("of the largest size is taken, and one byte more is answered with its number")
+    func limit() throws {
+        #expect(try typed(String(repeating: "x", count: 65_536)).contains(#"S {"type":"inputAck","cid":7}"#))
+        #expect(
+            try typed(String(repeating: "x", count: 65_537)) == [
+                #"S {"type":"error","code":"invalid_request","message":"Message is too large","cid":7}"#
+            ])
+    }
+
+    @Test("is answered also where it is too large to be gathered, and the session goes on")
+    func beyond() throws {
+        for kind in [DialectKind.typed, .json, .gmcp, .legacy] {
+            var session = try connected(kind, maximum: 1_000)
+            let size = MessageSize.onTheWire(1_000)
+            let answer = session.say(String(repeating: " ", count: size), pieces: 16)
+            #expect(answer.count == 1, "\(kind): \(answer)")
+            #expect(session.say("look\n", isText: kind == .typed || kind == .legacy) == [#"D look\r\n"#], "\(kind)")
+        }
+    }
+
+    @Test("of GMCP counts as well")
+    func gmcp() throws {
+        var session = try connected(.json, maximum: 1_000)
+        let large = String(repeating: "x", count: 1_000)
+        let answer = session.say(#"{"proto":"gmcp","id":"A","data":"\#(large)"}"#)
+        #expect(answer == [#"S {"proto":"error","id":"invalid_request","data":"Message is too large"}"#])
+    }
+}
