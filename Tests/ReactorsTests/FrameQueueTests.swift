@@ -52,6 +52,32 @@ struct FrameQueueTests {
         #expect(bench.fronts() == [Self.maximum, 1])
     }
 
+    @Test func `what was begun is offered again as it was`() {
+        var bench = Bench()
+        bench.stream([1, 2, 3])
+        bench.queue.begin(3)
+        bench.stream([4])
+        #expect(bench.fronts() == [3, 1])
+        bench.message([1, 2], isText: false)
+        bench.queue.begin(4)
+        bench.message([3], isText: false)
+        #expect(bench.fronts() == [4, 3])
+    }
+
+    @Test func `what was begun stays when the rest is dropped`() {
+        var bench = Bench()
+        bench.stream([UInt8](repeating: 1, count: Self.maximum + 1))
+        bench.queue.begin(Self.maximum)
+        bench.message([2], isText: false)
+        bench.queue.dropUnsent(to: bench.pool)
+        #expect(bench.queue.count == Self.maximum)
+        bench.message([5], isText: true)
+        #expect(bench.fronts() == [Self.maximum, 3])
+        bench.message([2], isText: false)
+        bench.queue.dropUnsent(to: bench.pool)
+        #expect(bench.queue.isEmpty)
+    }
+
     @Test func `small messages of a turn are offered together, up to a TLS record`() {
         var bench = Bench()
         for _ in 0..<100 { bench.message([UInt8](repeating: 1, count: 200), isText: true) }

@@ -155,6 +155,7 @@ extension EdgeConnection {
         bytes.withUnsafeBytes { output.append($0, from: reactor.buffers) }
         defer { output.release(to: reactor.buffers) }
         let front = output.front(limit: bytes.count)
-        return output.count == bytes.count && lws_send_pipe_choked(wsi) == 0 && write(front, to: wsi)
+        guard output.count == bytes.count, !isFull, case .written = write(front, to: wsi) else { return false }
+        return true
     }
 }

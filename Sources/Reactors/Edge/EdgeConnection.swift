@@ -32,11 +32,15 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     var http: HTTPStage?
     /// Of HTTP: a WebSocket has its own.
     var output = OutputBuffer()
+    /// Of its front, what the socket had no room for: it is given again as it was.
+    private var begunBytes = 0
     var isTouched = false
     /// Nil where no stage is left that has one.
     private var deadline: ReactorTimer?
     private var isLingering = false
     var isPaused = false
+    /// The socket had no room for what was written last: nothing is written until it has.
+    private(set) var isFull = false
     private var hasEndedTimeout = false
     private var handshake = HandshakeProgress.adopting
 
@@ -86,6 +90,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         switch reason {
         case LWS_CALLBACK_RAW_RX: return received(input)
         case LWS_CALLBACK_RAW_WRITEABLE:
+            isFull = false
             reactor.touch(self)
             return 0
         case LWS_CALLBACK_RAW_CLOSE: return ended()
@@ -242,10 +247,15 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         guard let wsi else { return }
         if case .webSocket(let webSocket) = stage { return webSocket.flush() }
         applyPause(to: wsi)
-        while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
-            let piece = output.front(limit: WebSocketConnection.maximumFrameBytes)
-            guard write(piece, to: wsi) else { return kill() }
-            output.removeFirst(piece.count, to: reactor.buffers)
+        while !output.isEmpty, !isFull {
+            let piece = output.front(limit: begunBytes > 0 ? begunBytes : WebSocketConnection.maximumFrameBytes)
+            switch write(piece, to: wsi) {
+            case .written:
+                begunBytes = 0
+                output.removeFirst(piece.count, to: reactor.buffers)
+            case .full: begunBytes = piece.count
+            case .broken: return kill()
+            }
         }
         guard output.isEmpty else { return void(lws_callback_on_writable(wsi)) }
         if case .writing(let endsConnection) = stage {
@@ -253,11 +263,11 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         }
     }
 
-    /// - Returns: false when the connection is broken.
-    func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Bool {
-        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        // It never holds any back: the socket has room for a whole piece, or poll had said that it has none.
-        return lws_write(wsi, start, bytes.count, PORTCULLIS_LWS_WRITE_RAW) >= 0 && lws_partial_buffered(wsi) == 0
+    /// Not while `isFull`.
+    func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> EdgeOutput.Outcome {
+        let outcome = EdgeOutput.write(bytes, to: wsi)
+        if case .full = outcome { isFull = true }
+        return outcome
     }
 
     /// What was paused for the upgrade's decision goes on.

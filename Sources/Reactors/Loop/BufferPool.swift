@@ -77,6 +77,9 @@ struct OutputBuffer {
         }
     }
 
+    /// - Parameter dropped: fewer than there are.
+    mutating func removeLast(_ dropped: Int) { count -= dropped }
+
     mutating func release(to pool: BufferPool) {
         if let block { pool.give(block) }
         block = nil

@@ -22,6 +22,8 @@ struct FrameQueue {
 
     private var output = OutputBuffer()
     private var streamBytes = 0
+    /// Of the front, what was given to be written and not taken yet: over TLS its record is made, so it is given again as it was.
+    private var begunBytes = 0
 
     /// Bytes that wait, headers among them.
     var count: Int { output.count }
@@ -80,7 +82,10 @@ struct FrameQueue {
     /// What is to be written next. Up to `LWS_PRE` bytes before it may be overwritten.
     func front() -> Front {
         if output.isEmpty { return .empty }
-        if streamBytes > 0 { return .stream(output.front(limit: min(streamBytes, Self.maximumPayloadBytes))) }
+        if streamBytes > 0 {
+            return .stream(output.front(limit: begunBytes > 0 ? begunBytes : min(streamBytes, Self.maximumPayloadBytes)))
+        }
+        if begunBytes > 0 { return .frames(output.front(limit: begunBytes)) }
         let candidates = output.front(limit: Self.maximumPayloadBytes + Self.maximumHeaderBytes)
         var end = 0
         while let frame = Self.frameBytes(at: end, of: UnsafeRawBufferPointer(candidates)),
@@ -99,14 +104,26 @@ struct FrameQueue {
         return isLong ? 4 + (Int(frames[start + 2]) << 8 | Int(frames[start + 3])) : 2 + Int(frames[start + 1])
     }
 
+    /// - Parameter offered: as many bytes as `front` gave.
+    mutating func begin(_ offered: Int) { begunBytes = offered }
+
+    /// All but what was begun.
+    mutating func dropUnsent(to pool: BufferPool) {
+        guard begunBytes > 0 else { return release(to: pool) }
+        streamBytes = min(streamBytes, begunBytes)
+        output.removeLast(output.count - begunBytes)
+    }
+
     /// - Parameter written: as many bytes as `front` gave, or as the first of its frames has.
     mutating func removeFirst(_ written: Int, to pool: BufferPool) {
+        begunBytes = 0
         streamBytes -= min(streamBytes, written)
         output.removeFirst(written, to: pool)
     }
 
     mutating func release(to pool: BufferPool) {
         streamBytes = 0
+        begunBytes = 0
         output.release(to: pool)
     }
 }

@@ -170,10 +170,10 @@ package final class WebSocketConnection: Flushable {
         case .none: break
         case .queueClose(let payload): queueClose(payload)
         case .replaceQueue(let payload):
-            output.release(to: reactor.buffers)
+            output.dropUnsent(to: reactor.buffers)
             queueClose(payload)
         case .dropQueuedData:
-            output.release(to: reactor.buffers)
+            output.dropUnsent(to: reactor.buffers)
             queueClose(closePayload ?? ControlPayload())
         // Not inside a callback of libwebsockets: at the end of the turn.
         case .endTCP: reactor.touch(self)
@@ -222,8 +222,7 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: Writing
 
-    /// Writes until the socket is full or nothing is left. Never to a socket that isn't writable: libwebsockets then never has to hold a
-    /// part of a frame back.
+    /// Writes until the socket is full or nothing is left.
     func flush() {
         guard let wsi else { return }
         applyPause(to: wsi)
@@ -232,9 +231,8 @@ package final class WebSocketConnection: Flushable {
         if closing.hasEnded { return owner.finish() }
         let before = output.count
         queuePing()
-        while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
-            guard let written = writeFront(to: wsi) else { return owner.kill() }
-            output.removeFirst(written, to: reactor.buffers)
+        while !output.isEmpty, !owner.isFull {
+            guard writeFront(to: wsi) else { return owner.kill() }
         }
         if output.isEmpty { drained() } else { lws_callback_on_writable(wsi) }
         if output.count < before { handler?.webSocketWrote() }
@@ -263,15 +261,23 @@ package final class WebSocketConnection: Flushable {
         if !pauses { lws_cancel_service(lws_get_context(wsi)) }
     }
 
-    /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
-    private func writeFront(to wsi: OpaquePointer) -> Int? {
+    /// - Returns: false when the connection is broken.
+    private func writeFront(to wsi: OpaquePointer) -> Bool {
         switch output.front() {
-        case .empty: return 0
-        case .stream(let bytes):
-            let frame = FrameQueue.framed(bytes)
-            return owner.write(frame, to: wsi) ? bytes.count : nil
-        case .frames(let frames): return owner.write(frames, to: wsi) ? frames.count : nil
+        case .empty: return true
+        case .stream(let bytes): return write(FrameQueue.framed(bytes), queued: bytes.count, to: wsi)
+        case .frames(let frames): return write(frames, queued: frames.count, to: wsi)
         }
+    }
+
+    /// - Parameter queued: how many bytes of the queue these are.
+    private func write(_ frames: UnsafeMutableRawBufferPointer, queued: Int, to wsi: OpaquePointer) -> Bool {
+        switch owner.write(frames, to: wsi) {
+        case .written: output.removeFirst(queued, to: reactor.buffers)
+        case .full: output.begin(queued)
+        case .broken: return false
+        }
+        return true
     }
 
     private func queuePing() {
