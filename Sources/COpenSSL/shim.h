@@ -45,8 +45,8 @@ static inline EVP_PKEY *portcullis_SSL_get1_peer_tmp_key(SSL *ssl) {
 static const unsigned long PORTCULLIS_XN_FLAGS = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_UTF8_CONVERT;
 static inline X509 *portcullis_SSL_get1_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
 
-// Toward the target: a client's context and its BIO.
-static inline void portcullis_SSL_CTX_set_client_modes(SSL_CTX *context) {
+// For writes that don't block: what wasn't sent may be given again from another place.
+static inline void portcullis_SSL_CTX_set_modes(SSL_CTX *context) {
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 }
 static inline void portcullis_SSL_CTX_forbid_renegotiation(SSL_CTX *context) {

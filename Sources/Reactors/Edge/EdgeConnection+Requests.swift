@@ -163,6 +163,6 @@ extension EdgeConnection {
         bytes.withUnsafeBytes { output.append($0, from: reactor.buffers) }
         defer { output.release(to: reactor.buffers) }
         let front = output.front(limit: bytes.count)
-        return output.count == bytes.count && lws_send_pipe_choked(wsi) == 0 && write(front, to: wsi)
+        return output.count == bytes.count && mayWrite(to: wsi) && write(front, to: wsi) && unsent.isEmpty
     }
 }

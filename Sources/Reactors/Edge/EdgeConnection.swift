@@ -37,6 +37,10 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     private var deadline: ReactorTimer?
     private var isLingering = false
     var isPaused = false
+    /// What was written and the socket had no room for, at most one TLS record: it goes before everything else.
+    private(set) var unsent = OutputBuffer()
+    /// The socket has said so since it had no room.
+    private var isWritable = false
     private var hasEndedTimeout = false
     private var handshake = HandshakeProgress.adopting
 
@@ -86,6 +90,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         switch reason {
         case LWS_CALLBACK_RAW_RX: return received(input)
         case LWS_CALLBACK_RAW_WRITEABLE:
+            isWritable = true
             reactor.touch(self)
             return 0
         case LWS_CALLBACK_RAW_CLOSE: return ended()
@@ -102,6 +107,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         stage = .ended
         http = nil
         output.release(to: reactor.buffers)
+        unsent.release(to: reactor.buffers)
         return 0
     }
 
@@ -253,22 +259,48 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         guard let wsi else { return }
         if case .webSocket(let webSocket) = stage { return webSocket.flush() }
         applyPause(to: wsi)
-        while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
+        guard writeUnsent(to: wsi) else { return kill() }
+        while !output.isEmpty, mayWrite(to: wsi) {
             let piece = output.front(limit: WebSocketConnection.maximumFrameBytes)
             guard write(piece, to: wsi) else { return kill() }
             output.removeFirst(piece.count, to: reactor.buffers)
         }
-        guard output.isEmpty else { return void(lws_callback_on_writable(wsi)) }
+        guard output.isEmpty, unsent.isEmpty else { return void(lws_callback_on_writable(wsi)) }
         if case .writing(let endsConnection) = stage {
             endsConnection ? finish() : awaitNextRequest()
         }
     }
 
+    /// Whether `write` may be called.
+    func mayWrite(to wsi: OpaquePointer) -> Bool { unsent.isEmpty && EdgeOutput.mayWrite(to: wsi) }
+
+    /// Bytes that were written, and wait here for the socket to have room.
+    var unsentBytes: Int { unsent.count }
+
+    /// Writes a piece, or keeps it.
+    ///
     /// - Returns: false when the connection is broken.
     func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Bool {
-        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        // It never holds any back: the socket has room for a whole piece, or poll had said that it has none.
-        return lws_write(wsi, start, bytes.count, PORTCULLIS_LWS_WRITE_RAW) >= 0 && lws_partial_buffered(wsi) == 0
+        switch EdgeOutput.write(bytes, to: wsi) {
+        case .written: return true
+        case .full:
+            isWritable = false
+            unsent.append(UnsafeRawBufferPointer(bytes), from: reactor.buffers)
+            return true
+        case .broken: return false
+        }
+    }
+
+    /// - Returns: false when the connection is broken.
+    func writeUnsent(to wsi: OpaquePointer) -> Bool {
+        guard isWritable, !unsent.isEmpty else { return true }
+        isWritable = false
+        switch EdgeOutput.write(unsent.front(limit: unsent.count), to: wsi) {
+        case .written: unsent.release(to: reactor.buffers)
+        case .full: break
+        case .broken: return false
+        }
+        return true
     }
 
     /// What was paused for the upgrade's decision goes on.

@@ -24,6 +24,8 @@ final class EdgeTLS {
         SSL_CTX_set_num_tickets(context, 0)
         SSL_CTX_set_max_early_data(context, 0)
         guard KeyExchange.restrictServer(context), ClientChain.limit(context) else { return OpenSSLError.drain() }
+        // What wasn't sent may be given again from another place (`EdgeOutput`).
+        portcullis_SSL_CTX_set_modes(context)
         HandshakeFlood.watch(context)
         HandshakeGate.watch(context, for: self)
         // Unretained: the listener, which owns this object, goes after libwebsockets' context.

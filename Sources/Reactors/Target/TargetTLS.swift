@@ -29,7 +29,7 @@ package final class TargetTLS: @unchecked Sendable {
         guard portcullis_SSL_CTX_min_tls12(context) == 1 else { throw .openSSL(OpenSSLError.drain()) }
         guard KeyExchange.restrictClient(context) else { throw .openSSL(OpenSSLError.drain()) }
         portcullis_SSL_CTX_forbid_renegotiation(context)
-        portcullis_SSL_CTX_set_client_modes(context)
+        portcullis_SSL_CTX_set_modes(context)
         portcullis_SSL_CTX_set_max_cert_list(context, Self.maximumCertificateBytes)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_verify_depth(context, Self.maximumChainDepth)

@@ -59,7 +59,7 @@ package final class WebSocketConnection: Flushable {
     // MARK: For the handler
 
     /// Bytes that wait here, with the headers of their frames where they have them.
-    package var queuedBytes: Int { output.count }
+    package var queuedBytes: Int { wsi == nil ? output.count : output.count + owner.unsentBytes }
 
     /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
     package func send(_ bytes: UnsafeRawBufferPointer) {
@@ -312,8 +312,7 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: Writing
 
-    /// Writes until the socket is full or nothing is left. Never to a socket that isn't writable: libwebsockets then never has to hold a
-    /// part of a frame back.
+    /// Writes until the socket is full or nothing is left.
     func flush() {
         if compression != nil { readHeld() }
         guard let wsi else { return }
@@ -321,14 +320,15 @@ package final class WebSocketConnection: Flushable {
         readOn()
         guard self.wsi != nil else { return }
         if closing.hasEnded { return owner.finish() }
-        let before = output.count
+        let before = queuedBytes
         queuePing()
-        while !output.isEmpty, lws_send_pipe_choked(wsi) == 0 {
+        guard owner.writeUnsent(to: wsi) else { return owner.kill() }
+        while !output.isEmpty, owner.mayWrite(to: wsi) {
             guard let written = writeFront(to: wsi) else { return owner.kill() }
             output.removeFirst(written, to: reactor.buffers)
         }
-        if output.isEmpty { drained() } else { lws_callback_on_writable(wsi) }
-        if output.count < before { handler?.webSocketWrote() }
+        if queuedBytes == 0 { drained() } else { lws_callback_on_writable(wsi) }
+        if queuedBytes < before { handler?.webSocketWrote() }
     }
 
     private func drained() {
