@@ -12,7 +12,7 @@ package struct MessageLimits: Hashable, Sendable {
     package var expansionRatio: Int
 
     package init(
-        messageBytes: Int = 65_536, fragments: Int = 65_536, emptyFragments: Int = 16,
+        messageBytes: Int = 65_536, fragments: Int = 131_072, emptyFragments: Int = 16,
         freeExpansionBytes: Int = 65_536, expansionRatio: Int = 200
     ) {
         precondition(messageBytes >= 0 && fragments > 0 && emptyFragments >= 0)

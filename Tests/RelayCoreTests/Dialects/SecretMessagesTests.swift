@@ -1,3 +1,4 @@
+import Telnet
 import Testing
 
 @testable import RelayCore
