@@ -48,7 +48,7 @@ extension EdgeTests {
             try await speaker.send("220 this is no TLS\r\n")
             #expect(try await socket.nextTyped("error")["message"] == "The secure connection to the MUD server failed")
             let other = try await gateway.open(Handshake().offering("terminal.mudstandards.org"))
-            let second = try await plain.connection()
+            let second = try await plain.connection(1)
             try await second.send("220 this is no TLS\r\n")
             let close = try await other.closedByServer()
             #expect(close.code == 1014 && close.reason == "TLS with the target failed")

@@ -22,7 +22,7 @@ struct EndReasonTests {
             .deletingLastPathComponent()
         let manual = try String(contentsOf: root.appendingPathComponent("docs/CONFIGURATION.md"), encoding: .utf8)
         for reason in EndReason.allCases {
-            #expect(manual.contains("\n| `\(reason.rawValue)` |"), "\(reason.rawValue)")
+            #expect(manual.contains("\n| \(reason.rawValue) |"), "\(reason.rawValue)")
         }
     }
 

@@ -9,9 +9,9 @@ struct OtherClientTests {
         var session = try Conversation(.legacy)
         #expect(session.say(#"{"connect":1,"mccp":\#(value)}"#) == ["dial standard"])
         #expect(session.connect() == [])
-        #expect(session.hear(Array("Höhle\r\n".utf8)) == [#"B Höhle\r\n"#])
+        #expect(session.hear(Array("Höhle\r\n".utf8)) == [#"b H\xc3\xb6hle\r\n"#])
         let again = session.say(#"{"connect":1}"#)
-        #expect(again.first?.hasPrefix("B ") == true && again.first?.contains("already has a session") == true)
+        #expect(again.first?.hasPrefix("b ") == true && again.first?.contains("already has a session") == true)
     }
 
     @Test("that says anything else of mccp is sent compressed frames", arguments: ["1", "true", "null", #""0""#, "{}"])

@@ -243,8 +243,8 @@ struct OtherTranscriptTests {
             S {"proto":"error","id":"invalid_request","data":"id must be a non-empty string"}
             C {"proto":"gmcp","id":"a b","data":"{}"}
             S {"proto":"error","id":"invalid_request","data":"id must be a name"}
-            C {"proto":"telnet_31","id":"","data":"AFAAGA=="}
-            S {"proto":"error","id":"invalid_request","data":"Unknown proto: telnet_31"}
+            C {"proto":"telnet_1","id":"","data":"AFAAGA=="}
+            S {"proto":"error","id":"invalid_request","data":"Unknown proto: telnet_1"}
             C {"id":"x"}
             S {"proto":"error","id":"invalid_request","data":"proto must be a non-empty string"}
             C look

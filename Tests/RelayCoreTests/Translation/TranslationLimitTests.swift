@@ -20,8 +20,9 @@ struct TranslationLimitTests {
         }
     }
 
+    /// Of so much text: what is around it doesn't count.
     private func message(of size: Int) -> String {
-        #"{"type":"input","text":""# + String(repeating: "x", count: size - 26) + #""}"#
+        #"{"type":"input","text":""# + String(repeating: "x", count: size) + #""}"#
     }
 
     @Test("doesn't gather more of a message than it would take")
