@@ -81,7 +81,8 @@ extension EdgeTests {
             #expect(counts.last?["reason"] == nil && counts.last?["of"] == nil)
             let admitted = lines.filter { $0["outcome"] == "admitted" }
             #expect(admitted.map { $0["event"] } == ["registration", "upgrade"])
-            #expect(lines.count == 6)
+            #expect(lines.filter { $0["event"] == "session" }.map { $0["outcome"] } == ["ended"])
+            #expect(lines.count == 7)
         }
 
         @Test func aReloadWritesWhatWasCounted() async throws {
