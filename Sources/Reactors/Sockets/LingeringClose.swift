@@ -10,6 +10,7 @@ import Glibc
 final class LingeringClose: TimerTarget {
     private static let limitNanoseconds: UInt64 = 2_000_000_000
     private static let limitBytes = 1 << 20
+    private static let scratchBytes = 16_384
 
     private let descriptor: Int32
     private let poll = allocateHandle(uv_poll_t.self)
@@ -42,15 +43,21 @@ final class LingeringClose: TimerTarget {
     }
 
     private func discard(failed: Bool) {
-        var scratch = (0 as UInt64, 0 as UInt64)
-        while !failed, remaining > 0 {
-            // MSG_TRUNC on TCP: the kernel throws the bytes away without copying them.
-            let count = recv(descriptor, &scratch, 65_536, Int32(MSG_TRUNC))
-            if count < 0, errno == EAGAIN { return }
-            guard count > 0 else { break }
-            remaining -= count
+        guard !failed, discardAll() else { return close() }
+    }
+
+    /// - Returns: whether more may come.
+    private func discardAll() -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: Self.scratchBytes, alignment: 1) { scratch in
+            while remaining > 0 {
+                // MSG_TRUNC on TCP: the kernel throws the bytes away without copying them. Systems in the kernel's place may not know it:
+                // the buffer is as large as they are told.
+                let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_TRUNC))
+                guard count > 0 else { return count < 0 && errno == EAGAIN }
+                remaining -= count
+            }
+            return false
         }
-        close()
     }
 
     func timerFired(now: UInt64) {

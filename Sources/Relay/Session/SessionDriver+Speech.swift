@@ -181,9 +181,12 @@ extension SessionDriver {
 
     /// The client hears of the target's end behind everything that the target has said.
     func tellEndOfTarget() {
-        guard let endOfTarget, pending.count == 0 else { return }
+        guard let endOfTarget else { return }
+        guard pending.count == 0 || isUnheard else { return }
         switch speech {
-        case .choosing: return
+        case .choosing:
+            guard isUnheard else { return }
+            pending.removeAll()
         case .raw: break
         case .translated:
             guard !holdsBytes else { return }
@@ -195,6 +198,11 @@ extension SessionDriver {
         case .finished: perform(machine.targetFinished(now: reactor.now))
         case .closed(let reason, _): perform(machine.targetClosed(reason, now: reactor.now))
         }
+    }
+
+    /// A client that has gone without choosing its dialect: nobody waits for what the target has said.
+    private var isUnheard: Bool {
+        if case .choosing = speech { !machine.acceptsFromClient } else { false }
     }
 
     private var holdsBytes: Bool {
