@@ -156,7 +156,9 @@ package struct Gate: Sendable {
 
     /// Another request may have taken the last place since ``CapacityPolicy`` looked.
     private func seat(_ principal: Principal, for request: AdmissionRequest) -> AdmissionDecision {
-        let isReturning = settings.slots.isFull && settings.mayComeBack(SessionOwner(principal), request.address)
+        let isReturning =
+            settings.slots.isFull
+            && (principal.isByToken || settings.mayComeBack(SessionOwner(principal), request.address))
         guard let slot = settings.slots.claim(forReturning: isReturning) else {
             return .refused(
                 Refusal(.atCapacity, detail: "lost the last session to another", retryAfter: CapacityPolicy.retryAfter))

@@ -53,6 +53,25 @@ extension EdgeTests {
             #expect("abcd".map { String(repeating: $0, count: 1000) }.joined().hasSuffix(text))
         }
 
+        /// A client that has asked for a session, then for a target, and has closed: the session isn't his dialect's, wherever it is.
+        @Test func whatCameBehindAResumeThatFailsDialsNobody() async throws {
+            let edge = try await Edge.start(.scripted) {
+                $0.setting("REACTOR_THREADS", 4).setting("MAX_SESSIONS_GLOBAL", 20).setting("CLOSE_FLUSH_MS", 200)
+            }
+            let owner = try await edge.gateway.open(Handshake().offering("gmcp.mudstandards.org"))
+            let session = try QuerySession(gmcp: try await owner.nextText())
+            _ = try await edge.target.connection()
+            let resume = TypedSession(id: session.id, token: session.token).message(after: 0)
+            let messages = [resume, #"{"type":"connect","target":""}"#].map { WebSocketFrame.text($0).encoded() }
+            for _ in 0..<40 {
+                let socket = try await edge.openEventually()
+                socket.connection.post(messages.flatMap { $0 } + WebSocketFrame.close(1000).encoded())
+                _ = try await socket.connection.receiveToEnd()
+            }
+            try await edge.expectRoom(for: 19)
+            #expect(edge.target.connectionCount <= 1 + 19)
+        }
+
         @Test(arguments: [
             ("gmcp.mudstandards.org", "session_expired"), ("json.mudstandards.org", "session_expired"),
             ("terminal.mudstandards.org", "invalid_resume"), ("telnet.mudstandards.org", "invalid_resume"),

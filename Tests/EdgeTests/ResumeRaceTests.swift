@@ -87,7 +87,7 @@ extension EdgeTests {
 
 extension Edge {
     /// Places of sessions that have ended are given back within moments.
-    fileprivate func openEventually(_ handshake: Handshake = Handshake()) async throws -> TestWebSocket {
+    func openEventually(_ handshake: Handshake = Handshake()) async throws -> TestWebSocket {
         let deadline = ContinuousClock.now.advanced(by: .seconds(30))
         while true {
             if case .open(let socket) = try await gateway.attempt(handshake) { return socket }
@@ -96,7 +96,7 @@ extension Edge {
     }
 
     /// Shows that so many sessions can be open at once.
-    fileprivate func expectRoom(for count: Int) async throws {
+    func expectRoom(for count: Int) async throws {
         var open: [TestWebSocket] = []
         while open.count < count { open.append(try await openEventually(Handshake().offering("telnet"))) }
     }

@@ -63,14 +63,19 @@ struct MessageCompressionTests {
         #expect(!compression.isHolding)
     }
 
-    @Test func `a WebSocket inflates no more in a turn than its share`() throws {
+    /// Blocks that inflate to nothing count, too.
+    @Test(arguments: [0, 1, 15_995]) func `a WebSocket inflates no more in a turn than its share`(size: Int) throws {
         let compression = try make()
         let room = pool.take(MessageCompression.stepBytes)
         defer { pool.give(room) }
-        // A block of zeros, stored: 00, the length, its complement, and the block without its end.
-        let size = 16_000
-        let lengths = [UInt8(size & 0xFF), UInt8(size >> 8)]
-        var message = [0] + lengths + lengths.map { ~$0 } + [UInt8](repeating: 0, count: size) + [0]
+        // Blocks of zeros, stored: 00, the length, its complement, and the zeros; the last block has no end.
+        var message = [UInt8](repeating: 0, count: 0)
+        for _ in 0..<16_000 / (5 + size) {
+            let lengths = [UInt8(size & 0xFF), UInt8(size >> 8)]
+            message += [0] + lengths + lengths.map { ~$0 } + [UInt8](repeating: 0, count: size)
+        }
+        let inflatedSize = 16_000 / (5 + size) * size
+        message += [0]
         let piece = DataPiece(
             range: 0..<message.count, isText: false, isCompressed: true, isFirst: true, isLast: true)
         var steps = 0
@@ -80,10 +85,11 @@ struct MessageCompressionTests {
                 try compression.inflate(
                     piece, $0, from: &position, into: .init(rebasing: room[..<MessageCompression.stepBytes]))
             }
-            #expect(inflated.count == size && inflated.isLast)
+            #expect(inflated.count == inflatedSize && inflated.isLast)
             steps += 1
         }
-        #expect(steps == (MessageCompression.inflatedBytesPerTurn + size - 1) / size)
+        let cost = MessageCompression.costOfInputByte * message.count
+        #expect(steps == (MessageCompression.inflatedBytesPerTurn + cost - 1) / cost)
         #expect(compression.mayInflate(in: 8))
     }
 }

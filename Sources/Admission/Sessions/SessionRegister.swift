@@ -186,10 +186,15 @@ package struct SessionRegister<Holder> {
 
     func place(of id: String) -> Place? { places[id] }
 
-    /// Also of a session that is on its way: if it stays where it is, its tokens are what they were before.
+    /// Of a session that is on its way, those that it had before: its client doesn't have the new one yet.
     mutating func changeTokens(of place: Place, _ change: (inout SessionTokens) -> Void) {
         guard var session = entries[place]?.session else { return }
-        change(&session.tokens)
+        if var before = session.tokensBefore {
+            change(&before)
+            session.tokensBefore = before
+        } else {
+            change(&session.tokens)
+        }
         entries[place]?.session = session
     }
 

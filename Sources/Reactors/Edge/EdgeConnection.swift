@@ -52,7 +52,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         /// It has input, and waits for the reactor to have time. While it isn't read (`isPaused`) nobody polls it.
         case waiting(hasBegun: Bool, isPaused: Bool)
         /// Being read now.
-        case reading
+        ///
+        /// - Parameter mayCompute: also what is costly.
+        case reading(mayCompute: Bool)
         case ended
     }
 
@@ -163,7 +165,12 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// From `HandshakeGate`, inside OpenSSL: whether it may read the socket now. Otherwise the connection waits for its turn.
     func mayReadHandshake() -> Bool {
         switch handshake {
-        case .reading: return true
+        case .reading(let mayCompute):
+            // A second flight may have come with the first.
+            guard !mayCompute, wsi.flatMap(lws_get_ssl).map(CostlyFlight.isNext) == true else { return true }
+            handshake = .waiting(hasBegun: true, isPaused: false)
+            listener.handshakes.append(self)
+            return false
         case .idle(let hasBegun):
             handshake = .waiting(hasBegun: hasBegun, isPaused: false)
             listener.handshakes.append(self)
@@ -177,13 +184,16 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         if case .waiting(let hasBegun, _) = handshake { hasBegun } else { false }
     }
 
-    /// Of its next flight, once the first was read.
-    var isHandshakeCostly: Bool { wsi.flatMap(lws_get_ssl).map(CostlyFlight.isNext) ?? false }
+    /// Of its next flight, once the first was read: also where not all of it had come, so that the key exchange is still to be computed.
+    var isHandshakeCostly: Bool {
+        guard let ssl = wsi.flatMap(lws_get_ssl) else { return false }
+        return !CostlyFlight.hasAnswered(on: ssl) || CostlyFlight.isNext(on: ssl)
+    }
 
     /// From `HandshakeQueue`: lets libwebsockets read, once, outside of its callbacks.
     func continueHandshake() {
-        guard case .waiting(_, let isPaused) = handshake, let wsi else { return }
-        handshake = .reading
+        guard case .waiting(let hasBegun, let isPaused) = handshake, let wsi else { return }
+        handshake = .reading(mayCompute: hasBegun && isHandshakeCostly)
         if isPaused { lws_rx_flow_control(wsi, 1) }
         ReadAhead.serve(wsi)
         if case .reading = handshake { handshake = .idle(hasBegun: true) }
@@ -283,9 +293,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Bool {
         switch EdgeOutput.write(bytes, to: wsi) {
         case .written: return true
-        case .full:
+        case .full(let count):
             isWritable = false
-            unsent.append(UnsafeRawBufferPointer(bytes), from: reactor.buffers)
+            unsent.append(UnsafeRawBufferPointer(rebasing: bytes.suffix(count)), from: reactor.buffers)
             return true
         case .broken: return false
         }
@@ -297,7 +307,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         isWritable = false
         switch EdgeOutput.write(unsent.front(limit: unsent.count), to: wsi) {
         case .written: unsent.release(to: reactor.buffers)
-        case .full: break
+        case .full(let count): unsent.removeFirst(unsent.count - count, to: reactor.buffers)
         case .broken: return false
         }
         return true

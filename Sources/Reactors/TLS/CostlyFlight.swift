@@ -2,12 +2,17 @@ import COpenSSL
 
 /// Tells which clients' next flight will cost many times as much as others' later flights.
 ///
-/// A later flight usually costs little, since the key exchange was computed in the first one. Two don't: the second ClientHello, of a client
-/// that was asked for another key share (RFC 8446 §4.1.4), and the ClientKeyExchange of TLS 1.2 with P-384, for which OpenSSL 3.0 takes
-/// 0.5 ms an operation where P-256 and X25519 take 0.03 ms.
+/// A later flight usually costs little, since the key exchange was computed in the first one. Three don't: the rest of a first ClientHello that
+/// came in parts; the second ClientHello, of a client that was asked for another key share (RFC 8446 §4.1.4); and the ClientKeyExchange of
+/// TLS 1.2 with P-384, for which OpenSSL 3.0 takes 0.5 ms an operation where P-256 and X25519 take 0.03 ms.
 enum CostlyFlight {
-    /// Of the `SSL`: not nil once a HelloRetryRequest was sent.
-    private static let retryIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
+    /// Of the `SSL`: an `Answer`, as a bit pattern.
+    private static let answerIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
+
+    private enum Answer: Int {
+        case none, serverHello, retryRequest
+    }
+
     private static let serverHello: UInt8 = 2
     /// The random of a ServerHello that is a HelloRetryRequest (RFC 8446 §4.1.3).
     private static let retryRandom: [UInt8] = [
@@ -20,13 +25,22 @@ enum CostlyFlight {
 
     /// - Parameter message: a handshake message that the gateway sends, with its header; callback memory.
     static func sent(_ message: UnsafeRawBufferPointer, on ssl: OpaquePointer) {
-        guard message.first == serverHello, message.dropFirst(randomOffset).starts(with: retryRandom) else { return }
-        SSL_set_ex_data(ssl, retryIndex, UnsafeMutableRawPointer(bitPattern: 1))
+        guard message.first == serverHello else { return }
+        let isRetryRequest = message.dropFirst(randomOffset).starts(with: retryRandom)
+        let answer = isRetryRequest ? Answer.retryRequest : .serverHello
+        SSL_set_ex_data(ssl, answerIndex, UnsafeMutableRawPointer(bitPattern: answer.rawValue))
     }
+
+    private static func answer(on ssl: OpaquePointer) -> Answer {
+        Answer(rawValue: Int(bitPattern: SSL_get_ex_data(ssl, answerIndex))) ?? .none
+    }
+
+    /// Whether a whole ClientHello was read.
+    static func hasAnswered(on ssl: OpaquePointer) -> Bool { answer(on: ssl) != .none }
 
     /// - Parameter ssl: its first flight was read; perhaps not all of it.
     static func isNext(on ssl: OpaquePointer) -> Bool {
-        guard SSL_version(ssl) == TLS1_2_VERSION else { return SSL_get_ex_data(ssl, retryIndex) != nil }
+        guard SSL_version(ssl) == TLS1_2_VERSION else { return answer(on: ssl) == .retryRequest }
         guard let key = portcullis_SSL_get1_tmp_key(ssl) else { return false }
         defer { EVP_PKEY_free(key) }
         return EVP_PKEY_get_bits(key) > largestCheapKey

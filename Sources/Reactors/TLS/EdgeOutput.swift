@@ -8,8 +8,8 @@ import COpenSSL
 enum EdgeOutput {
     enum Outcome {
         case written
-        /// The socket has no room. The record is made, though: the same bytes have to be given again when there is.
-        case full
+        /// The socket has no room for the last `unsent` bytes. Their record is made, though: they have to be given again as they are.
+        case full(unsent: Int)
         case broken
     }
 
@@ -18,14 +18,20 @@ enum EdgeOutput {
         lws_get_ssl(wsi) != nil || lws_send_pipe_choked(wsi) == 0
     }
 
-    /// - Parameter bytes: at most what a TLS record holds, so that all of them are written, or none. Up to `LWS_PRE` bytes before them may be
-    ///   overwritten.
+    /// - Parameter bytes: at most what a TLS record holds. Up to `LWS_PRE` bytes before them may be overwritten.
     static func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Outcome {
         guard let ssl = lws_get_ssl(wsi) else { return writePlain(bytes, to: wsi) }
-        ERR_clear_error()  // `SSL_get_error` looks at what is there.
-        let count = SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
-        if count == Int32(bytes.count) { return .written }
-        return SSL_get_error(ssl, count) == SSL_ERROR_WANT_WRITE ? .full : .broken
+        var rest = UnsafeMutableRawBufferPointer(rebasing: bytes[...])
+        while !rest.isEmpty {
+            ERR_clear_error()  // `SSL_get_error` looks at what is there.
+            let count = SSL_write(ssl, rest.baseAddress, Int32(rest.count))
+            guard count > 0 else {
+                return SSL_get_error(ssl, count) == SSL_ERROR_WANT_WRITE ? .full(unsent: rest.count) : .broken
+            }
+            // Less than all where the client has asked for small records (RFC 6066 §4).
+            rest = UnsafeMutableRawBufferPointer(rebasing: rest[Int(count)...])
+        }
+        return .written
     }
 
     /// The socket has room for a whole piece where poll says that it has some; should it not, the connection ends.

@@ -14,6 +14,8 @@ final class MessageCompression {
     static let inflatedBytesPerTurn = 262_144
     /// What a step counts for at least: messages that inflate to nothing cost time too.
     static let leastStepBytes = 256
+    /// Of a turn's share, for a byte of input: as if it had inflated to so many.
+    static let costOfInputByte = 8
     /// Input that isn't inflated yet. A WebSocket that holds some isn't read: two reads of 16 KiB can come until then.
     static let maximumHeldBytes = 65_536
     /// Of a message that is deflated at once, so that the result fits into one frame whatever the message is. Longer ones have several.
@@ -68,8 +70,10 @@ final class MessageCompression {
     ) throws(FrameFault) -> InflatedPiece {
         let bytes = input.assumingMemoryBound(to: UInt8.self).span
         var output = room.assumingMemoryBound(to: UInt8.self).mutableSpan
+        let before = position
         let inflated = try inflater.inflate(piece, bytes, from: &position, into: &output)
-        inflatedInTurn += max(inflated.count, Self.leastStepBytes)
+        // Blocks that inflate to nothing cost as much as others.
+        inflatedInTurn += max(inflated.count, Self.costOfInputByte * (position - before), Self.leastStepBytes)
         return inflated
     }
 
@@ -192,5 +196,14 @@ final class MessageCompression {
         var output = room.assumingMemoryBound(to: UInt8.self).mutableSpan
         let input = piece.assumingMemoryBound(to: UInt8.self).span
         return try? deflater.deflate(piece: input, isFirst: isFirst, isLast: isLast, into: &output)
+    }
+}
+
+extension MessagePiece {
+    /// - Parameter room: what it was inflated into.
+    init(_ inflated: InflatedPiece, of room: UnsafeMutableRawBufferPointer) {
+        self.init(
+            bytes: UnsafeRawBufferPointer(rebasing: room[..<inflated.count]), isText: inflated.isText,
+            isFirst: inflated.isFirst, isLast: inflated.isLast)
     }
 }

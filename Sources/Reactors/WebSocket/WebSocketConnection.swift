@@ -191,29 +191,27 @@ package final class WebSocketConnection: Flushable {
         let bytes = UnsafeMutableRawBufferPointer(rebasing: input[piece.range])
         var position = 0
         while wsi != nil, !owner.isDoomed, closing.delivers {
-            let mayInflate = compression.mayInflate(in: reactor.turn)
-            guard mayInflate, !wantsPause else {
+            guard compression.mayInflate(in: reactor.turn), !wantsPause else {
                 compression.hold(piece, from: position, of: input)
                 // Otherwise the handler's word wakes it.
                 if !wantsPause { reactor.touchNextTurn(self) }
                 return false
             }
             do throws(FrameFault) {
+                let before = position
                 let inflated = try compression.inflate(piece, bytes, from: &position, into: room)
-                if inflated.count > 0 || inflated.isLast { deliver(inflated, of: room) }
+                let surplus = position - before - inflated.count
+                if surplus > 0 { handler?.webSocketReceivedSurplus(bytes: surplus) }
+                if inflated.count > 0 || inflated.isLast {
+                    handler?.webSocketReceived(MessagePiece(inflated, of: room))
+                }
                 if !inflated.hasMore { return true }
             } catch {
+                handler?.webSocketPeerFailed(code: error.closeCode.rawValue)
                 perform(closing.failed(error, now: reactor.now))
             }
         }
         return true
-    }
-
-    private func deliver(_ inflated: InflatedPiece, of room: UnsafeMutableRawBufferPointer) {
-        handler?.webSocketReceived(
-            MessagePiece(
-                bytes: UnsafeRawBufferPointer(rebasing: room[..<inflated.count]), isText: inflated.isText,
-                isFirst: inflated.isFirst, isLast: inflated.isLast))
     }
 
     /// At the end of a turn: goes on with input that was held.

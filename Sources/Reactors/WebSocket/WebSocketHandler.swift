@@ -23,10 +23,15 @@ package protocol WebSocketHandler: WebSocketEvents {
     ///
     /// - Parameter code: of the Close frame.
     func webSocketPeerFailed(code: UInt16)
+    /// Compressed input came that inflated to less than it has itself.
+    ///
+    /// - Parameter bytes: how much more it was.
+    func webSocketReceivedSurplus(bytes: Int)
 }
 
 extension WebSocketHandler {
     package func webSocketPeerFailed(code: UInt16) {}
+    package func webSocketReceivedSurplus(bytes: Int) {}
 }
 
 /// A piece of a message's payload, however the peer and TCP have cut it. A message has exactly one first piece and, unless the

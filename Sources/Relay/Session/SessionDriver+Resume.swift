@@ -141,7 +141,10 @@ extension SessionDriver {
         }
         if let closesOnArrival { close(closesOnArrival) }
         if endIsDue, !machine.isUnderway { end() }
-        held?.messages.forEach { receive($0.bytes[...], isText: $0.isText, isLast: $0.isLast) }
+        // What came meanwhile may have ended the session; a message of theirs may do so too.
+        held?.messages.forEach {
+            if machine.isUnderway { receive($0.bytes[...], isText: $0.isText, isLast: $0.isLast) }
+        }
     }
 
     private func take(_ session: SurvivingSession, _ claimed: ClaimedSession) {

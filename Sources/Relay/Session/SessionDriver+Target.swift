@@ -9,6 +9,8 @@ import Telnet
 extension SessionDriver {
     /// Every target of every dialect comes through here, and through the one policy.
     func dial(_ request: TargetRequest) {
+        // Nobody would end what a session dials that has ended.
+        guard machine.isUnderway else { return }
         switch settings.targets.authorize(request, for: client.principal.access) {
         case .refused(let refusal): refuse(request, refusal)
         case .authorized(let target) where leg?.target == target: meetTarget()

@@ -161,6 +161,9 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         endOfClient = code == 1009 ? .messageTooBig : .clientProtocolError
     }
 
+    /// Otherwise empty blocks would come at any rate.
+    func webSocketReceivedSurplus(bytes: Int) { count(bytes: bytes, isMessage: false) }
+
     func endsSession(_ code: UInt16?) -> Bool {
         guard case .translated(let translation) = speech else { return true }
         return translation.value.endsSession(closeCode: code)

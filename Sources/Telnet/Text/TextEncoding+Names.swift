@@ -2,6 +2,10 @@ extension TextEncoding {
     /// Of equal names in two lists the first list's counts. Upper case; the first is ``charsetName``.
     var names: [String] { (Self.labels[self] ?? "").split(separator: " ").map(String.init) }
 
+    /// Made once: a target may ask for 64 names at a time.
+    static let byName = Dictionary(
+        allCases.flatMap { encoding in encoding.names.map { ($0, encoding) } }, uniquingKeysWith: { first, _ in first })
+
     private static let labels: [TextEncoding: String] = [
         .utf8: "UTF-8 UTF8 UNICODE-1-1-UTF-8 UNICODE11UTF8 UNICODE20UTF8 X-UNICODE20UTF8",
         .latin1: """

@@ -53,8 +53,7 @@ package enum TextEncoding: String, Hashable, Sendable, CaseIterable {
 
     /// By one of its names, in upper or lower case: IANA's, WHATWG's labels, common ones, and the case's own.
     package init?(name: some StringProtocol) {
-        let wanted = name.uppercased()
-        guard let found = Self.allCases.first(where: { $0.names.contains(wanted) }) else { return nil }
+        guard let found = Self.byName[name.uppercased()] else { return nil }
         self = found
     }
 
