@@ -228,6 +228,83 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
+        @Test func whatIsTypedWithoutAConnectionStaysInItsLine() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port)
+            let relay = try await BreakableRelay.start(to: gateway.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(relay.port)/")
+            try await connected(page)
+            let mud = try await target.connection()
+            await relay.cut()
+            try await page.wait(until: "\(Self.status) !== 'Connected'")
+            try await page.submit("north")
+            try await shown("Not connected: this has not been sent.", on: page)
+            #expect(try await page.text("\(Self.line).value") == "north")
+            relay.mend()
+            try await connected(page)
+            try await page.press(.enter)
+            #expect(try await mud.receive(upTo: "north\r\n") == Array("north\r\n".utf8))
+            #expect(page.complaints == [])
+        }
+
+        /// Nobody tells the page that its network swallows what it sends. It notices that no answer comes, and sends it again.
+        @Test func whatIsTypedIntoADeadConnectionArrivesOverTheNextOne() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port)
+            let relay = try await BreakableRelay.start(to: gateway.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(relay.port)/")
+            try await connected(page)
+            let mud = try await target.connection()
+            try await relay.silence()
+            try await page.submit("north")
+            try await page.submit("east")
+            try await page.wait(until: "\(Self.status) !== 'Connected'")
+            try await connected(page)
+            try await page.submit("south")
+            let input = "north\r\neast\r\nsouth\r\n"
+            #expect(try await mud.receive(upTo: "south\r\n") == Array(input.utf8))
+            #expect(target.connectionCount == 1)
+            #expect(page.complaints == [])
+        }
+
+        /// Chromium says `online` by itself only where it has seen the network go.
+        @Test func theReturnOfTheNetworkMovesTheSessionToANewConnection() async throws {
+            let target = try await TargetServer.start()
+            let gateway = try await gateway(target.port)
+            let relay = try await BreakableRelay.start(to: gateway.port)
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(relay.port)/")
+            try await connected(page)
+            let mud = try await target.connection()
+            try await relay.silence()
+            _ = try await page.text("dispatchEvent(new Event('online')), 'done'")
+            try await connected(page)
+            try await page.submit("north")
+            #expect(try await mud.receive(upTo: "north\r\n") == Array("north\r\n".utf8))
+            #expect(target.connectionCount == 1)
+            #expect(page.complaints == [])
+        }
+
+        @Test func afterARestartOfTheGatewayANewSessionBegins() async throws {
+            let mud = try await DemoMudProcess.start()
+            let first = try await gateway(mud.port) {
+                $0.setting("DRAIN_RECONNECT_MS", 100).setting("SHUTDOWN_GRACE_MS", 0)
+            }
+            let page = try await Chromium.start().page()
+            try await page.open("http://127.0.0.1:\(first.port)/")
+            try await connected(page)
+            try await shown("By what name are you known?", on: page)
+            try await first.stop()
+            try await shown("The gateway is restarting. The session is over.", on: page)
+            let second = try await gateway(mud.port) { $0.setting("WS_PORT", first.port) }
+            try await connected(page)
+            try await page.wait(until: "\(Self.log).textContent.split('By what name are you known?').length === 3")
+            #expect(second.port == first.port)
+            #expect(page.complaints == [])
+        }
+
         /// Nobody can come back for it, and it would count as one of the client's sessions.
         @Test func aPageThatIsLeftLeavesNoSessionBehind() async throws {
             let target = try await TargetServer.start()
@@ -238,6 +315,7 @@ extension EdgeTests {
             let mud = try await target.connection()
             try await page.reload()
             try await connected(page)
+            try await shown("Its session before that is over.", on: page)
             _ = try await mud.receiveToEnd()
             #expect(target.connectionCount == 2)
         }

@@ -62,7 +62,7 @@ struct WebClientPageTests {
 
     @Test("it stays small enough to read")
     func size() {
-        #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count < 530)
-        #expect(WebClientPage.answer.body.count < 24_576)
+        #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count < 620)
+        #expect(WebClientPage.answer.body.count < 28_672)
     }
 }

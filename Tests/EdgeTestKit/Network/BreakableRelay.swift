@@ -48,6 +48,11 @@ package final class BreakableRelay: Sendable {
     }
 
     package func mend() { open.mend() }
+
+    /// From now on nothing that clients send over the connections of this moment arrives, and none of them ends. New ones work.
+    package func silence() async throws {
+        for channel in open.current { try await channel.setOption(.autoRead, value: false).get() }
+    }
 }
 
 private final class OpenChannels: Sendable {
@@ -68,6 +73,8 @@ private final class OpenChannels: Sendable {
             return channels ?? []
         }
     }
+
+    var current: [any Channel] { channels.withLock { $0 ?? [] } }
 
     func mend() { channels.withLock { $0 = $0 ?? [] } }
 }
