@@ -96,6 +96,8 @@ with tempfile.TemporaryDirectory() as profile:
         [
             PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--no-first-run", "--disable-background-networking", "--disable-component-update",
+            # A page of one local address may reach another without a question that nobody would answer.
+            "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets",
             "--ignore-certificate-errors", f"--user-data-dir={profile}/profile", f"http://127.0.0.1:{PAGE_PORT}/",
         ],
         stdout=subprocess.DEVNULL,
