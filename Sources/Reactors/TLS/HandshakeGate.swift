@@ -4,7 +4,7 @@ import COpenSSL
 ///
 /// libwebsockets runs `SSL_accept` as soon as a socket is readable, and each flight of a client's costs milliseconds. So many that arrive
 /// together would be computed in one turn of the loop. A callback of the socket's BIO answers OpenSSL that there is nothing to read until
-/// `HandshakeQueue` has chosen the connection. What OpenSSL does between two reads is one flight.
+/// `HandshakeQueue` has chosen the connection. It then computes one flight; a costly one that came with the first waits for its own turn.
 ///
 /// The gate goes with the handshake: afterwards reads are libwebsockets' own.
 enum HandshakeGate {
