@@ -31,15 +31,15 @@ package final class GatewayMetrics: Sendable {
     /// Made at first use. As many as the label types have combinations, and no more.
     private let counters = Mutex<[Series: Counter]>([:])
     /// Made at the start, because bytes are counted for every message.
-    private let bytes: [ByteDirection: Counter]
-    private let frameBytes: [ByteDirection: Counter]
+    private let bytes: DirectionCounters
+    private let frameBytes: DirectionCounters
     private let connections: OpenCount
     private let sessions: OpenCount
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
-        bytes = Self.byDirection(.bytes, factory)
-        frameBytes = Self.byDirection(.frameBytes, factory)
+        bytes = DirectionCounters(.bytes, factory)
+        frameBytes = DirectionCounters(.frameBytes, factory)
         connections = OpenCount(Meter(label: Name.connectionsOpen.rawValue, factory: factory))
         sessions = OpenCount(Meter(label: Name.sessionsOpen.rawValue, factory: factory))
     }
@@ -92,21 +92,32 @@ package final class GatewayMetrics: Sendable {
 
     /// Payload only: neither frame headers nor TLS.
     package func relayed(_ count: Int, _ direction: ByteDirection) {
-        bytes[direction]?.increment(by: count)
+        bytes[direction].increment(by: count)
     }
 
     /// Bytes of WebSocket frames as they were sent and received: with their headers, and compressed where they were. Without TLS. Counted at
     /// each ping of a session and at its end.
     package func framed(_ count: Int, _ direction: ByteDirection) {
-        frameBytes[direction]?.increment(by: count)
+        frameBytes[direction].increment(by: count)
     }
 
-    private static func byDirection(_ name: Name, _ factory: any MetricsFactory) -> [ByteDirection: Counter] {
-        Dictionary(
-            uniqueKeysWithValues: ByteDirection.allCases.map { direction in
-                let labels = [("direction", direction.rawValue)]
-                return (direction, Counter(label: name.rawValue, dimensions: labels, factory: factory))
-            })
+    private struct DirectionCounters: Sendable {
+        let fromClient: Counter
+        let toClient: Counter
+
+        init(_ name: Name, _ factory: any MetricsFactory) {
+            func counter(_ direction: ByteDirection) -> Counter {
+                Counter(label: name.rawValue, dimensions: [("direction", direction.rawValue)], factory: factory)
+            }
+            (fromClient, toClient) = (counter(.fromClient), counter(.toClient))
+        }
+
+        subscript(direction: ByteDirection) -> Counter {
+            switch direction {
+            case .fromClient: fromClient
+            case .toClient: toClient
+            }
+        }
     }
 
     private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {

@@ -115,7 +115,7 @@ private func endOfReactor(_ body: @escaping @Sendable (Reactor) -> Void) async {
 private final class StoppingHandler: TCPHandler, TimerTarget {
     private let reactor: Reactor
     private let sink: AsyncStream<TCPError?>.Continuation
-    private lazy var timer = ReactorTimer(on: reactor, target: self)
+    private lazy var timer = ReactorTimer(on: reactor)
     var connection: TCPConnection?
 
     init(_ reactor: Reactor, _ sink: AsyncStream<TCPError?>.Continuation) {
@@ -131,7 +131,7 @@ private final class StoppingHandler: TCPHandler, TimerTarget {
 
     func tcpClosed(error: TCPError?) {
         connection = nil
-        timer.arm(at: 0)
+        timer.arm(at: 0, calling: self)
         sink.yield(error)
     }
 }

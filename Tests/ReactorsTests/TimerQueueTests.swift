@@ -90,10 +90,10 @@ struct TimerQueueTests {
     @Test func `the queue lets go of a cancelled timer at once`() async {
         await TestReactor.shared.run {
             let target = TimerBench(on: TestReactor.shared) { _ in }
-            var timer: ReactorTimer? = ReactorTimer(on: TestReactor.shared, target: target)
+            var timer: ReactorTimer? = ReactorTimer(on: TestReactor.shared)
             weak let watched = timer
-            timer?.arm(at: TestReactor.shared.now + 3_600_000 * Self.millisecond)
-            timer?.arm(at: TestReactor.shared.now + 7_200_000 * Self.millisecond)
+            timer?.arm(at: TestReactor.shared.now + 3_600_000 * Self.millisecond, calling: target)
+            timer?.arm(at: TestReactor.shared.now + 7_200_000 * Self.millisecond, calling: target)
             timer?.cancel()
             timer = nil
             #expect(watched == nil)
@@ -117,13 +117,26 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [1, 1, 1, 1])
     }
 
-    @Test func `a target that is gone is not called`() async {
+    @Test func `an armed timer keeps its target, until it fires`() async {
         let fired = await firings(end: 10) { bench, now in
             bench.arm(1, at: now + Self.millisecond)
             bench.forget(1)
             bench.arm(2, at: now + 2 * Self.millisecond)
         }
-        #expect(fired.map(\.index) == [2])
+        #expect(fired.map(\.index) == [1, 2])
+    }
+
+    @Test func `a cancelled timer lets go of its target at once`() async {
+        await TestReactor.shared.run {
+            let timer = ReactorTimer(on: TestReactor.shared)
+            var target: TimerBench? = TimerBench(on: TestReactor.shared) { _ in }
+            weak let watched = target
+            timer.arm(at: TestReactor.shared.now + 3_600_000 * Self.millisecond, calling: target!)
+            target = nil
+            #expect(watched != nil)
+            timer.cancel()
+            #expect(watched == nil)
+        }
     }
 
     @Test(arguments: 0..<10)
@@ -180,7 +193,7 @@ final class TimerBench: TimerTarget {
     private let done: ([Firing]) -> Void
     private var targets: [Int: Numbered] = [:]
     private var timers: [Int: ReactorTimer] = [:]
-    private lazy var last = ReactorTimer(on: reactor, target: self)
+    private lazy var last = ReactorTimer(on: reactor)
     private var myself: TimerBench?
     private(set) var firings: [Firing] = []
     /// How often each timer arms itself again.
@@ -195,9 +208,9 @@ final class TimerBench: TimerTarget {
         let target = targets[index] ?? Numbered(index, self)
         targets[index] = target
         target.deadline = deadline
-        let timer = timers[index] ?? ReactorTimer(on: reactor, target: target)
+        let timer = timers[index] ?? ReactorTimer(on: reactor)
         timers[index] = timer
-        timer.arm(at: deadline)
+        timer.arm(at: deadline, calling: target)
     }
 
     func cancel(_ index: Int) { timers[index]?.cancel() }
@@ -206,7 +219,7 @@ final class TimerBench: TimerTarget {
 
     func end(at deadline: UInt64) {
         myself = self
-        last.arm(at: deadline)
+        last.arm(at: deadline, calling: self)
     }
 
     func timerFired(now: UInt64) {

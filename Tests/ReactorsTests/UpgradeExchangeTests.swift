@@ -251,7 +251,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         await reactor.run { [self] in
             self.decision = decision
             self.interval = interval
-            timer = ReactorTimer(on: reactor, target: self)
+            timer = ReactorTimer(on: reactor)
             timerFired(now: reactor.now)
         }
     }
@@ -266,8 +266,8 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
 
     private func decideLater(_ upgrade: UpgradeExchange) {
         let alarm = DecisionAlarm { [self] in decision?(upgrade) }
-        alarm.timer = ReactorTimer(on: reactor, target: alarm)
-        alarm.timer?.arm(at: reactor.now + decisionDelay)
+        alarm.timer = ReactorTimer(on: reactor)
+        alarm.timer?.arm(at: reactor.now + decisionDelay, calling: alarm)
         alarms.append(alarm)
     }
 
@@ -279,7 +279,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
     func timerFired(now: UInt64) {
         guard !exchanges.isEmpty else { return }
         decision?(exchanges.removeFirst())
-        timer?.arm(at: now + interval)
+        timer?.arm(at: now + interval, calling: self)
     }
 
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404)) }

@@ -47,7 +47,7 @@ private final class ControlConnection: TCPHandler, TimerTarget {
     private var connection: TCPConnection?
     private var line: [UInt8] = []
     private var isAsked = false
-    private lazy var timer = ReactorTimer(on: reactor, target: self)
+    private lazy var timer = ReactorTimer(on: reactor)
 
     init(on reactor: Reactor, answering: @escaping ControlServer.Answering, closed: @escaping () -> Void) {
         self.reactor = reactor
@@ -57,7 +57,7 @@ private final class ControlConnection: TCPHandler, TimerTarget {
 
     func serve(_ socket: Int32) {
         connection = TCPConnection.adopt(socket, on: reactor, handler: self)
-        timer.arm(at: reactor.now + Self.timeLimitNanoseconds)
+        timer.arm(at: reactor.now + Self.timeLimitNanoseconds, calling: self)
     }
 
     func drop() { connection?.drop() }
@@ -72,13 +72,13 @@ private final class ControlConnection: TCPHandler, TimerTarget {
         guard let request = ControlLine.decode(ControlRequest.self, line) else {
             return reply(.refused(reason: "the gateway doesn't know this request"))
         }
-        timer.arm(at: reactor.now + Self.workLimitNanoseconds)
+        timer.arm(at: reactor.now + Self.workLimitNanoseconds, calling: self)
         answering(request, reply)
     }
 
     private func reply(_ message: ControlAnswer) {
         guard let connection else { return }
-        timer.arm(at: reactor.now + Self.timeLimitNanoseconds)
+        timer.arm(at: reactor.now + Self.timeLimitNanoseconds, calling: self)
         ControlLine.encode(message).withUnsafeBytes { connection.send($0) }
         connection.finish()
     }

@@ -144,9 +144,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
             deadline?.cancel()
             return deadline = nil
         }
-        let deadline = deadline ?? ReactorTimer(on: reactor, target: self)
+        let deadline = deadline ?? ReactorTimer(on: reactor)
         self.deadline = deadline
-        deadline.arm(at: time)
+        deadline.arm(at: time, calling: self)
     }
 
     func timerFired(now: UInt64) {

@@ -52,8 +52,8 @@ package final class HTTPExchange {
     /// client's own word.
     package let isUnnamed: Bool
     package let reactor: Reactor
-    /// Nil once the answer is given or the client is gone.
-    weak var connection: EdgeConnection?
+    /// Nil once the answer is given or the client is gone: the connection says so when it ends.
+    var connection: EdgeConnection?
 
     init(head: RequestHead, body: [UInt8], connection: EdgeConnection) {
         self.head = head
@@ -92,8 +92,8 @@ package final class UpgradeExchange {
     package let isUnnamed: Bool
     package let isTLS: Bool
     package let reactor: Reactor
-    /// Nil once it is decided or the client is gone.
-    weak var connection: EdgeConnection?
+    /// Nil once it is decided or the client is gone: the connection says so when it ends.
+    var connection: EdgeConnection?
 
     private let opening: OpeningHandshake?
 

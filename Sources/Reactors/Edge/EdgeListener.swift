@@ -82,7 +82,7 @@ final class EdgeListener: TimerTarget {
     /// C strings and the protocol table, which libwebsockets keeps pointers to for the vhost's life; never freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
     private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
-    private lazy var retry = ReactorTimer(on: reactor, target: self)
+    private lazy var retry = ReactorTimer(on: reactor)
     private var isExhausted = false
     private let deflaters: SharedDeflaters
     /// Sockets of trusted proxies whose header isn't read yet, by descriptor.
@@ -246,7 +246,7 @@ final class EdgeListener: TimerTarget {
     private func pauseAccepting(_ reason: String) {
         guard let listening else { return }
         uv_poll_stop(listening.poll)
-        retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds)
+        retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds, calling: self)
         guard !isExhausted else { return }
         isExhausted = true
         reactor.logger.warning("new connections wait", metadata: ["error": "\(reason)"])

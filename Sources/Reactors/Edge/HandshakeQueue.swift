@@ -27,7 +27,7 @@ final class HandshakeQueue: TimerTarget {
     /// flood sends in one instant would keep everybody waiting for a second.
     private var costly = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
     private var roundsSinceCostly = 0
-    private lazy var timer = ReactorTimer(on: reactor, target: self)
+    private lazy var timer = ReactorTimer(on: reactor)
     /// Counted in `GatewayMetrics` by the listener's handler.
     private let refused: () -> Void
     private var isAwaitingTurn = false
@@ -134,7 +134,7 @@ final class HandshakeQueue: TimerTarget {
             costly.isEmpty ? nil : costlyFlights.reserved ?? now,
         ]
         guard let next = times.compactMap(\.self).min() else { return }
-        next > now ? timer.arm(at: next) : reactor.wakeForNextTurn()
+        next > now ? timer.arm(at: next, calling: self) : reactor.wakeForNextTurn()
     }
 
     /// Wakes the loop: the end of the turn does the rest.

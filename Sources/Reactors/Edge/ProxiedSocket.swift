@@ -35,8 +35,8 @@ final class ProxiedSocket: TimerTarget {
         self.finished = finished
         checkUV(uv_poll_init(reactor.loop, poll, socket), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
-        deadline = ReactorTimer(on: reactor, target: self)
-        deadline?.arm(at: reactor.now + UInt64(milliseconds) * 1_000_000)
+        deadline = ReactorTimer(on: reactor)
+        deadline?.arm(at: reactor.now + UInt64(milliseconds) * 1_000_000, calling: self)
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, status, _ in
             let me = Unmanaged<ProxiedSocket>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
             status < 0 ? me.finish(.silent) : me.read()

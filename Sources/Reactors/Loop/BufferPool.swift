@@ -8,14 +8,19 @@ final class BufferPool {
     static let smallestBlock = 4_096
     static let keptBytesPerSize = 524_288
     private static let sizes = 7
-    private var free: [[UnsafeMutableRawPointer]] = .init(repeating: [], count: sizes)
+    private let free: UnsafeMutableBufferPointer<FreeList>
+
+    init() {
+        free = .allocate(capacity: Self.sizes)
+        free.initialize(repeating: FreeList())
+    }
 
     var keptBlocks: Int { free.reduce(0) { $0 + $1.count } }
 
     /// - Returns: a block of at least `count` bytes, and its true size.
     func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
         let (index, size) = sizeClass(count)
-        if index < Self.sizes, let block = free[index].popLast() {
+        if index < Self.sizes, let block = free[index].pop() {
             return UnsafeMutableRawBufferPointer(start: block, count: size)
         }
         return .allocate(byteCount: size, alignment: 16)
@@ -26,7 +31,7 @@ final class BufferPool {
         guard index < Self.sizes, size == block.count, free[index].count < Self.keptBytesPerSize / size,
             let base = block.baseAddress
         else { return block.deallocate() }
-        free[index].append(base)
+        free[index].push(base)
     }
 
     private func sizeClass(_ count: Int) -> (index: Int, size: Int) {
@@ -40,7 +45,29 @@ final class BufferPool {
     }
 
     deinit {
-        free.joined().forEach { $0.deallocate() }
+        for index in free.indices {
+            while let block = free[index].pop() { block.deallocate() }
+        }
+        free.deallocate()
+    }
+}
+
+/// Blocks that nobody uses: the first bytes of each are the address of the next, so that the list itself needs no memory.
+struct FreeList {
+    private var first: UnsafeMutableRawPointer?
+    private(set) var count = 0
+
+    mutating func push(_ block: UnsafeMutableRawPointer) {
+        block.storeBytes(of: first, as: UnsafeMutableRawPointer?.self)
+        first = block
+        count += 1
+    }
+
+    mutating func pop() -> UnsafeMutableRawPointer? {
+        guard let block = first else { return nil }
+        first = block.load(as: UnsafeMutableRawPointer?.self)
+        count -= 1
+        return block
     }
 }
 

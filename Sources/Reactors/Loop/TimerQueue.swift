@@ -9,9 +9,11 @@ package protocol TimerTarget: AnyObject {
 /// One deadline that can be moved: armed, moved and cancelled on the reactor's thread.
 ///
 /// Moving a deadline later costs nothing: the queue looks at `deadline` when the earlier time comes up.
+///
+/// An armed timer keeps its target alive, until it fires or is cancelled: who arms one cancels it at its own end. (A weak reference would
+/// make every use of its target slower: Swift then counts all references to it in a table of its own.)
 package final class ReactorTimer {
     private unowned let queue: TimerQueue
-    fileprivate private(set) weak var target: (any TimerTarget)?
     /// Nanoseconds of the reactor's clock; while it is armed.
     fileprivate var deadline: UInt64 = 0
     /// When the queue looks at it, which is no later; while it is armed. Here too, so that moving it later asks nobody.
@@ -19,14 +21,14 @@ package final class ReactorTimer {
     /// Where it stands in the queue's heap; nil while it isn't armed. Four bytes, as each session has timers.
     fileprivate var place: Int32?
 
-    package init(on reactor: Reactor, target: any TimerTarget) {
+    package init(on reactor: Reactor) {
         queue = reactor.timers
-        self.target = target
     }
 
-    package func arm(at deadline: UInt64) {
+    /// - Parameter target: while the timer is armed always the same.
+    package func arm(at deadline: UInt64, calling target: any TimerTarget) {
         self.deadline = deadline
-        if place == nil || deadline < lookedAt { queue.arm(self) }
+        if place == nil || deadline < lookedAt { queue.arm(self, calling: target) }
     }
 
     /// The queue lets go of it at once.
@@ -42,6 +44,7 @@ final class TimerQueue {
         /// Not later than the timer's deadline.
         var time: UInt64
         let timer: ReactorTimer
+        let target: any TimerTarget
     }
 
     private unowned let reactor: Reactor
@@ -65,14 +68,14 @@ final class TimerQueue {
         closeHandle(handle)
     }
 
-    fileprivate func arm(_ timer: ReactorTimer) {
+    fileprivate func arm(_ timer: ReactorTimer, calling target: any TimerTarget) {
         guard !isClosed else { return }
         timer.lookedAt = timer.deadline
         if let place = timer.place.map(Int.init) {
             heap[place].time = timer.deadline
             siftUp(place)
         } else {
-            heap.append(Entry(time: timer.deadline, timer: timer))
+            heap.append(Entry(time: timer.deadline, timer: timer, target: target))
             timer.place = Int32(heap.count - 1)
             siftUp(heap.count - 1)
         }
@@ -110,7 +113,7 @@ final class TimerQueue {
                 siftDown(0)
             } else {
                 remove(at: 0)
-                first.timer.target?.timerFired(now: now)
+                first.target.timerFired(now: now)
             }
         }
         schedule()

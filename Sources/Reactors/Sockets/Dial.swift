@@ -9,12 +9,12 @@ final class Dial: TimerTarget {
     private unowned let connection: TCPConnection
     private var addresses: ArraySlice<ResolvedAddress> = []
     private var lookup: NameLookup?
-    private lazy var timer = ReactorTimer(on: connection.reactor, target: self)
+    private lazy var timer = ReactorTimer(on: connection.reactor)
 
     init(_ options: DialOptions, of connection: TCPConnection) {
         self.options = options
         self.connection = connection
-        timer.arm(at: connection.reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000)
+        timer.arm(at: connection.reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000, calling: self)
     }
 
     /// - Parameter done: called once, and not before this returns; not after `end`.

@@ -29,8 +29,8 @@ final class LingeringClose: TimerTarget {
         self.finished = finished
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle.
-        timer = ReactorTimer(on: reactor, target: self)
-        timer?.arm(at: reactor.now + Self.limitNanoseconds)
+        timer = ReactorTimer(on: reactor)
+        timer?.arm(at: reactor.now + Self.limitNanoseconds, calling: self)
     }
 
     /// Call when everything to be sent stands in the socket's buffer.

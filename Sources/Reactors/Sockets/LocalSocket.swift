@@ -10,7 +10,7 @@ package final class LocalListener: TimerTarget {
     private let poll = allocateHandle(uv_poll_t.self)
     private let accepted: (Int32) -> Void
     private let reactor: Reactor
-    private lazy var retry = ReactorTimer(on: reactor, target: self)
+    private lazy var retry = ReactorTimer(on: reactor)
 
     /// - Parameters:
     ///   - path: at most `LocalSocket.maximumPathBytes`; a socket there that nobody answers on any more is replaced.
@@ -41,7 +41,7 @@ package final class LocalListener: TimerTarget {
         guard socket >= 0 else {
             guard case .exhausted = AcceptOutcome.ofLastError else { return }
             uv_poll_stop(poll)
-            return retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds)
+            return retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds, calling: self)
         }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libuv makes it non-blocking.
         accepted(socket)

@@ -30,12 +30,12 @@ enum OpenSSLMemory {
 
     private static func take(_ size: Int) -> UnsafeMutableRawPointer? {
         guard let spares = pthread_getspecific(key) else { return size > 0 ? malloc(size) : nil }
-        return Unmanaged<SpareBlocks>.fromOpaque(spares).takeUnretainedValue().take(size)
+        return Unmanaged<SpareBlocks>.fromOpaque(spares)._withUnsafeGuaranteedRef { $0.take(size) }
     }
 
     private static func give(_ block: UnsafeMutableRawPointer?) {
         guard let block, let spares = pthread_getspecific(key) else { return free(block) }
-        Unmanaged<SpareBlocks>.fromOpaque(spares).takeUnretainedValue().give(block)
+        Unmanaged<SpareBlocks>.fromOpaque(spares)._withUnsafeGuaranteedRef { $0.give(block) }
     }
 }
 
@@ -48,25 +48,20 @@ final class SpareBlocks {
     static let large = 16_385...16_712
     static let keptLarge = 8
 
-    private var smallBlocks: [UnsafeMutableRawPointer] = []
-    private var largeBlocks: [UnsafeMutableRawPointer] = []
+    private var smallBlocks = FreeList()
+    private var largeBlocks = FreeList()
 
     var count: Int { smallBlocks.count + largeBlocks.count }
 
-    init() {
-        smallBlocks.reserveCapacity(Self.keptSmall)
-        largeBlocks.reserveCapacity(Self.keptLarge)
-    }
-
     deinit {
-        for block in smallBlocks + largeBlocks { free(block) }
+        while let block = smallBlocks.pop() ?? largeBlocks.pop() { free(block) }
     }
 
     /// - Returns: nil for no bytes, as OpenSSL has it, and where there is no memory.
     func take(_ size: Int) -> UnsafeMutableRawPointer? {
         switch size {
-        case Self.small: smallBlocks.popLast() ?? malloc(Self.small.upperBound)
-        case Self.large: largeBlocks.popLast() ?? malloc(Self.large.upperBound)
+        case Self.small: smallBlocks.pop() ?? malloc(Self.small.upperBound)
+        case Self.large: largeBlocks.pop() ?? malloc(Self.large.upperBound)
         case 0: nil
         default: malloc(size)
         }
@@ -74,8 +69,8 @@ final class SpareBlocks {
 
     func give(_ block: UnsafeMutableRawPointer) {
         switch portcullis_usable_size(block) {
-        case Self.fitting(Self.small) where smallBlocks.count < Self.keptSmall: smallBlocks.append(block)
-        case Self.fitting(Self.large) where largeBlocks.count < Self.keptLarge: largeBlocks.append(block)
+        case Self.fitting(Self.small) where smallBlocks.count < Self.keptSmall: smallBlocks.push(block)
+        case Self.fitting(Self.large) where largeBlocks.count < Self.keptLarge: largeBlocks.push(block)
         default: free(block)
         }
     }

@@ -31,7 +31,7 @@ package final class TargetConnection: Flushable, TimerTarget {
     /// Sent, and not yet encrypted.
     private var plaintext = OutputBuffer()
     private(set) var firstRecord = FirstTLSRecord()
-    private lazy var handshakeTimer = ReactorTimer(on: reactor, target: self)
+    private lazy var handshakeTimer = ReactorTimer(on: reactor)
     private var isPaused = false
     private var wantsFinish = false
     private var hasFinished = false
@@ -75,7 +75,8 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     private func beginTLS(_ tls: TargetTLS) {
         stage = .securing
-        handshakeTimer.arm(at: reactor.now + UInt64(tls.settings.handshakeTimeoutMilliseconds) * 1_000_000)
+        let milliseconds = tls.settings.handshakeTimeoutMilliseconds
+        handshakeTimer.arm(at: reactor.now + UInt64(milliseconds) * 1_000_000, calling: self)
         do throws(TargetTLSFailure) {
             let session = try TLSClientSession(tls, host: host, sink: self, buffers: reactor.buffers)
             self.session = session

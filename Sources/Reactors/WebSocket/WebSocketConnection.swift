@@ -12,7 +12,8 @@ package final class WebSocketConnection: Flushable {
 
     package let peer: PeerAddress?
     package let reactor: Reactor
-    private unowned let owner: EdgeConnection
+    /// As `wsi`: until `ended`.
+    private var owner: EdgeConnection?
     private var wsi: OpaquePointer?
     private var handler: (any WebSocketHandler)?
     private var reader: FrameReader
@@ -59,7 +60,7 @@ package final class WebSocketConnection: Flushable {
     // MARK: For the handler
 
     /// Bytes that wait here, with the headers of their frames where they have them.
-    package var queuedBytes: Int { wsi == nil ? output.count : output.count + owner.unsentBytes }
+    package var queuedBytes: Int { output.count + (owner?.unsentBytes ?? 0) }
 
     /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
     package func send(_ bytes: UnsafeRawBufferPointer) {
@@ -129,8 +130,7 @@ package final class WebSocketConnection: Flushable {
     /// Ends the connection without a Close frame.
     package func drop() {
         reactor.preconditionOnThread()
-        // Behind the end the owner may be gone.
-        if wsi != nil { owner.kill() }
+        owner?.kill()
     }
 
     // MARK: From the connection
@@ -141,7 +141,7 @@ package final class WebSocketConnection: Flushable {
     func received(_ input: UnsafeMutableRawBufferPointer) {
         wireBytesRead &+= input.count
         if let compression, compression.isHolding {
-            guard compression.hold(input) else { return owner.kill() }
+            if !compression.hold(input) { owner?.kill() }
             return
         }
         read(input, from: 0)
@@ -152,7 +152,7 @@ package final class WebSocketConnection: Flushable {
     private func read(_ input: UnsafeMutableRawBufferPointer, from start: Int) {
         var bytes = input.assumingMemoryBound(to: UInt8.self).mutableSpan
         var position = start
-        while wsi != nil, !owner.isDoomed, closing.reads, let event = reader.next(in: &bytes, from: &position) {
+        while let owner, !owner.isDoomed, closing.reads, let event = reader.next(in: &bytes, from: &position) {
             switch event {
             case .data(let piece) where piece.isCompressed:
                 guard inflate(piece, of: input) else { return }
@@ -190,7 +190,7 @@ package final class WebSocketConnection: Flushable {
         defer { reactor.buffers.give(room) }
         let bytes = UnsafeMutableRawBufferPointer(rebasing: input[piece.range])
         var position = 0
-        while wsi != nil, !owner.isDoomed, closing.delivers {
+        while let owner, !owner.isDoomed, closing.delivers {
             guard compression.mayInflate(in: reactor.turn), !wantsPause else {
                 compression.hold(piece, from: position, of: input)
                 // Otherwise the handler's word wakes it.
@@ -246,6 +246,7 @@ package final class WebSocketConnection: Flushable {
         self.handler = nil
         if let wsi { ReadAhead.end(on: wsi) }
         wsi = nil
+        owner = nil
         compression = nil
         output.release(to: reactor.buffers)
         handler.webSocketClosed()
@@ -265,9 +266,9 @@ package final class WebSocketConnection: Flushable {
             queueClose(closePayload ?? ControlPayload())
         // Not inside a callback of libwebsockets: at the end of the turn.
         case .endTCP: reactor.touch(self)
-        case .abortTCP: owner.kill()
+        case .abortTCP: owner?.kill()
         }
-        owner.arm(at: closing.deadline)
+        owner?.arm(at: closing.deadline)
     }
 
     private func queueClose(_ payload: ControlPayload) {
@@ -313,7 +314,7 @@ package final class WebSocketConnection: Flushable {
     /// Writes until the socket is full or nothing is left.
     func flush() {
         if compression != nil { readHeld() }
-        guard let wsi else { return }
+        guard let wsi, let owner else { return }
         applyPause(to: wsi)
         readOn()
         guard self.wsi != nil else { return }
@@ -322,7 +323,7 @@ package final class WebSocketConnection: Flushable {
         queuePing()
         guard owner.writeUnsent(to: wsi) else { return owner.kill() }
         while !output.isEmpty, owner.mayWrite(to: wsi) {
-            guard let written = writeFront(to: wsi) else { return owner.kill() }
+            guard let written = writeFront(to: owner, wsi) else { return owner.kill() }
             output.removeFirst(written, to: reactor.buffers)
         }
         if queuedBytes == 0 { drained() } else { lws_callback_on_writable(wsi) }
@@ -353,22 +354,24 @@ package final class WebSocketConnection: Flushable {
     }
 
     /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
-    private func writeFront(to wsi: OpaquePointer) -> Int? {
-        if let compression, compression.isCompressing, output.hasStream { return writeStream(compression, to: wsi) }
+    private func writeFront(to owner: EdgeConnection, _ wsi: OpaquePointer) -> Int? {
+        if let compression, compression.isCompressing, output.hasStream {
+            return writeStream(compression, to: owner, wsi)
+        }
         switch output.front() {
         case .empty: return 0
-        case .stream(let bytes): return write(FrameQueue.framed(bytes), to: wsi) ? bytes.count : nil
-        case .frames(let frames): return write(frames, to: wsi) ? frames.count : nil
+        case .stream(let bytes): return write(FrameQueue.framed(bytes), to: owner, wsi) ? bytes.count : nil
+        case .frames(let frames): return write(frames, to: owner, wsi) ? frames.count : nil
         }
     }
 
-    private func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Bool {
+    private func write(_ bytes: UnsafeMutableRawBufferPointer, to owner: EdgeConnection, _ wsi: OpaquePointer) -> Bool {
         wireBytesWritten &+= bytes.count
         return owner.write(bytes, to: wsi)
     }
 
     /// The same of bytes of a stream, as one compressed message. They are compressed only now, when the socket takes them.
-    private func writeStream(_ compression: MessageCompression, to wsi: OpaquePointer) -> Int? {
+    private func writeStream(_ deflater: MessageCompression, to owner: EdgeConnection, _ wsi: OpaquePointer) -> Int? {
         guard case .stream(let bytes) = output.front(streamLimit: MessageCompression.maximumPieceBytes) else {
             return 0
         }
@@ -377,13 +380,13 @@ package final class WebSocketConnection: Flushable {
         defer { reactor.buffers.give(block) }
         let room = UnsafeMutableRawBufferPointer(rebasing: block[front...].prefix(FrameQueue.maximumPayloadBytes))
         let isWritten =
-            switch compression.deflated(UnsafeRawBufferPointer(bytes), into: room) {
+            switch deflater.deflated(UnsafeRawBufferPointer(bytes), into: room) {
             case .failed: false
-            case .unchanged: write(FrameQueue.framed(bytes), to: wsi)
+            case .unchanged: write(FrameQueue.framed(bytes), to: owner, wsi)
             case .deflated(let count):
                 write(
                     FrameQueue.framed(UnsafeMutableRawBufferPointer(rebasing: room[..<count]), isCompressed: true),
-                    to: wsi)
+                    to: owner, wsi)
             }
         return isWritten ? bytes.count : nil
     }

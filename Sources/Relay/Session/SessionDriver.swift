@@ -66,7 +66,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         didSet { leg?.setReading(paused: !targetPauses.isEmpty) }
     }
 
-    private lazy var timer = ReactorTimer(on: reactor, target: self)
+    private let timer: ReactorTimer
     private let openedAt: UInt64
     private var bytesFromClient = 0
     private var bytesToClient = 0
@@ -91,6 +91,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
         self.settings = settings
         self.sessions = sessions
         self.reactor = reactor
+        timer = ReactorTimer(on: reactor)
         openedAt = reactor.now
         machine = SessionStateMachine(limits: settings.session, now: reactor.now)
         meter = TrafficMeter(
@@ -128,7 +129,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
             return
         }
         if case .raw = speech {
-            sendToTarget(piece.bytes)
+            leg?.send(piece.bytes)
         } else {
             receive(piece)
         }
@@ -170,9 +171,10 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     }
 
     func webSocketWrote() {
-        machine.clientRead(queued: webSocket?.queuedBytes ?? 0, now: reactor.now)
+        let now = reactor.now
+        machine.clientRead(queued: webSocket?.queuedBytes ?? 0, now: now)
         tellClient()
-        perform(machine.clientDrained(queued: clientQueue, now: reactor.now))
+        perform(machine.clientDrained(queued: clientQueue, now: now))
     }
 
     func webSocketClosed() {
@@ -302,8 +304,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     func armTimer() {
         let own = machine.isUnderway ? deadlines.next(choosing: chooserDeadline) : nil
         switch (machine.nextDeadline, own) {
-        case (let first?, let second?): timer.arm(at: min(first, second))
-        case (let only?, nil), (nil, let only?): timer.arm(at: only)
+        case (let first?, let second?): timer.arm(at: min(first, second), calling: self)
+        case (let only?, nil), (nil, let only?): timer.arm(at: only, calling: self)
         case (nil, nil): timer.cancel()
         }
     }

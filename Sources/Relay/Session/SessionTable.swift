@@ -58,9 +58,9 @@ final class SessionTable: TimerTarget {
     /// Lets a session go on in one of the next turns, behind those that wait already.
     func `await`(_ driver: SessionDriver, on reactor: Reactor) {
         waiting.append(driver)
-        let timer = timer ?? ReactorTimer(on: reactor, target: self)
+        let timer = timer ?? ReactorTimer(on: reactor)
         self.timer = timer
-        timer.arm(at: reactor.now)
+        timer.arm(at: reactor.now, calling: self)
     }
 
     func timerFired(now: UInt64) {
@@ -70,7 +70,7 @@ final class SessionTable: TimerTarget {
             guard reactor.now - now < Self.turnNanoseconds, let next = waiting.popFirst() else { break }
             next.continueTelling()
         }
-        if !waiting.isEmpty { timer?.arm(at: reactor.now) }
+        if !waiting.isEmpty { timer?.arm(at: reactor.now, calling: self) }
     }
 }
 

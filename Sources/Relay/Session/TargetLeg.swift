@@ -19,7 +19,8 @@ protocol TargetLegHandler: AnyObject {
 /// A session may leave one target for another; what the one it has left still says is heard by nobody.
 final class TargetLeg: TCPHandler {
     let target: AuthorizedTarget
-    private weak var handler: (any TargetLegHandler)?
+    /// Until the connection is closed or has been given away.
+    private var handler: (any TargetLegHandler)?
     private var connection: TargetConnection?
     private(set) var isConnected = false
 

@@ -11,7 +11,7 @@ final class Attacker: TCPHandler, TimerTarget {
     private var answers = HTTPAnswerParser()
     /// The head of the answer to an upgrade; nil once it has been read.
     private var head: [UInt8]? = []
-    private lazy var timer = ReactorTimer(on: worker.reactor, target: self)
+    private lazy var timer = ReactorTimer(on: worker.reactor)
     /// It has been where it wants to be, or has found that it can't be.
     private(set) var hasBegun = false
 
@@ -50,7 +50,7 @@ final class Attacker: TCPHandler, TimerTarget {
         guard let connection, isOpen else { return begin() }
         guard kind != .refusals else { return connection.drop() }
         send([0x61], to: connection)
-        timer.arm(at: now + Self.byteInterval)
+        timer.arm(at: now + Self.byteInterval, calling: self)
     }
 
     // MARK: The connection
@@ -64,12 +64,12 @@ final class Attacker: TCPHandler, TimerTarget {
         case .handshakes: send(AttackMessages.beginningOfHandshake, to: connection)
         case .headers:
             send(worker.settings.messages.beginningOfHeader, to: connection)
-            timer.arm(at: worker.reactor.now + Self.byteInterval)
+            timer.arm(at: worker.reactor.now + Self.byteInterval, calling: self)
         case .frames: send(worker.settings.messages.goodUpgrade, to: connection)
         case .challenges: send(worker.settings.messages.challenge, to: connection)
         case .refusals:
             for _ in 0..<Self.pipelined { refuse(on: connection) }
-            timer.arm(at: worker.reactor.now + Self.answerInterval)
+            timer.arm(at: worker.reactor.now + Self.answerInterval, calling: self)
         }
         round += 1
         if kind != .frames { hasBegun = true }
@@ -103,7 +103,7 @@ final class Attacker: TCPHandler, TimerTarget {
         }
         guard !worker.isOver else { return }
         // Never from within the end of the one before.
-        timer.arm(at: worker.reactor.now + (isOpen ? 0 : Self.retryInterval))
+        timer.arm(at: worker.reactor.now + (isOpen ? 0 : Self.retryInterval), calling: self)
         isOpen = false
     }
 
@@ -118,7 +118,7 @@ final class Attacker: TCPHandler, TimerTarget {
                 if answer.isLast { return connection.drop() }
                 if kind == .refusals {
                     refuse(on: connection)
-                    timer.arm(at: worker.reactor.now + Self.answerInterval)
+                    timer.arm(at: worker.reactor.now + Self.answerInterval, calling: self)
                 } else {
                     send(worker.settings.messages.challenge, to: connection)
                 }

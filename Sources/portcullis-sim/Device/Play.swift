@@ -23,7 +23,7 @@ final class Play: ClientWebSocketHandler, TimerTarget {
     private var done: ((Outcome) -> Void)?
     private var client: EdgeClient?
     private var webSocket: ClientWebSocket?
-    private lazy var quiet = ReactorTimer(on: reactor, target: self)
+    private lazy var quiet = ReactorTimer(on: reactor)
     private var isQuiet = false
     /// What `webSocketClosed` will tell: that the connection broke, unless a Close frame comes first.
     private var ending = Outcome.broken(code: nil)
@@ -111,7 +111,7 @@ final class Play: ClientWebSocketHandler, TimerTarget {
     }
 
     private func waitForQuiet() {
-        quiet.arm(at: reactor.now + Self.quietNanoseconds)
+        quiet.arm(at: reactor.now + Self.quietNanoseconds, calling: self)
     }
 
     // MARK: The WebSocket

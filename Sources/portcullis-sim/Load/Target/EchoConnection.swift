@@ -10,7 +10,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
     private let lines: (atOnce: Int, interval: UInt64)
     private var next: UInt64
     private var connection: TCPConnection?
-    private lazy var timer = ReactorTimer(on: reactor, target: self)
+    private lazy var timer = ReactorTimer(on: reactor)
 
     private init(_ reactor: Reactor, _ answer: ClientStream.Answer, _ lines: (atOnce: Int, interval: UInt64)) {
         self.reactor = reactor
@@ -25,7 +25,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
     ) {
         let echo = EchoConnection(reactor, answer, lines)
         echo.connection = TCPConnection.adopt(socket, on: reactor, handler: echo)
-        if answer == .numbered { echo.timer.arm(at: echo.next) }
+        if answer == .numbered { echo.timer.arm(at: echo.next, calling: echo) }
     }
 
     func timerFired(now: UInt64) {
@@ -36,7 +36,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
                 answers.nextLines(lines.atOnce).withUnsafeBytes { connection.send($0) }
             }
         }
-        timer.arm(at: next)
+        timer.arm(at: next, calling: self)
     }
 
     func tcpConnected() {}
