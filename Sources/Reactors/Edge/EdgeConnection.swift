@@ -38,7 +38,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     private var isLingering = false
     var isPaused = false
     /// What was written and the socket had no room for, at most one TLS record: it goes before everything else.
-    private(set) var unsent = OutputBuffer()
+    @exclusivity(unchecked) private(set) var unsent = OutputBuffer()
     /// The socket has said so since it had no room.
     private var isWritable = false
     private var hasEndedTimeout = false

@@ -43,8 +43,8 @@ package final class Reactor: @unchecked Sendable {
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Reactor.readBufferBytes, alignment: 16)
     /// Counts the turns of the loop: the same number is the same turn.
     package private(set) var turn: UInt64 = 0
-    private var touched: [any Flushable] = []
-    private var flushing: [any Flushable] = []
+    @exclusivity(unchecked) private var touched: [any Flushable] = []
+    @exclusivity(unchecked) private var flushing: [any Flushable] = []
     private var deferred: [WebSocketConnection] = []
     private var waitingHandshakes: [HandshakeQueue] = []
     private(set) lazy var timers = TimerQueue(reactor: self)

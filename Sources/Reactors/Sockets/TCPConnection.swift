@@ -34,9 +34,9 @@ package final class TCPConnection: Flushable {
     private(set) var handle = allocateHandle(uv_tcp_t.self)
     private var handler: (any TCPHandler)?
 
-    private(set) var output = OutputBuffer()
+    @exclusivity(unchecked) private(set) var output = OutputBuffer()
     /// What a `uv_write` holds; it must stay where it is until libuv is done with it.
-    private(set) var inFlight = OutputBuffer()
+    @exclusivity(unchecked) private(set) var inFlight = OutputBuffer()
     private var isWriting = false
     private(set) var isConnected = false
     private var isReading = false

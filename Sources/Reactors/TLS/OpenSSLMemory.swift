@@ -48,8 +48,8 @@ final class SpareBlocks {
     static let large = 16_385...16_712
     static let keptLarge = 8
 
-    private var smallBlocks = FreeList()
-    private var largeBlocks = FreeList()
+    @exclusivity(unchecked) private var smallBlocks = FreeList()
+    @exclusivity(unchecked) private var largeBlocks = FreeList()
 
     var count: Int { smallBlocks.count + largeBlocks.count }
 

@@ -29,7 +29,7 @@ package final class TargetConnection: Flushable, TimerTarget {
     private var stage = Stage.dialling
     private var session: TLSClientSession?
     /// Sent, and not yet encrypted.
-    private var plaintext = OutputBuffer()
+    @exclusivity(unchecked) private var plaintext = OutputBuffer()
     private(set) var firstRecord = FirstTLSRecord()
     private lazy var handshakeTimer = ReactorTimer(on: reactor)
     private var isPaused = false

@@ -16,10 +16,11 @@ package final class WebSocketConnection: Flushable {
     private var owner: EdgeConnection?
     private var wsi: OpaquePointer?
     private var handler: (any WebSocketHandler)?
-    private var reader: FrameReader
-    private var closing = ClosingHandshake(limits: closingLimits)
-    private var pongs = PongQueue()
-    private var output = FrameQueue()
+    // Unchecked, as elsewhere on a message's path: while they change these values call nothing that could come back to them.
+    @exclusivity(unchecked) private var reader: FrameReader
+    @exclusivity(unchecked) private var closing = ClosingHandshake(limits: closingLimits)
+    @exclusivity(unchecked) private var pongs = PongQueue()
+    @exclusivity(unchecked) private var output = FrameQueue()
     /// Nil: no message is compressed, in either direction.
     private var compression: MessageCompression?
     /// Bytes of frames, with their headers, that were read and written: what TLS carries of this WebSocket.
@@ -36,8 +37,7 @@ package final class WebSocketConnection: Flushable {
     private var hasReadSocket = false
     /// The turn in which it was served last: once a turn, however often something is to be written.
     private var turnOfReading: UInt64?
-    /// Of `Reactor.touchNextTurn`.
-    var isDeferred = false
+    var isDeferred = false  // Of `Reactor.touchNextTurn`.
     var isTouched = false
 
     /// How long queued output may keep our Close frame waiting is the owner's to say (`CLOSE_FLUSH_MS`).

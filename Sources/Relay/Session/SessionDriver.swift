@@ -20,7 +20,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     /// Its place among those of its identity and its address; from the first dial on.
     var place: SessionDirectory.Register.Place?
 
-    var machine: SessionStateMachine
+    // Unchecked as in `WebSocketConnection`.
+    @exclusivity(unchecked) var machine: SessionStateMachine
     var webSocket: WebSocketConnection?
     var leg: TargetLeg?
     /// For the log: the one of `leg`, also when that has ended.
@@ -30,7 +31,7 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var pending = PendingInput()
     /// The target has ended, which the client is told behind what is pending.
     var endOfTarget: EndOfTarget?
-    var deadlines = SessionDeadlines()
+    @exclusivity(unchecked) var deadlines = SessionDeadlines()
     /// The session is here and its client is gone.
     var isDetached = false
     /// Another driver has the session; what is left is to close the WebSocket.
@@ -49,8 +50,8 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     var awaitsConfirmation = false
     /// The turn in which the wait for the client's first message was over.
     var lastTurnOfWait: UInt64?
-    var meter: TrafficMeter
-    var pacing: PacingBucket
+    @exclusivity(unchecked) var meter: TrafficMeter
+    @exclusivity(unchecked) var pacing: PacingBucket
     /// Of the client's address; nil: there is no limit.
     let addressShare: AddressShare?
     /// The gate has refused this client its next ticket.
@@ -259,15 +260,18 @@ final class SessionDriver: WebSocketHandler, TargetLegHandler, TimerTarget {
     /// Performing an order can bring the next event before it returns (a closed connection says so at once): that one's orders wait
     /// their turn.
     func perform(_ actions: SessionActions) {
-        pendingActions.formUnion(actions)
-        guard !isPerforming else { return }
-        isPerforming = true
-        while !pendingActions.isEmpty {
-            let batch = pendingActions
-            pendingActions = []
-            performBatch(batch)
+        if actions.rawValue != 0 {
+            pendingActions.formUnion(actions)
+            guard !isPerforming else { return }
+            isPerforming = true
+            while pendingActions.rawValue != 0 {
+                let batch = pendingActions
+                pendingActions = []
+                performBatch(batch)
+            }
+            isPerforming = false
         }
-        isPerforming = false
+        guard !isPerforming else { return }
         if machine.isDetached, !isDetached {
             isDetached = true
             detached()
