@@ -1,30 +1,33 @@
-import Dispatch
+import BlockingWork
+package import Dispatch
 import GRDB
 import Glibc
 package import KeyStore
 import Synchronization
 
-/// The embedded registry: one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`.
+/// The keys in one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`. Every call runs on the caller's thread and may wait
+/// there: `SQLiteKeyRegistry` says which threads these are.
 ///
-/// Four sets of connections keep the reactors apart from everything that waits for the disk:
+/// Four sets of connections separate the reactors from everything that waits for the disk:
 ///
-///     readers         keys, key, standing             WAL reads: no writer can hold them up
+///     readers         keys, key, standing             WAL reads: no writer delays them
 ///     counters        advanceCounter, standing        synchronous=NORMAL: a write(2), no fsync
 ///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
 ///     checkpoints     checkpoint                      moves the WAL into the database file
 ///
 /// SQLite lets one connection write at a time. A counter may therefore meet the lock of another connection or process; it
-/// then tries again until the busy limit is over and throws `.busy`. No connection but `checkpoints` ever checkpoints by
-/// itself, so that no reactor is caught by one: somebody has to call `checkpoint()` now and then, off the reactors.
+/// then tries again until the busy limit is over and throws `.busy`. Only `checkpoints` ever checkpoints, so a reactor never does: the owner
+/// has to call `checkpoint()` now and then.
 ///
-/// What was committed survives the death of the process, since it stands in the kernel's page cache by then. A power cut may
+/// What was committed survives the death of the process, since the kernel's page cache has it by then. A power cut may
 /// take the newest counters (NORMAL), never a registration or a revocation (FULL).
-package final class SQLiteKeyRegistry: KeyRegistry {
-    /// The limits of a registry, each with its default.
+package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
+    /// The limits of a store, each with its default.
     package struct Limits: Sendable {
         /// How long `key`, `standing` and `advanceCounter` wait altogether, for a connection of ours and for SQLite's lock. In milliseconds.
         package var busyMilliseconds = 50
-        /// The same for enrolment and administration, which don't run on reactors. In milliseconds.
+        /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it covers the wait for a thread
+        /// as well. In milliseconds.
         package var administrationBusyMilliseconds = 5000
         /// How long a truncating checkpoint waits for readers while it holds the lock that counters need: less than their
         /// own limit. In milliseconds.
@@ -33,6 +36,8 @@ package final class SQLiteKeyRegistry: KeyRegistry {
         package var connectionsPerPool = 4
         /// The size from which `checkpoint()` cuts the WAL back to nothing. Below, SQLite overwrites it from its start. In bytes.
         package var walTruncationBytes = 16 << 20
+        /// Calls that wait for a thread of `SQLiteKeyRegistry`, for each of its threads. One more is refused with `.queueFull`.
+        package var maximumWaitingCalls = BlockingThreads.maximumWaiting
 
         package init() {}
     }
@@ -43,8 +48,8 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     let counters: SQLiteConnectionPool
     let administration: SQLiteConnectionPool
     let checkpoints: SQLiteConnectionPool
-    /// SQLite's `data_version` when `checkpoint()` last began the WAL anew. Its own writes don't change it: as long as nobody else has
-    /// written, there is nothing to do, and the disk is left in peace.
+    /// SQLite's `data_version` when `checkpoint()` last began the WAL anew. Its own writes don't change it: as long as no other connection
+    /// has written, there is nothing to do.
     let begunAnew = Mutex<Int64?>(nil)
     /// Calls of `advanceCounter` that want the write lock now or have it.
     private let countersUnderWay = Atomic<Int>(0)
@@ -71,8 +76,11 @@ package final class SQLiteKeyRegistry: KeyRegistry {
             file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds)
     }
 
-    package func enrol(_ key: DeviceKey) throws(KeyRegistryError) -> Enrolment {
-        try administer { database in
+    /// - parameter deadline: for the locks; nil is the busy limit of administration from now on. The same in the calls below.
+    package func enrol(
+        _ key: DeviceKey, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Enrolment {
+        try administer(until: deadline) { database in
             guard let known = try DeviceKeyTable.fetch(key.id, from: database) else {
                 try DeviceKeyTable.insert(key, into: database)
                 return .enrolled
@@ -113,16 +121,18 @@ package final class SQLiteKeyRegistry: KeyRegistry {
         return try readers.use { try DeviceKeyTable.page(after: after, limit: limit, from: $0) }
     }
 
-    package func revoke(_ id: KeyID, reason: String, at time: Int64) throws(KeyRegistryError) -> Bool {
-        try administer { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
+    package func revoke(
+        _ id: KeyID, reason: String, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
     }
 
-    package func restore(_ id: KeyID) throws(KeyRegistryError) -> Bool {
-        try administer { try DeviceKeyTable.restore(id, in: $0) }
+    package func restore(_ id: KeyID, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { try DeviceKeyTable.restore(id, in: $0) }
     }
 
-    package func forget(_ id: KeyID) throws(KeyRegistryError) -> Forgetting {
-        try administer { database in
+    package func forget(_ id: KeyID, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Forgetting {
+        try administer(until: deadline) { database in
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknown }
             guard !known.isRevoked else { return .refusedRevoked }
             try DeviceKeyTable.delete(id, from: database)
@@ -135,9 +145,11 @@ package final class SQLiteKeyRegistry: KeyRegistry {
     /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync in each, would give it back
     /// only for moments that a waiting reactor misses. So a registration first lets the counters under way pass, unless they
     /// never end.
-    private func administer<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
+    private func administer<Result>(
+        until deadline: DispatchTime?, _ body: (Database) throws -> Result
+    ) throws(KeyRegistryError) -> Result {
         let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)
         while countersUnderWay.load(ordering: .relaxed) > 0, DispatchTime.now() < patience { usleep(100) }
-        return try administration.transaction(body)
+        return try administration.transaction(until: deadline, body)
     }
 }
