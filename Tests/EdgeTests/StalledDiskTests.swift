@@ -120,9 +120,11 @@ extension EdgeTests.StalledDiskTests {
             try await prepared(count: count) { registrations in
                 try disk.stall()
                 let waiting = Task { [self] in try await answers(to: registrations) {} }
-                try await StallingDisk.isWaited(for: gateway)
-                try await body()
-                disk.goOn()
+                do {
+                    defer { disk.goOn() }
+                    try await StallingDisk.isWaited(for: gateway)
+                    try await body()
+                }
                 // Where the process is gone by now none is answered.
                 _ = try? await waiting.value
             }
