@@ -30,7 +30,7 @@ struct BlockingThreadsTests {
         async let second: Void = threads.run(within: .seconds(60)) { gate.pass() }
         await gate.arrivals(2)
         async let third: Bool = threads.run(within: .seconds(60)) { gate.isHolding }
-        await waiting(1, in: threads)
+        await waiting(1, in: threads, at: gate)
         #expect(gate.isHolding)
         gate.open()
         try await first
@@ -44,7 +44,7 @@ struct BlockingThreadsTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<calls { group.addTask { try await stuck.run(within: .seconds(60)) { gate.pass() } } }
             await gate.arrivals(1)
-            await waiting(calls - 1, in: stuck)
+            await waiting(calls - 1, in: stuck, at: gate)
             #expect(await Task { gate.isHolding }.value)
             #expect(try await other.run(within: .seconds(60)) { gate.isHolding })
             gate.open()
@@ -62,7 +62,7 @@ struct BlockingThreadsTests {
             for _ in 0..<limit {
                 group.addTask { try await threads.run(within: .seconds(60)) { ran.add(1) } }
             }
-            await waiting(limit, in: threads)
+            await waiting(limit, in: threads, at: gate)
             await #expect(throws: BlockingRefusal.full) {
                 try await threads.run(within: .seconds(60)) { ran.add(100) }
             }
@@ -108,7 +108,9 @@ struct BlockingThreadsTests {
         _ = try await threads?.run(within: .seconds(60)) {}
         #expect(try count("short-lived") >= 1)
         threads = nil
-        while try count("short-lived") > 0 { await Task.yield() }
+        let end = ContinuousClock.now + .seconds(20)
+        while try count("short-lived") > 0, ContinuousClock.now < end { await Task.yield() }
+        #expect(try count("short-lived") == 0)
     }
 
     private func count(_ name: String) throws -> Int {
@@ -117,7 +119,8 @@ struct BlockingThreadsTests {
         }
     }
 
-    private func waiting(_ count: Int, in threads: BlockingThreads) async {
-        while threads.waiting != count { await Task.yield() }
+    /// Returns when so many wait, or the gate has given up, which the test then finds.
+    private func waiting(_ count: Int, in threads: BlockingThreads, at gate: Gate) async {
+        while threads.waiting != count, gate.isHolding { await Task.yield() }
     }
 }

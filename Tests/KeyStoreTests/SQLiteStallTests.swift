@@ -64,7 +64,7 @@ struct SQLiteStallTests {
             group.addTask { try await store.enrol(.sample(0)) }
             await gate.arrivals(1)
             for number in 0..<limit { group.addTask { try await store.enrol(.sample(UInt8(number + 1))) } }
-            while store.waitingWrites < limit { await Task.yield() }
+            while store.waitingWrites < limit, gate.isHolding { await Task.yield() }
             await #expect(throws: KeyRegistryError.queueFull) { try await store.enrol(.sample(99)) }
             await #expect(throws: KeyRegistryError.queueFull) { try await store.forget(.sample(0)) }
             #expect(gate.isHolding)
