@@ -85,9 +85,10 @@ let package = Package(
 
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),
+        .target(name: "BlockingWork", swiftSettings: houseSettings),
         .target(
             name: "KeyStoreSQLite",
-            dependencies: ["KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
             name: "Admission", dependencies: ["AddressText", "AppAttest", "KeyStore", crypto, x509, deque],
@@ -106,8 +107,9 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "HTTPWire",
-                "Reactors", "Observability", logging, deque,
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "Admission",
+                "HTTPWire", "Reactors", "Observability", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
@@ -115,7 +117,8 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
+                "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors",
+                "Relay",
                 "RelayCore", "Telnet", "CharacterSets",
                 logging, metrics, x509, asn1,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -155,9 +158,14 @@ let package = Package(
         .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
+        .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
+        .testTarget(
+            name: "BlockingWorkTests", dependencies: ["BlockingWork", "StallTestKit"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
-            dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "KeyStore", "KeyStoreSQLite", "StallTestKit", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
@@ -170,8 +178,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "RelayCore", "Telnet", "Reactors",
-                "Observability", logging, crypto, x509, asn1,
+                "GatewayServer", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Relay", "RelayCore", "Telnet",
+                "Reactors", "Observability", "StallTestKit", logging, crypto, x509, asn1,
             ],
             swiftSettings: houseSettings),
         .testTarget(

@@ -4,14 +4,14 @@ package import KeyStore
 /// What the App Attest way needs, in the gate as in registration. One of these a process: both share its challenges.
 package struct AppAttestSettings: Sendable {
     package var challenges: Challenges
-    package var registry: any KeyRegistry
+    package var registry: any ImmediateKeyRegistry
     package var scope: AttestationScope
     package var assertionVerifier: AssertionVerifier
     /// Decoded. Longer ones aren't even decoded.
     package var maximumAssertionBytes: Int
 
     package init(
-        challenges: Challenges, registry: any KeyRegistry, scope: AttestationScope,
+        challenges: Challenges, registry: any ImmediateKeyRegistry, scope: AttestationScope,
         assertionVerifier: AssertionVerifier, maximumAssertionBytes: Int = CBORLimits.maximumAssertionBytes
     ) {
         self.challenges = challenges

@@ -22,7 +22,7 @@ extension GatewayParts {
             challenges: state.challenges, registry: store, scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
         let registrar = Registrar(
-            settings: settings, verifier: AttestationVerifier(trustRoot: root, policy: policy),
+            settings: settings, registry: store, verifier: AttestationVerifier(trustRoot: root, policy: policy),
             limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes)
         return AppAttestParts(
             settings: settings,

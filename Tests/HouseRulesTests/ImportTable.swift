@@ -55,7 +55,10 @@ enum ImportTable {
             target: "KeyStore", isPure: true, ours: [], others: ["Synchronization"],
             reason: "The in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
-            target: "KeyStoreSQLite", isPure: false, ours: ["KeyStore"],
+            target: "BlockingWork", isPure: false, ours: [], others: ["Dispatch", "Foundation", "Synchronization"],
+            reason: "Threads and their queue: Foundation starts and names them, Dispatch wakes them."),
+        ImportRow(
+            target: "KeyStoreSQLite", isPure: false, ours: ["BlockingWork", "KeyStore"],
             others: ["GRDB", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
             reason: """
                 The only target that knows SQLite, on the hot path by its own functions; Glibc for file modes, Dispatch for waits with a \
@@ -86,15 +89,17 @@ enum ImportTable {
         ImportRow(
             target: "Relay", isPure: false,
             ours: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "HTTPWire",
-                "Reactors", "Observability",
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "Admission",
+                "HTTPWire", "Reactors", "Observability",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
         ImportRow(
             target: "GatewayServer", isPure: false,
             ours: [
-                "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
+                "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors",
+                "Relay",
                 "RelayCore",
                 "Telnet", "CharacterSets",
             ],

@@ -10,7 +10,7 @@ import RelayCore
 import Synchronization
 
 extension Gateway {
-    /// Does the reloads that are asked for, one after the other, until it is cancelled.
+    /// Does the reloads that are asked for, one after the other, until it is cancelled. It reads files: the caller gives it a thread.
     func reloadWhenAsked() async {
         for await reply in reloads.requests {
             let outcome = await reload()

@@ -31,7 +31,7 @@ struct Bench {
 
     var gate: Gate { Gate(settings) }
 
-    func appAttest(over registry: any KeyRegistry) -> AppAttestSettings {
+    func appAttest(over registry: any ImmediateKeyRegistry) -> AppAttestSettings {
         AppAttestSettings(
             challenges: challenges, registry: registry,
             scope: AttestationScope(policy: policy, trustRoot: trustRoot), assertionVerifier: AssertionVerifier())

@@ -33,7 +33,7 @@ func gateBenchmarks() {
 
 /// A store in a folder of its own, which goes when the process does, and a device that is registered in it.
 private final class RegistryStage {
-    let registry: SQLiteKeyRegistry
+    let registry: SQLiteKeyDatabase
     let policy: AppAttestPolicy
     /// For commits beside those of the check.
     let otherKey: KeyID
@@ -50,7 +50,7 @@ private final class RegistryStage {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
             if Self.folders.isEmpty { atexit { RegistryStage.removeFolders() } }
             Self.folders.append(folder)
-            registry = try SQLiteKeyRegistry(path: folder.appendingPathComponent("keys.sqlite").path)
+            registry = try SQLiteKeyDatabase(path: folder.appendingPathComponent("keys.sqlite").path)
             let key = device.registeredKey
             _ = try registry.enrol(key)
             let other = DeviceStage().registeredKey
