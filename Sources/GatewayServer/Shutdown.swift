@@ -3,6 +3,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import Settings
 import Synchronization
 
 /// The end in order: refuse newcomers, let sessions go on for the grace, close what stands, leave by the deadline.

@@ -1,3 +1,5 @@
+import Settings
+
 /// Reloads that were asked for. They happen one after the other, off the reactors.
 final class ReloadQueue: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
