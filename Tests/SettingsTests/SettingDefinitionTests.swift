@@ -73,8 +73,7 @@ struct SettingDefinitionTests {
         let file = SettingManual(table).environmentFile
         let expected = """
 
-            # How long the trial waits.
-            # First paragraph.
+            # How long the trial waits. First paragraph.
             #   left --as it is
             # Danger: last one.
             # Values: s, 1–9.

@@ -73,7 +73,7 @@ package struct SettingManual: Sendable {
         """
 
     private static func chapter(_ section: SettingTable.Section) -> String {
-        let rule = "# " + String(repeating: "-", count: width - 1)
+        let rule = "# " + String(repeating: "-", count: width - 2)
         return "\n\n\(rule)\n# \(section.title)\n\(rule)\n" + section.settings.map { entry($0.row) }.joined()
     }
 
@@ -81,9 +81,12 @@ package struct SettingManual: Sendable {
         let facts =
             "Values: \(row.values)." + (row.isRequired ? " Required." : "")
             + (row.reload == .restart ? " A change needs a restart." : "")
-        let details = row.details.split(separator: "\n")
-        let paragraphs = ([row.meaning[...]] + details + [facts[...]]).flatMap(wrapped)
-        return "\n" + paragraphs.map { "# \($0)\n" }.joined() + "#\(row.name)=\(row.defaultText)\n"
+        var paragraphs = [row.meaning[...]] + row.details.split(separator: "\n") + [facts[...]]
+        if row.details.first?.isWhitespace == false, !row.details.hasPrefix("Danger:") {
+            let second = paragraphs.remove(at: 1)
+            paragraphs[0] += " " + second
+        }
+        return "\n" + paragraphs.flatMap(wrapped).map { "# \($0)\n" }.joined() + "#\(row.name)=\(row.defaultText)\n"
     }
 
     /// The lines of one paragraph. One that begins with a space is left as it is.
