@@ -49,7 +49,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -115,20 +114,27 @@ let package = Package(
             resources: [.embedInCode("WebClient/index.html")],
             swiftSettings: houseSettings),
         .target(
+            name: "Settings",
+            dependencies: [
+                "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
+                logging, x509, asn1,
+            ],
+            swiftSettings: houseSettings),
+        .target(
             name: "GatewayServer",
             dependencies: [
-                "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors",
+                "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
+                "Reactors",
                 "Relay",
                 "RelayCore", "Telnet", "CharacterSets",
                 logging, metrics, x509, asn1,
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
         .executableTarget(
             name: "portcullis",
-            dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
+            dependencies: ["GatewayServer", "Settings", argumentParser], swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
@@ -175,11 +181,21 @@ let package = Package(
             name: "ReactorsTests",
             dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "COpenSSL", logging],
             swiftSettings: houseSettings),
+        .target(
+            name: "SettingsTestKit", dependencies: ["Settings", crypto, x509, asn1], path: "Tests/SettingsTestKit",
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: [
+                "Settings", "SettingsTestKit", "AppAttest", "Admission", "RelayCore", "Telnet", "Observability",
+                logging, x509, asn1,
+            ],
+            swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Relay", "RelayCore", "Telnet",
-                "Reactors", "Observability", "StallTestKit", logging, crypto, x509, asn1,
+                "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
+                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", logging, crypto, x509, asn1,
             ],
             swiftSettings: houseSettings),
         .testTarget(
@@ -215,8 +231,8 @@ let package = Package(
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
-    "Admission", "CharacterSets",
-    "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto, x509,
+    "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
+    x509,
 ]
 if isFuzzing {
     package.targets += [

@@ -5,6 +5,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import Settings
 import Synchronization
 
 /// The end in order: refuse new clients, let sessions go on for the grace, close those that are left, exit by the deadline.

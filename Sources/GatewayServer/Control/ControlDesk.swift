@@ -4,6 +4,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import Settings
 
 /// What the operator's tools may ask of the running gateway, and what it answers.
 final class ControlDesk: Sendable {

@@ -7,6 +7,7 @@ import Observability
 import Reactors
 import Relay
 import RelayCore
+import Settings
 import Synchronization
 
 extension Gateway {
@@ -37,22 +38,20 @@ extension Gateway {
     private func apply(_ loaded: LoadedConfiguration) async throws -> ReloadOutcome {
         let configuration = loaded.configuration
         let old = inEffect.withLock { $0 }
-        let bearings = GatewayBearings(configuration, after: old.bearings)
-        let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
+        let pinned = StartupPinned(configuration, after: old.pinned)
+        let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
 
         state.journal.writeAll()
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: parts.material)
-        await shutOut(configuration.gate.blockList)
+        await shutOut(configuration.blockList)
         await shutOut(by: parts.material)
 
         let new = SettingsInEffect(loaded)
-        let difference = ReloadDifference(
-            from: old.settings, to: new, isAppAttestFixed: bearings.isAppAttestFixed,
-            isClientTLSFixed: bearings.isTLSFixed)
+        let difference = ReloadDifference(from: old.settings, to: new, pinned: pinned.kept)
         inEffect.withLock { inEffect in
             inEffect = InEffect(
-                settings: new.keeping(difference.needingRestart, of: old.settings), bearings: bearings,
+                settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
                 process: configuration.process)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
@@ -95,15 +94,6 @@ extension Gateway {
     private func log(_ line: ReloadDifference.Line, _ message: Logger.Message, _ level: Logger.Level) {
         logger.log(
             level: level, message, metadata: [LogKeys.setting: "\(line.setting)", LogKeys.detail: "\(line.change)"])
-    }
-}
-
-extension SettingsInEffect {
-    /// With the running gateway's values of settings that it can't change.
-    fileprivate func keeping(_ lines: [ReloadDifference.Line], of old: SettingsInEffect) -> SettingsInEffect {
-        var copy = self
-        for line in lines { copy[line.setting] = old[line.setting] }
-        return copy
     }
 }
 

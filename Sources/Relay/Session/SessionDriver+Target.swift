@@ -135,7 +135,7 @@ extension SessionDriver {
         telnet.address = client.address.text
         telnet.isSecure = client.isSecure
         if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
-        if let mxp = target.options.mxp { telnet.mxp = MXPMode(mxp) }
+        if let mxp = target.options.mxp { telnet.mxp = mxp }
         return telnet
     }
 

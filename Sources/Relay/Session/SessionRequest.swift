@@ -2,7 +2,6 @@ import Admission
 import HTTPWire
 import Reactors
 import RelayCore
-import Telnet
 
 /// What the upgrade itself says of the session that it opens.
 struct SessionRequest: Sendable {
@@ -103,16 +102,6 @@ extension CloseReason {
         case .notSecured: self = .targetNotSecured
         case .notResolved, .notConnected, .notAllowed: self = .targetUnreachable
         case .broken: self = .targetLost
-        }
-    }
-}
-
-extension MXPMode {
-    init(_ mode: TargetMXP) {
-        switch mode {
-        case .pass: self = .pass
-        case .strip: self = .strip
-        case .refuse: self = .refuse
         }
     }
 }

@@ -1,17 +1,19 @@
+package import Telnet
+
 /// What a route does otherwise than the rest of the gateway. `nil`: as the gateway's own setting has it.
 package struct RouteOptions: Hashable, Sendable {
     /// The target's character encoding, by a name that the gateway knows.
     package var encoding: String?
     package var tls: TargetTLSMode?
     package var proxy: TargetProxyHeader?
-    package var mxp: TargetMXP?
+    package var mxp: MXPMode?
     /// Whether messages to and from the client may be compressed (permessage-deflate).
     package var compression: ClientCompression?
     /// The ways of admission that lead here; `nil`: all.
     package var admit: Set<TargetAccess>?
 
     package init(
-        encoding: String? = nil, tls: TargetTLSMode? = nil, proxy: TargetProxyHeader? = nil, mxp: TargetMXP? = nil,
+        encoding: String? = nil, tls: TargetTLSMode? = nil, proxy: TargetProxyHeader? = nil, mxp: MXPMode? = nil,
         compression: ClientCompression? = nil, admit: Set<TargetAccess>? = nil
     ) {
         self.encoding = encoding
@@ -31,7 +33,7 @@ package struct RouteOptions: Hashable, Sendable {
             try once(&encoding, isKnownEncoding(value) ? value : nil, name)
         case "tls": try once(&tls, TargetTLSMode(rawValue: value), name)
         case "proxy": try once(&proxy, TargetProxyHeader(rawValue: value), name)
-        case "mxp": try once(&mxp, TargetMXP(rawValue: value), name)
+        case "mxp": try once(&mxp, MXPMode(rawValue: value), name)
         case "compression": try once(&compression, ClientCompression(rawValue: value), name)
         case "admit": try once(&admit, Self.ways(value), name)
         default: throw .unknownOption(name)
@@ -46,7 +48,7 @@ package struct RouteOptions: Hashable, Sendable {
         switch name {
         case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
         case "proxy": list(TargetProxyHeader.allCases.map(\.rawValue))
-        case "mxp": list(TargetMXP.allCases.map(\.rawValue))
+        case "mxp": list(MXPMode.allCases.map(\.rawValue))
         case "compression": list(ClientCompression.allCases.map(\.rawValue))
         case "admit": "write any, or some of \(list(TargetAccess.allCases.map(\.rawValue))), joined by +"
         default: "see TN_ENCODING for its values"
@@ -83,13 +85,6 @@ package enum TargetProxyHeader: String, Hashable, Sendable, CaseIterable {
     case off
     case v1
     case v2
-}
-
-/// What becomes of a target's MXP.
-package enum TargetMXP: String, Hashable, Sendable, CaseIterable {
-    case pass
-    case strip
-    case refuse
 }
 
 /// Whether a route's clients may compress, as `WS_COMPRESSION`.

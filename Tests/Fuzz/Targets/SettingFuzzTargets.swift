@@ -1,5 +1,6 @@
 @testable import GatewayServer
 @testable import RelayCore
+@testable import Settings
 
 /// What operators write, and what their tools say over the control socket.
 let settingFuzzTargets = [

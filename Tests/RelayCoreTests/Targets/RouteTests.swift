@@ -1,3 +1,4 @@
+import Telnet
 import Testing
 
 @testable import RelayCore
@@ -38,7 +39,7 @@ struct RouteTests {
         for header in TargetProxyHeader.allCases {
             #expect(try routes("a=m:1,proxy=\(header)")[0].options.proxy == header)
         }
-        for mxp in TargetMXP.allCases { #expect(try routes("a=m:1,mxp=\(mxp)")[0].options.mxp == mxp) }
+        for mxp in MXPMode.allCases { #expect(try routes("a=m:1,mxp=\(mxp)")[0].options.mxp == mxp) }
         for way in TargetAccess.allCases { #expect(try routes("a=m:1,admit=\(way)")[0].options.admit == [way]) }
         #expect(try routes("a=m:1,admit=any")[0].options.admit == Set(TargetAccess.allCases))
     }
