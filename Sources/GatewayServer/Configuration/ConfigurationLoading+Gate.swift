@@ -1,7 +1,7 @@
 import Admission
 import RelayCore
 
-/// Who is admitted, beside the ways in that have settings of their own.
+/// Which clients are admitted, besides the admission methods that have settings of their own.
 extension ConfigurationLoader {
     /// Bytes; room for ``SharedSecrets/maximumCount`` with a comment each.
     private static let maximumSecretsBytes = 65_536
@@ -48,7 +48,8 @@ extension ConfigurationLoader {
     private mutating func blockList() -> BlockList {
         guard let path = read(SettingTable.blockListPath) else { return BlockList() }
         let list = list(SettingTable.blockListPath, path, maximumBytes: Self.maximumBlockListBytes) {
-            (text: String) throws(OperatorListError) in try BlockList(text)
+            (text: String) throws(OperatorListError) in
+            try BlockList(text, kinds: [ConfiguredMethod].all.blockListKinds)
         }
         return list ?? BlockList()
     }
@@ -74,32 +75,32 @@ extension ConfigurationLoader {
         }
     }
 
-    /// A gate that nobody can pass is a mistake, and one that everybody can pass is worth a word.
-    mutating func checkWaysIn(_ ways: Set<TargetAccess>, _ gate: GatewayConfiguration.Gate) {
+    /// A gate that no client can pass is a mistake, and one that every client can pass is worth a warning.
+    mutating func checkMethods(_ methods: Set<String>, _ gate: GatewayConfiguration.Gate) {
         guard gate.requiresCredentials else {
             let who = gate.sharedSecrets == nil ? "anybody who reaches the port" : "whoever has a shared secret"
             warn(SettingTable.requireAppAuth, "is false: \(who) reaches the service behind it.")
             return
         }
-        guard ways.isEmpty else { return }
+        guard methods.isEmpty else { return }
         let alone = gate.sharedSecrets == nil ? "" : " Where a shared secret is enough, set it to false."
         refuse(
             SettingTable.requireAppAuth.row.name, "is true, and nobody could be admitted",
             "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH, or CONTROL_SOCKET_PATH for tickets."
-                + alone, involving: Self.settingsOfWays)
+                + alone, involving: Self.settingsOfMethods)
     }
 
-    /// A route that is closed to all who can come in looks like one that is there.
-    mutating func checkRoutes(_ routes: [Route], _ ways: Set<TargetAccess>) {
-        guard namesFailed.isDisjoint(with: Self.settingsOfWays) else { return }
+    /// A route that no client can reach is probably a mistake.
+    mutating func checkRoutes(_ routes: [Route], _ methods: Set<String>) {
+        guard namesFailed.isDisjoint(with: Self.settingsOfMethods) else { return }
         for route in routes {
-            guard let admitted = route.options.admit, admitted.isDisjoint(with: ways) else { continue }
-            let names = admitted.map(\.rawValue).sorted().joined(separator: "+")
+            guard let admitted = route.options.admit?.methods, admitted.isDisjoint(with: methods) else { continue }
+            let names = admitted.sorted().joined(separator: "+")
             warn(SettingTable.routes, "nobody can enter the route \(route.name): no client comes in by \(names) here.")
         }
     }
 
-    private static let settingsOfWays = [
+    private static let settingsOfMethods = [
         SettingTable.teamID.row.name, SettingTable.bundleIDs.row.name, SettingTable.appIDs.row.name,
         SettingTable.clientCAPath.row.name, SettingTable.controlSocketPath.row.name,
         SettingTable.requireAppAuth.row.name,

@@ -16,13 +16,11 @@ extension ConfigurationLoader {
         }
         let (tickets, proxies) = (tickets(), proxies())
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
-        let ways: [TargetAccess: Bool] = [
-            .app: attestation != nil, .cert: clientCertificates != nil, .ticket: tickets.controlSocketPath != nil,
-            .anonymous: !gate.requiresCredentials,
-        ]
-        let waysIn = Set(ways.filter(\.value).keys)
-        checkWaysIn(waysIn, gate)
-        if let target { checkRoutes(target.routes, waysIn) }
+        let methods = [ConfiguredMethod].all.routeNames(
+            on: AdmissionConfiguration(
+                gate: gate, appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))
+        checkMethods(methods, gate)
+        if let target { checkRoutes(target.routes, methods) }
         let limits = limits()
         let connections = connections()
         let session = session()
