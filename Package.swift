@@ -172,6 +172,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "RelayCore", "Telnet", "Reactors",
                 "Observability", logging, crypto, x509, asn1,
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(
