@@ -54,9 +54,21 @@ final class UpgradeHandler {
             let reactor = reactor
             let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
             later.whenDecided { decision in
-                reactor.submit { pinned.value.handler.answer(pinned.value.upgrade, decision, session, context) }
+                reactor.submit { pinned.value.handler.answerLater(pinned.value.upgrade, decision, session, context) }
             }
         }
+    }
+
+    /// A reload may have come between: the client has to be one that the gate of now admits, too.
+    private func answerLater(
+        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext
+    ) {
+        if case .admitted(let admitted) = decision,
+            let refusal = sessions.gate.recheck(admitted.principal, from: context.address, at: reactor.moment)
+        {
+            return refuse(upgrade, refusal, by: admitted.principal.shown, context)
+        }
+        answer(upgrade, decision, session, context)
     }
 
     /// Nothing is written about a client that has gone meanwhile. For one that is there the line is in the audit log before the 101 is sent;
