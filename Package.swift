@@ -195,7 +195,8 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
-                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", logging, crypto, x509, asn1,
+                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", logging, crypto, x509,
+                asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(

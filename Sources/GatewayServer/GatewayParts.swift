@@ -18,7 +18,8 @@ struct GatewayParts {
     private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
     init(
-        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, state: GatewayState, logger: Logger
+        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, state: GatewayState,
+        methods: [ConfiguredMethod] = .all, logger: Logger
     ) throws(GatewayError) {
         let edge = Self.edge(configuration, pinned, state.compression)
         self.edge = edge
@@ -32,11 +33,11 @@ struct GatewayParts {
         gate.sharedSecrets = configuration.sharedSecrets
         gate.limits = state.upgrades
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
-        gate.sessionBearer = { [directory = state.directory] in directory.bearer(of: $0, at: $1) }
-        gate.appAttest = appAttest?.settings
-        gate.tickets = state.tickets
-        gate.clientCertificates = pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init)
-        gate.requiresAppAuth = configuration.gate.requiresCredentials
+        let parts = MethodParts(
+            appAttest: appAttest?.settings, tickets: state.tickets,
+            clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),
+            sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
+        gate.methods = methods.map { $0.make(configuration, parts) }
 
         relay = RelaySettings(
             targets: configuration.targetPolicy, dialer: try Self.dialer(configuration.target),

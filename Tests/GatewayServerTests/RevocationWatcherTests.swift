@@ -1,6 +1,8 @@
 import Foundation
 import KeyStore
 import Logging
+import Settings
+import SettingsTestKit
 import StallTestKit
 import Synchronization
 import Testing

@@ -78,7 +78,7 @@ import Testing
     @Test func theBlockListIsReadFromItsFile() throws {
         let path = try bench.file("block.txt", "address 203.0.113.0/24\n")
         let list = try bench.load(bench.least(["BLOCK_LIST_PATH": path])).configuration.blockList
-        #expect(list == (try BlockList("address 203.0.113.0/24")) && !list.isEmpty)
+        #expect(list == (try BlockList("address 203.0.113.0/24", kinds: [])) && !list.isEmpty)
     }
 
     @Test func whereASecretIsEnoughThatIsSaidAndWhereItIsNotTheGateStillNeedsAWayIn() throws {

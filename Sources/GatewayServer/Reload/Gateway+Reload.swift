@@ -58,12 +58,12 @@ extension Gateway {
         return .applied(difference)
     }
 
-    /// Closes the sessions of those who couldn't come in any more. After the reactors have the new settings, so that nobody slips in between.
+    /// Closes the sessions of clients that wouldn't be admitted any more. After the reactors have the new settings, so that none is missed.
     private func shutOut(_ blockList: BlockList) async {
         guard !blockList.isEmpty else { return }
         let count = await server.closeSessions(
             where: { principal, address in
-                blockList.contains(address) || blockList.contains(SessionOwner(principal))
+                blockList.contains(address) || blockList.contains(principal.identity)
             }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of blocked clients closed")
     }
@@ -75,7 +75,9 @@ extension Gateway {
             material.revokes(issuer: number.issuer, serial: number.serial)
         }
         let count = await server.closeSessions(
-            where: { principal, _ in principal.certificateNumber.map(isRevoked) ?? false }, reason: .deviceBlocked)
+            where: { principal, _ in
+                (principal.proof as? ClientCertificateProof)?.number.map(isRevoked) ?? false
+            }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of revoked certificates closed")
     }
 
@@ -104,7 +106,7 @@ extension RevocationWatcher {
             self.init(try SQLiteRevocations(of: store), logger: logger) { keys in
                 let count = await server.closeSessions(
                     where: { principal, _ in
-                        if case .appAttest(let key, _) = principal.way { keys.contains(key) } else { false }
+                        (principal.proof as? AppAttestProof).map { keys.contains($0.key) } ?? false
                     }, reason: .deviceBlocked)
                 logger.noteClosed(count, "sessions of revoked keys closed")
             }

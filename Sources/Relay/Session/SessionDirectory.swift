@@ -51,7 +51,7 @@ package final class SessionDirectory: Sendable {
         register.withLock { $0.tokenConfirmed(place, at: MonotonicTime(nanoseconds: now)) }
     }
 
-    /// Who may come back to a session with its token alone.
+    /// The client that may come back to a session with its token alone.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
         register.withLock { $0.bearer(of: credential, at: time) }
     }
@@ -92,12 +92,12 @@ package final class SessionDirectory: Sendable {
         mayComeBack(client.owner, client.address)
     }
 
-    /// The same of somebody who isn't in yet.
-    package func mayComeBack(_ owner: SessionOwner, _ address: ClientAddress) -> Bool {
+    /// The same for a client that isn't admitted yet.
+    package func mayComeBack(_ owner: Identity, _ address: ClientAddress) -> Bool {
         register.withLock { $0.hasSession(owner, from: address) }
     }
 }
 
 extension ClientIdentity {
-    fileprivate var owner: SessionOwner { SessionOwner(principal) }
+    fileprivate var owner: Identity { principal.identity }
 }

@@ -11,7 +11,7 @@ extension SessionDriver {
     func dial(_ request: TargetRequest) {
         // Nobody would end what a session dials that has ended.
         guard machine.isUnderway else { return }
-        switch settings.targets.authorize(request, for: client.principal.access) {
+        switch settings.targets.authorize(request, for: client.principal.identity.method) {
         case .refused(let refusal): refuse(request, refusal)
         case .authorized(let target) where leg?.target == target: meetTarget()
         case .authorized(let target): dial(target)

@@ -46,15 +46,9 @@ struct SessionRequest: Sendable {
     }
 }
 
-extension Principal {
-    /// As routes tell ways apart.
-    var access: TargetAccess {
-        switch admissionWay {
-        case .app: .app
-        case .certificate: .cert
-        case .ticket: .ticket
-        case .anonymous: .anonymous
-        }
+extension TargetPolicy {
+    func authorize(_ request: TargetRequest, for method: MethodName) -> TargetDecision {
+        authorize(request, for: method.route ?? "")
     }
 }
 

@@ -17,7 +17,7 @@ extension SettingGrammar {
 
     static func routes(_ text: String) throws(SettingProblem) -> [Route] {
         try targetErrors("holds a route that can't be read") { () throws(TargetFaults) in
-            try Route.list(text) { (try? encoding($0)) != nil }
+            try Route.list(text, methods: [ConfiguredMethod].all.routeNames) { (try? encoding($0)) != nil }
         }
     }
 

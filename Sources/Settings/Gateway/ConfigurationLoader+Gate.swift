@@ -39,7 +39,8 @@ extension ConfigurationLoader {
     mutating func blockList() -> BlockList {
         guard let path = read(settings.gate.blockListPath) else { return BlockList() }
         let list = list(settings.gate.blockListPath, path, maximumBytes: Self.maximumBlockListBytes) {
-            (text: String) throws(OperatorListError) in try BlockList(text)
+            (text: String) throws(OperatorListError) in
+            try BlockList(text, kinds: [ConfiguredMethod].all.blockListKinds)
         }
         return list ?? BlockList()
     }
@@ -60,33 +61,33 @@ extension ConfigurationLoader {
     }
 
     /// A gate that admits nobody is a mistake, and one that admits everybody is worth a warning.
-    mutating func checkWaysIn(_ ways: Set<TargetAccess>, isOpen: Bool, needsSecret: Bool) {
+    mutating func checkMethods(_ methods: Set<String>, isOpen: Bool, needsSecret: Bool) {
         guard !isOpen else {
             let who = needsSecret ? "whoever has a shared secret" : "anybody who reaches the port"
             warn(settings.gate.requiresCredentials, "is false: \(who) reaches the service behind it.")
             return
         }
-        guard ways.isEmpty else { return }
+        guard methods.isEmpty else { return }
         let alone = needsSecret ? " Where a shared secret is enough, set it to false." : ""
         refuse(
             settings.gate.requiresCredentials, "is true, and nobody could be admitted",
             "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH, or CONTROL_SOCKET_PATH for tickets."
-                + alone, involving: settingsOfWays)
+                + alone, involving: settingsOfMethods)
     }
 
     /// A route that no client can enter looks like one that works.
-    mutating func checkRoutes(_ routes: [Route], _ ways: Set<TargetAccess>) {
-        guard !settingsOfWays.contains(where: hasFailed) else { return }
+    mutating func checkRoutes(_ routes: [Route], _ methods: Set<String>) {
+        guard !settingsOfMethods.contains(where: hasFailed) else { return }
         for route in routes {
-            guard let admitted = route.options.admit, admitted.isDisjoint(with: ways) else { continue }
-            let names = admitted.map(\.rawValue).sorted().joined(separator: "+")
+            guard let admitted = route.options.admit?.methods, admitted.isDisjoint(with: methods) else { continue }
+            let names = admitted.sorted().joined(separator: "+")
             warn(
                 settings.target.routes, "nobody can enter the route \(route.name): no client comes in by \(names) here."
             )
         }
     }
 
-    private var settingsOfWays: [any AnySetting] {
+    private var settingsOfMethods: [any AnySetting] {
         [
             settings.attestation.teamID, settings.attestation.bundleIDs, settings.attestation.appIDs,
             settings.clientAuthorities.authorityPath, settings.tickets.controlSocketPath,

@@ -14,13 +14,11 @@ extension ConfigurationLoader {
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         let proxies = proxies()
         let isOpen = !read(settings.gate.requiresCredentials)
-        let ways: [TargetAccess: Bool] = [
-            .app: attestation != nil, .cert: clientCertificates != nil, .ticket: tickets.controlSocketPath != nil,
-            .anonymous: isOpen,
-        ]
-        let waysIn = Set(ways.filter(\.value).keys)
-        checkWaysIn(waysIn, isOpen: isOpen, needsSecret: secrets != nil)
-        if target != nil { checkRoutes(read(settings.target.routes), waysIn) }
+        let methods = [ConfiguredMethod].all.routeNames(
+            on: AdmissionConfiguration(
+                gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))
+        checkMethods(methods, isOpen: isOpen, needsSecret: secrets != nil)
+        if target != nil { checkRoutes(read(settings.target.routes), methods) }
         checkCompression()
         checkSessions()
         checkProcess()

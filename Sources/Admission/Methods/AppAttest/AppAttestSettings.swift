@@ -1,7 +1,7 @@
 package import AppAttest
 package import KeyStore
 
-/// What the App Attest way needs, in the gate as in registration. One of these a process: both share its challenges.
+/// What App Attest needs, in the gate and for registrations. There is one of these in a process: both use the same challenges.
 package struct AppAttestSettings: Sendable {
     package var challenges: Challenges
     package var registry: any ImmediateKeyRegistry
@@ -22,7 +22,7 @@ package struct AppAttestSettings: Sendable {
     }
 }
 
-/// What is configured today. A key that was attested for something else no longer counts.
+/// What is configured now. A key that was attested for something else isn't accepted any more.
 package struct AttestationScope: Sendable {
     /// By the bytes of their text form: texts that are equal to Swift may have others.
     private let apps: [[UInt8]: AppID]
