@@ -3,7 +3,7 @@ public enum ProofClaim: String, Hashable, Sendable, CaseIterable {
     case jti, htm, htu, iat, ath, nonce, exp, nbf
 }
 
-/// The one way that was found first in which a request isn't proven. Nothing in it is secret or was sent by the client: all of it may be
+/// The one way that was found first in which a request isn't proven. Nothing in it is secret, and no text is the client's: all of it may be
 /// logged. ``code`` is for the client.
 public enum ProofRefusal: Error, Hashable, Sendable {
     // The request.
