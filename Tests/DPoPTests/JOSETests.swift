@@ -78,6 +78,10 @@ struct JSONReaderTests {
         }
         #expect(fault(nested(JOSELimits.maximumDepth)) == nil)
         #expect(fault(nested(JOSELimits.maximumDepth + 1)) == .tooDeep)
+        // Depth is what is open, not what was.
+        for element in ["{}", "[]"] {
+            #expect(fault(#"{"a":["# + repeatElement(element, count: 20).joined(separator: ",") + "]}") == nil)
+        }
         func wide(_ values: Int) -> String {
             #"{"a":["# + repeatElement("1", count: values - 2).joined(separator: ",") + "]}"
         }
@@ -187,6 +191,9 @@ struct PublicJWKTests {
                 "alg": "ES256",
             ])
         #expect(JWKSet(json: set.json) == set)
+        let renamed = String(decoding: set.json, as: UTF8.self).replacing(
+            "\"kid\":\"\(one.thumbprint.text)\"", with: "\"kid\":\"other\"")
+        #expect(JWKSet(json: Array(renamed.utf8))?.keys == [two])
         #expect(set.key(two.thumbprint.text) == two && set.key("") == nil)
         #expect(JWKSet(json: Array(#"{"keys":[{"kty":"RSA"}]}"#.utf8))?.keys == [])
         #expect(JWKSet(json: Array(#"{"keys":[{"kty":"EC","d":"A"}]}"#.utf8)) == nil)

@@ -109,7 +109,10 @@ extension DPoPVerifier {
     /// parts."
     private func verifyRequest(_ claims: ProofClaims, is request: ProofRequest) throws(ProofRefusal) -> TargetURI {
         guard claims.method.hasSameBytes(as: request.method) else { throw .methodMismatch }
-        guard let uri = TargetURI(claims.uri), uri == TargetURI(request.url) else { throw .uriMismatch }
+        // Most clients write the URL as the server sees it: then it is normalised once.
+        guard let uri = TargetURI(claims.uri),
+            claims.uri.hasSameBytes(as: request.url) || uri == TargetURI(request.url)
+        else { throw .uriMismatch }
         return uri
     }
 

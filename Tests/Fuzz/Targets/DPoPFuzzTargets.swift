@@ -59,7 +59,8 @@ let dpopFuzzTargets = [
         let parts = uri.text.split(separator: "/", maxSplits: 2)
         try require(
             (parts[0] == "https:" || parts[0] == "http:") && !parts[1].contains("@"), "it has a scheme, and no user")
-        try require(!uri.text.hasSuffix("/..") && !uri.text.contains("/../"), "it has no dot segment")
+        let path = "/" + (parts.count > 2 ? parts[2] : "")
+        try require(!path.hasSuffix("/..") && !path.contains("/../"), "its path has no dot segment")
     },
     FuzzTarget("access-token") { bytes in
         let text = text(bytes)
