@@ -40,6 +40,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
+        .library(name: "DPoP", targets: ["DPoP"]),
         .executable(name: "portcullis", targets: ["portcullis"]),
         .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
     ],
@@ -68,6 +69,7 @@ let package = Package(
 
         // Pure cores.
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
+        .target(name: "DPoP", dependencies: [crypto], swiftSettings: pureSettings),
         .target(name: "Telnet", swiftSettings: pureSettings),
         .target(name: "AddressText", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
@@ -151,6 +153,7 @@ let package = Package(
         .testTarget(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
+        .testTarget(name: "DPoPTests", dependencies: ["DPoP", crypto], swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
@@ -231,7 +234,7 @@ let package = Package(
 
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
+    "AppAttest", "DPoP", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
     "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
     x509,
 ]
@@ -258,8 +261,8 @@ if isBenchmarking {
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "AppAttest", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore", "Telnet",
-                "Compression", "WebSocketWire", crypto, .product(name: "Benchmark", package: "benchmark"),
+                "AppAttest", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
+                "Telnet", "Compression", "WebSocketWire", crypto, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))

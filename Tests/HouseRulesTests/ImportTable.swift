@@ -21,6 +21,13 @@ enum ImportTable {
             reason:
                 "A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials."),
         ImportRow(
+            target: "DPoP", isPure: true, ours: [],
+            others: ["Crypto", "FoundationEssentials", "Synchronization"],
+            reason: """
+                A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials, and the replay store is \
+                called from several threads, so it has a Mutex.
+                """),
+        ImportRow(
             target: "Telnet", isPure: true, ours: [], others: [],
             reason: "Bytes in, events out: the standard library is enough."),
         ImportRow(
