@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A gate that nobody opens lets everybody pass after a while, so that a broken test ends; `isHolding` is false from then on.
 package final class Gate: @unchecked Sendable {
-    private static let patience: TimeInterval = 30
+    private static let patience: TimeInterval = 300
 
     private let condition = NSCondition()
     // All below is guarded by `condition`.
