@@ -41,10 +41,8 @@ struct ScriptOptionsTests {
     @Test(
         "an option without its value is refused likewise",
         arguments: [
-            ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"), ("bench", "--only"),
-            ("bench", "--out"),
-            ("fuzz", "--only"),
-            ("bench-micro", "--filter"),
+            ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"),
+            ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
         ])
     func valueMissing(script: String, option: String) throws {
         let refused = try call(script, option, keeping: "2>&1 >/dev/null")
