@@ -61,12 +61,20 @@ static inline int portcullis_SSL_set_server_name(SSL *ssl, const char *name) {
 static inline void portcullis_BIO_ask_to_read_again(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void portcullis_BIO_forget_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 
-/// Seconds since 1970. The older function is deprecated from OpenSSL 3.4 on; the newer one exists from 3.3 on.
+/// Seconds since 1970. The older functions are deprecated from OpenSSL 3.4 on; the newer ones exist from 3.3 on.
 static inline time_t portcullis_SSL_SESSION_get_time(const SSL_SESSION *session) {
 #if OPENSSL_VERSION_NUMBER >= 0x30300000L
     return SSL_SESSION_get_time_ex(session);
 #else
     return (time_t)SSL_SESSION_get_time(session);
+#endif
+}
+
+static inline void portcullis_SSL_SESSION_set_time(SSL_SESSION *session, time_t seconds) {
+#if OPENSSL_VERSION_NUMBER >= 0x30300000L
+    SSL_SESSION_set_time_ex(session, seconds);
+#else
+    SSL_SESSION_set_time(session, (long)seconds);
 #endif
 }
 

@@ -115,7 +115,7 @@ import Testing
         let stranger = TestIdentity("stranger", by: TestCertificates.otherAuthority)
         let pair = TLSPair(material, TLS1_3_VERSION, client: stranger)
         #expect(pair.shakeHands())
-        SSL_SESSION_set_time(SSL_get_session(pair.server), time(nil) - 2 * TLSMaterial.verificationSeconds)
+        portcullis_SSL_SESSION_set_time(SSL_get_session(pair.server), time(nil) - 2 * TLSMaterial.verificationSeconds)
         let shown = try #require(PeerCertificate(of: pair.server, trusting: material))
         #expect(!shown.isVerified && shown.chain.isEmpty)
     }
@@ -136,7 +136,7 @@ import Testing
         #expect(pair.shakeHands())
         let certificate = try #require(portcullis_SSL_get1_peer_certificate(pair.server))
         defer { X509_free(certificate) }
-        SSL_SESSION_set_time(SSL_get_session(pair.server), time(nil) - age)
+        portcullis_SSL_SESSION_set_time(SSL_get_session(pair.server), time(nil) - age)
         return material.vouches(for: certificate, of: pair.server)
     }
 
