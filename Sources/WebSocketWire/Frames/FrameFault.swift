@@ -5,21 +5,21 @@ package enum FrameFault: Error, Hashable, Sendable, CaseIterable {
     case reservedBits
     /// §5.2: opcodes 3 to 7 and 11 to 15.
     case unknownOpcode
-    /// §5.5: control frames are never fragmented.
+    /// §5.5: a fragmented control frame.
     case fragmentedControl
-    /// §5.5: control frames have at most 125 bytes.
+    /// §5.5: a control frame with more than 125 bytes.
     case longControl
     /// §5.4: a continuation without a message to continue.
     case unexpectedContinuation
     /// §5.4: a new message inside an unfinished one.
     case interleavedMessage
-    /// §5.1: a client masks every frame.
+    /// §5.1: an unmasked frame from a client.
     case unmasked
-    /// §5.1: a server masks no frame.
+    /// §5.1: a masked frame from a server.
     case masked
-    /// §5.2: only the shortest form of a length is allowed.
+    /// §5.2: a length that isn't in its shortest form.
     case nonMinimalLength
-    /// §5.2: the top bit of a 64-bit length is 0.
+    /// §5.2: a 64-bit length whose top bit isn't 0.
     case lengthTopBit
     /// §10.4: a message, or what it inflates to, is longer than allowed.
     case messageTooBig
@@ -27,11 +27,11 @@ package enum FrameFault: Error, Hashable, Sendable, CaseIterable {
     case tooManyFragments
     /// §8.1: text that isn't UTF-8.
     case textNotUTF8
-    /// §5.5.1: a Close frame's payload is empty or has at least the two bytes of a code.
+    /// §5.5.1: a Close payload of one byte. It must be empty or have at least the two bytes of a code.
     case closeOfOneByte
-    /// §7.4: a code that may not be sent.
+    /// §7.4: a code that must not be sent.
     case closeCode
-    /// §5.5.1: the reason isn't UTF-8.
+    /// §5.5.1: a reason that isn't UTF-8.
     case closeReasonNotUTF8
     /// RFC 7692 §7.2.2: the payload isn't DEFLATE, or ends inside a block. The RFC specifies no code; 1007 fits, because the payload is
     /// inconsistent with the frame's type.

@@ -46,7 +46,7 @@ package func applyMask(_ key: MaskKey, offset: Int = 0, to bytes: inout MutableS
 private func maskLong(_ key: MaskKey, _ bytes: inout MutableSpan<UInt8>) {
     var pattern = InlineArray<64, UInt8>(repeating: 0)
     for place in 0..<64 { pattern[place] = key[place] }
-    // Copied so that they stay in registers, where no store to the bytes can change them.
+    // `count` stays in a register, where no store to the bytes can change it.
     let count = bytes.count
     var all = bytes._mutatingExtracting(0..<count)
     var index = 0

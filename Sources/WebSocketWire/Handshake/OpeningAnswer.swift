@@ -18,7 +18,7 @@ package struct OpeningAnswer: Hashable, Sendable {
 
     /// - Parameters:
     ///   - key: as the client sent it; its offers follow.
-    ///   - accept: values of all `Sec-WebSocket-Accept` fields; the other lists likewise.
+    ///   - accept: values of all `Sec-WebSocket-Accept` fields. The other lists are for their fields.
     package static func check(
         status: Int, upgrade: [String], connection: [String], accept: [String], protocols: [String] = [],
         extensions: [String] = [], key: String, offeredProtocols: [String] = [], offeredExtensions: Set<String> = []

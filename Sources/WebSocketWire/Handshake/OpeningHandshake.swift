@@ -44,7 +44,7 @@ package struct OpeningHandshake: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Why a request can't open a WebSocket, by the item of RFC 6455 §4.2.1.
+    /// Why a request can't open a WebSocket: the requirement of RFC 6455 §4.2.1 that it violates.
     package enum Fault: Error, Hashable, Sendable, CaseIterable {
         /// Item 1: the method is GET.
         case method

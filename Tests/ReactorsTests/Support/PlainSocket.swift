@@ -15,7 +15,7 @@ struct PlainSocket: Sendable {
         }
     }
 
-    /// A socket of the address's family, bound to it. If the port is in use, the system's rules apply.
+    /// A socket of the address's family, bound to it. A port that is in use is taken only if the system allows it.
     static func bound(host: String, port: UInt16 = 0) throws -> PlainSocket {
         let address = NumericAddress(host: host, port: port)
         let socket = PlainSocket(adopting: Glibc.socket(address.family, Int32(SOCK_STREAM.rawValue), 0))
