@@ -1,11 +1,11 @@
-/// IP addresses as text: one notation of each family is read, and one is written. Bytes are in network order, 4 or 16.
+/// Parses and formats IP addresses, in one notation per family. Bytes are in network order, 4 or 16.
 package enum IPAddressText {
     private static let groupCount = 8
 
     package static func dotted(_ bytes: [UInt8]) -> String { bytes.map(String.init).joined(separator: ".") }
 
-    /// RFC 5952 section 4, in groups of hexadecimal digits alone, without a dotted ending: lower case, no leading zeros, the first longest
-    /// run of two or more zero groups as `::`.
+    /// RFC 5952 section 4, using only hexadecimal groups, without a dotted ending: lower case, no leading zeros, the first longest run of
+    /// two or more zero groups as `::`.
     package static func compressed(_ bytes: [UInt8]) -> String {
         let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
         let run = longestRunOfZeros(groups)
@@ -24,14 +24,14 @@ package enum IPAddressText {
         return longest
     }
 
-    /// Four decimal numbers without leading zeros: other forms mean different addresses to different readers.
+    /// Four decimal numbers without leading zeros. Other notations are ambiguous: parsers disagree on their meaning.
     package static func ipv4(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let octets = parts.compactMap { decimal($0, maximumDigits: 3).flatMap(UInt8.init(exactly:)) }
         return parts.count == 4 && octets.count == 4 ? octets : nil
     }
 
-    /// RFC 4291 section 2.2, with its dotted ending and without a zone.
+    /// RFC 4291 section 2.2: a dotted ending is allowed, a zone isn't.
     package static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let colon = UInt8(ascii: ":")
         guard let gap = text.indices.first(where: { text[$0...].starts(with: [colon, colon]) }) else {
@@ -42,7 +42,7 @@ package enum IPAddressText {
             let tail = after.isEmpty ? [] : groups(after)
         else { return nil }
         let missing = 2 * groupCount - head.count - tail.count
-        // `::` stands for one group at least.
+        // `::` replaces at least one group.
         return missing >= 2 ? head + [UInt8](repeating: 0, count: missing) + tail : nil
     }
 
@@ -62,7 +62,7 @@ package enum IPAddressText {
         return bytes
     }
 
-    /// One to four digits of either case.
+    /// One to four digits, upper or lower case.
     private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt16? {
         guard (1...4).contains(digits.count) else { return nil }
         var number: UInt16 = 0

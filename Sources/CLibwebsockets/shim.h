@@ -1,10 +1,10 @@
-// What Swift's importer can't see of libwebsockets: macros that are expressions, and one union.
+// Wrappers for the parts of libwebsockets that Swift's importer can't import: macros that are expressions, and one union.
 #pragma once
 #include <libwebsockets.h>
 #include <malloc.h>
 #include <stdint.h>
 
-/// `LWS_SERVER_OPTION_*` and `LWS_PRE` are expressions, which the importer leaves out.
+/// `LWS_SERVER_OPTION_*` and `LWS_PRE` are expressions, which the importer skips.
 static const uint64_t PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
 static const uint64_t PORTCULLIS_LWS_OPTION_CREATE_SSL_CTX = LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX;
 static const uint64_t PORTCULLIS_LWS_OPTION_EXPLICIT_VHOSTS = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
@@ -14,7 +14,7 @@ static const uint64_t PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN = LWS_SERVER_OPTION_U
 static const size_t PORTCULLIS_LWS_PRE = LWS_PRE;
 static const enum lws_write_protocol PORTCULLIS_LWS_WRITE_RAW = LWS_WRITE_RAW;
 
-/// `lws_sock_file_fd_type` is a union; a socket is all that we adopt. In the raw role: libwebsockets doesn't interpret the bytes.
+/// `lws_sock_file_fd_type` is a union; only sockets are adopted here. In the raw role libwebsockets doesn't interpret the bytes.
 static inline struct lws *portcullis_lws_adopt_socket(
     struct lws_vhost *vhost, int socket, int tls, const char *protocol, void *opaque) {
     lws_adopt_desc_t description = {0};
@@ -26,5 +26,5 @@ static inline struct lws *portcullis_lws_adopt_socket(
     return lws_adopt_descriptor_vhost_via_info(&description);
 }
 
-/// glibc's header isn't in Swift's Glibc module.
+/// Swift's Glibc module doesn't include malloc.h.
 static inline void portcullis_malloc_trim(void) { malloc_trim(0); }

@@ -1,4 +1,4 @@
-// What Swift's importer can't see of OpenSSL: functions that are macros.
+// Wrappers for the parts of OpenSSL that Swift's importer can't import: functions that are macros.
 #pragma once
 #include <malloc.h>
 #include <openssl/err.h>
@@ -45,7 +45,7 @@ static inline EVP_PKEY *portcullis_SSL_get1_peer_tmp_key(SSL *ssl) {
 static const unsigned long PORTCULLIS_XN_FLAGS = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_UTF8_CONVERT;
 static inline X509 *portcullis_SSL_get1_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
 
-// For writes that don't block: what wasn't sent may be given again from another place.
+// For non-blocking writes: unsent bytes may be passed again from another address.
 static inline void portcullis_SSL_CTX_set_modes(SSL_CTX *context) {
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 }
@@ -61,7 +61,7 @@ static inline int portcullis_SSL_set_server_name(SSL *ssl, const char *name) {
 static inline void portcullis_BIO_ask_to_read_again(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void portcullis_BIO_forget_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 
-/// Seconds since 1970. The older functions are deprecated from OpenSSL 3.4 on; the newer ones exist from 3.3 on.
+/// Seconds since 1970. The older functions are deprecated since OpenSSL 3.4; the newer ones exist since 3.3.
 static inline time_t portcullis_SSL_SESSION_get_time(const SSL_SESSION *session) {
 #if OPENSSL_VERSION_NUMBER >= 0x30300000L
     return SSL_SESSION_get_time_ex(session);
@@ -78,5 +78,5 @@ static inline void portcullis_SSL_SESSION_set_time(SSL_SESSION *session, time_t 
 #endif
 }
 
-/// glibc's header isn't in Swift's Glibc module.
+/// Swift's Glibc module doesn't include malloc.h.
 static inline size_t portcullis_usable_size(void *block) { return malloc_usable_size(block); }

@@ -2,15 +2,15 @@ import Glibc
 import Synchronization
 package import Telnet
 
-/// Tables of the East Asian character sets, read out of glibc's iconv. Any thread.
+/// Tables of the East Asian character sets, read from glibc's iconv. Any thread.
 ///
-/// iconv never sees a target's text: it is asked once for each pair of bytes that there may be, when a set is first needed (some
-/// milliseconds), and from then on the codecs of `Telnet` read and write by the tables. So what a peer sends runs through memory-safe code that
-/// can be cut at every byte, and what is malformed is treated as the WHATWG Encoding Standard says, and not as iconv does.
+/// iconv never processes a target's text. It is queried once for each possible pair of bytes, when a set is first needed (some
+/// milliseconds). From then on the codecs of `Telnet` use the tables. A peer's input therefore goes only through memory-safe code that
+/// handles any split, and malformed input is treated as the WHATWG Encoding Standard requires, not as iconv treats it.
 package final class IconvTables: CharacterTables {
     package static let shared = IconvTables()
 
-    /// What was read, and which sets this system doesn't have.
+    /// The tables read so far; nil for sets that this system doesn't have.
     private let known = Mutex<[DoubleByteSet: DoubleByteTable?]>([:])
 
     private init() {}
@@ -33,21 +33,21 @@ package final class IconvTables: CharacterTables {
                 return place.scalar ?? sources[place.source].scalar(of: place.bytes).flatMap { $0 >= 0x80 ? $0 : nil }
             },
             isWritten: set.writes, prefersLast: set.prefersLast, isFilledByFourBytes: set == .gb18030)
-        // A system whose conversion is there and broken has none.
+        // A table that is too small means that the system's conversion is broken: the set then counts as missing.
         return table.count > Self.fewestCharacters ? table : nil
     }
 
-    /// JIS X 0212 has 6,067, the others more.
+    /// The smallest set, JIS X 0212, has 6,067 characters.
     private static let fewestCharacters = 6_000
 }
 
-/// One open conversion to UTF-32. Thread-confined: used by the one call that made it.
+/// One open conversion to UTF-32. Thread-confined: used only by the call that created it.
 private final class IconvSource {
     private let descriptor: iconv_t
     /// `(size_t)-1`
     private static let failed = Int(bitPattern: UInt.max)
 
-    /// nil where the system has no such conversion.
+    /// nil if the system has no such conversion.
     init?(_ name: String) {
         let opened = iconv_open("UTF-32LE", name)
         // iconv_open fails with (iconv_t)-1.
@@ -57,7 +57,7 @@ private final class IconvSource {
 
     deinit { iconv_close(descriptor) }
 
-    /// The one scalar that these bytes stand for; nil where they stand for none, for several, or for a part of one.
+    /// The scalar for these bytes; nil if they represent no scalar, several, or part of one.
     func scalar(of bytes: [UInt8]) -> UInt32? {
         var input = bytes.map { CChar(bitPattern: $0) }
         var output = [UInt32](repeating: 0, count: 4)
@@ -67,7 +67,7 @@ private final class IconvSource {
                 var left = input.count
                 var to = output.baseAddress?.assumingMemoryBound(to: CChar.self)
                 var room = output.count
-                // The state of the call before is forgotten, and what this one holds back is asked for.
+                // Resets the conversion state; the second call below flushes buffered output.
                 iconv(descriptor, nil, nil, nil, nil)
                 guard iconv(descriptor, &from, &left, &to, &room) != Self.failed, left == 0 else {
                     return nil
@@ -81,17 +81,17 @@ private final class IconvSource {
     }
 }
 
-/// Where a pair of a set is found.
+/// Where to look up a pair of a set.
 private struct SourcePlace {
-    /// Of the set's ``DoubleByteSet/iconvNames``.
+    /// The index in the set's ``DoubleByteSet/iconvNames``.
     var source = 0
     var bytes: [UInt8] = []
-    /// Known without a conversion.
+    /// Set if no conversion is needed.
     var scalar: UInt32?
 }
 
 extension DoubleByteSet {
-    /// Glibc's names. Of two the second is for what the first one writes otherwise than the WHATWG Encoding Standard.
+    /// glibc's names. The second, if any, is for pairs that the first converts differently from the WHATWG Encoding Standard.
     fileprivate var iconvNames: [String] {
         switch self {
         case .gb18030: ["GB18030"]
@@ -102,12 +102,12 @@ extension DoubleByteSet {
         }
     }
 
-    /// nil: the encoding has no such pair. Elsewhere two bytes are two characters, or a part of a longer one.
+    /// nil if the encoding has no such pair. The two bytes are then two characters, or part of a longer one.
     fileprivate func place(of lead: UInt8, _ trail: UInt8) -> SourcePlace? {
         guard trail != 0x7F else { return nil }
         switch self {
         case .gb18030:
-            // A full-width space of the standard's, a private character of glibc's.
+            // A full-width space in the standard, a private-use character in glibc.
             if lead == 0xA3, trail == 0xA0 { return SourcePlace(scalar: 0x3000) }
             return SourcePlace(bytes: [lead, trail])
         case .big5:
@@ -126,14 +126,15 @@ extension DoubleByteSet {
         }
     }
 
-    /// A place of JIS X 0208, both from 0, as Shift_JIS writes it: two rows for each lead.
+    /// Converts a row and cell of JIS X 0208, both from 0, to Shift_JIS: two rows for each lead byte.
     private static func shifted(row: UInt8, cell: UInt8) -> [UInt8] {
         let lead = row / 2 + (row < 62 ? 0x81 : 0xC1)
         let place = cell + (row % 2 == 0 ? 0 : 94)
         return [lead, place + (place < 63 ? 0x40 : 0x41)]
     }
 
-    /// As the WHATWG Encoding Standard chooses among several: not the characters of Hong Kong, and not NEC's selection of IBM's.
+    /// Follows the WHATWG Encoding Standard where several pairs have the same character: it excludes the Hong Kong characters and NEC's
+    /// selection of IBM extensions.
     fileprivate var writes: (UInt8, UInt8) -> Bool {
         switch self {
         case .big5: { lead, _ in lead >= 0xA1 }

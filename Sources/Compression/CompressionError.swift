@@ -1,5 +1,5 @@
 package enum CompressionError: Error, Hashable, Sendable {
-    /// The stream isn't of the format that was named, or damaged.
+    /// The stream is damaged or not of the given format.
     case corrupt
     case outOfMemory
 }

@@ -1,20 +1,20 @@
 import CZlib
 
-/// Inflates one stream after another, with bounded output a call. Not for two threads at once.
+/// Inflates streams one after another, with bounded output per call. Not thread-safe.
 ///
-/// It takes about 40 KiB from its first byte to the end of its life.
+/// It uses about 40 KiB from its first byte until it is released.
 package final class Inflater {
     package enum Format: Sendable {
-        /// RFC 1950: a header, DEFLATE, and a checksum behind it.
+        /// RFC 1950: a header, DEFLATE data and a checksum.
         case zlib
-        /// RFC 1951: DEFLATE alone.
+        /// RFC 1951: DEFLATE data only.
         case raw
     }
 
     /// One piece of the inflated stream.
     package struct Piece: Hashable, Sendable {
         package let bytes: [UInt8]
-        /// The stream has ended behind `bytes`. The next call begins another.
+        /// The stream ends after `bytes`. The next call begins another.
         package let isEnd: Bool
 
         package init(bytes: [UInt8], isEnd: Bool) {
@@ -31,12 +31,12 @@ package final class Inflater {
         self.format = format
     }
 
-    /// Takes compressed bytes off the front of `input` and gives at most `limit` inflated ones.
+    /// Consumes compressed bytes from the front of `input` and returns at most `limit` inflated ones.
     ///
-    /// If all of `input` was taken, fewer than `limit` bytes mean that nothing is held back; after exactly `limit` bytes the next call may
-    /// give more, even of no input. Behind the end of a stream nothing more is taken.
+    /// If all of `input` was consumed and fewer than `limit` bytes were returned, nothing is held back. After exactly `limit` bytes the
+    /// next call may return more, even without input. Nothing is consumed after the end of a stream.
     ///
-    /// What stands before the place where a stream is corrupt is given; the call behind it throws, and so does every later one.
+    /// The data before a corrupt position is returned; the next call throws, and so does every later one.
     package func inflate(_ input: inout ArraySlice<UInt8>, limit: Int) throws(CompressionError) -> Piece {
         try prepare()
         guard limit > 0 else { return Piece(bytes: [], isEnd: false) }
@@ -45,16 +45,16 @@ package final class Inflater {
             throw .outOfMemory
         }
         switch run.status {
-        // Z_BUF_ERROR says that there was nothing to do: no input and no output left.
+        // Z_BUF_ERROR means that there was nothing to do: no input and no output left.
         case Z_OK, Z_BUF_ERROR: return Piece(bytes: run.output, isEnd: false)
         case Z_STREAM_END:
             hasEnded = true
             return Piece(bytes: run.output, isEnd: true)
         case Z_MEM_ERROR: throw .outOfMemory
-        // Z_DATA_ERROR, and Z_NEED_DICT: nobody has agreed on a dictionary.
+        // Z_DATA_ERROR, or Z_NEED_DICT: no dictionary was agreed on.
         default:
             guard !run.output.isEmpty else { throw .corrupt }
-            // What was whole is given first. The last byte goes back, so that the caller comes back and is told.
+            // The valid data is returned first. The last input byte is put back, so that the caller calls again and gets the error.
             if input.isEmpty { input = before.suffix(1) }
             return Piece(bytes: run.output, isEnd: false)
         }

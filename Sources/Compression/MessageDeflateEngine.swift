@@ -1,8 +1,8 @@
 import CZlib
 package import WebSocketWire
 
-/// zlib where WebSocketWire wants it: deflates for permessage-deflate (RFC 7692), over one window for any number of messages. Not for two
-/// threads at once. All of its memory is allocated at once.
+/// zlib's implementation of `DeflateEngine` for permessage-deflate (RFC 7692): one window for any number of messages. Not thread-safe. It
+/// allocates all of its memory at once.
 package final class MessageDeflateEngine: DeflateEngine {
     private let stream: ZlibStream
 
@@ -19,12 +19,12 @@ package final class MessageDeflateEngine: DeflateEngine {
         }
     }
 
-    /// As zlib's documentation has it, with its state of about 6 KiB. A test compares it with what zlib allocates.
+    /// From zlib's documentation, plus its state of about 6 KiB. A test compares it with zlib's actual allocations.
     package static func bytes(windowBits: Int, memoryLevel: Int) -> Int {
         (1 << (windowBits + 2)) + (1 << (memoryLevel + 9)) + 6_400
     }
 
-    /// zlib's bound for any window and level, and the empty block of a flush.
+    /// zlib's bound for any window and level, plus the empty block of a flush.
     package static func bound(_ count: Int) -> Int { count + count / 8 + count / 64 + 64 }
 
     package func deflate(
@@ -32,7 +32,7 @@ package final class MessageDeflateEngine: DeflateEngine {
     ) throws(DeflateEngineFault) -> Int {
         let step = stream.step(input, 0, &output, 0) { CZlib.deflate($0, Z_SYNC_FLUSH) }
         guard step.status == Z_OK else { throw .corrupt }
-        // A flush is whole only where room was left.
+        // The flush is complete only if room was left.
         guard step.taken == input.count, step.written < output.count else { throw .noRoom }
         return step.written
     }

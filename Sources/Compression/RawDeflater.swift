@@ -1,8 +1,8 @@
 import CZlib
 
-/// Compresses byte strings, each into one complete raw DEFLATE stream (RFC 1951). Not for two threads at once.
+/// Compresses byte strings, each into one complete raw DEFLATE stream (RFC 1951). Not thread-safe.
 ///
-/// It takes about 260 KiB as long as it lives, whatever it compresses, and can serve any number of connections in turn.
+/// It uses about 260 KiB for its whole life and can serve any number of connections in turn.
 package final class RawDeflater {
     private let stream: ZlibStream
 
@@ -16,7 +16,7 @@ package final class RawDeflater {
         }
     }
 
-    /// Never empty: no bytes become a stream of two.
+    /// Never empty: empty input becomes a stream of two bytes.
     package func deflate(_ bytes: [UInt8]) throws(CompressionError) -> [UInt8] {
         guard stream.withPointer(deflateReset) == Z_OK else { throw .corrupt }
         var input = bytes[...]

@@ -1,6 +1,6 @@
 package import Telnet
 
-/// zlib where Telnet wants it, which knows nothing of it: for MCCP2.
+/// zlib's implementation of Telnet's `Decompressor`, for MCCP2. `Telnet` doesn't depend on zlib.
 package struct ZlibDecompressor: Decompressor {
     private let inflater = Inflater()
 

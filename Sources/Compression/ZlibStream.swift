@@ -1,13 +1,13 @@
 import CZlib
 
-/// zlib's `z_stream` at an address that doesn't move: zlib's own state points back to it.
+/// zlib's `z_stream` at a fixed address, because zlib's own state points back to it.
 struct ZlibStream: ~Copyable {
     private let pointer: UnsafeMutablePointer<z_stream>
     private let end: (UnsafeMutablePointer<z_stream>) -> Void
 
     /// - Parameters:
     ///   - initialize: zlib's initialiser, which returns `Z_OK` or an error.
-    ///   - end: zlib's counterpart of it. It is called once, and only if the initialiser succeeded.
+    ///   - end: the matching zlib cleanup. It is called once, and only if the initialiser succeeded.
     init(
         initialize: (UnsafeMutablePointer<z_stream>) -> CInt, end: @escaping (UnsafeMutablePointer<z_stream>) -> Void
     ) throws(CompressionError) {
@@ -28,19 +28,19 @@ struct ZlibStream: ~Copyable {
 
     func withPointer<Result>(_ body: (UnsafeMutablePointer<z_stream>) -> Result) -> Result { body(pointer) }
 
-    /// One call into zlib.
+    /// The result of one call into zlib.
     struct Run {
         let status: CInt
         let output: [UInt8]
     }
 
-    /// Lets `body` work once on `input`, with room for `capacity` bytes, and takes off the front of `input` what it has read.
+    /// Calls `body` once with `input` and room for `capacity` bytes, and removes the consumed bytes from the front of `input`.
     func run(
         _ input: inout ArraySlice<UInt8>, capacity: Int, _ body: (UnsafeMutablePointer<z_stream>) -> CInt
     ) -> Run {
         var status = Z_OK
         var taken = 0
-        // zlib counts in 32 bits; what is longer is the caller's next round.
+        // zlib counts in 32 bits; the caller handles longer input in its next round.
         let window = input.prefix(Int(CInt.max))
         let output = [UInt8](unsafeUninitializedCapacity: min(capacity, Int(CInt.max))) { room, written in
             window.withUnsafeBufferPointer { bytes in
@@ -60,15 +60,15 @@ struct ZlibStream: ~Copyable {
         return Run(status: status, output: output)
     }
 
-    /// One call into zlib that allocates nothing.
+    /// The result of one call into zlib that allocates no output.
     struct Step {
         let status: CInt
         let taken: Int
         let written: Int
     }
 
-    /// Lets `body` work once on `input` from `start` on, with the room of `output` from `end` on. zlib counts in 32 bits; the rest of what is
-    /// longer is the caller's next step.
+    /// Calls `body` once with `input` from `start` on and the room of `output` from `end` on. zlib counts in 32 bits; the caller handles
+    /// the rest of longer input in its next step.
     func step(
         _ input: Span<UInt8>, _ start: Int, _ output: inout MutableSpan<UInt8>, _ end: Int,
         _ body: (UnsafeMutablePointer<z_stream>) -> CInt
@@ -76,7 +76,7 @@ struct ZlibStream: ~Copyable {
         input.withUnsafeBufferPointer { bytes in
             output.withUnsafeMutableBufferPointer { room in
                 let (available, free) = (min(bytes.count - start, 1 << 30), min(room.count - end, 1 << 30))
-                // zlib refuses a null pointer, even to no bytes.
+                // zlib rejects a null pointer, even for zero bytes.
                 var nothing: UInt8 = 0
                 return withUnsafeMutablePointer(to: &nothing) { nothing in
                     let first = bytes.baseAddress.map { UnsafeMutablePointer(mutating: $0 + start) }

@@ -3,8 +3,8 @@ enum Authority {
     private static let maximumPortDigits = 5
     private static let maximumPort = 65_535
 
-    /// An empty host is refused (RFC 9110 §4.2.1), and so is user information, which §4.2.4 warns of. An empty port is allowed
-    /// (RFC 3986 §3.2.3).
+    /// An empty host is refused (RFC 9110 §4.2.1), and so is user information, which §4.2.4 warns about. An empty port is allowed (RFC 3986
+    /// §3.2.3).
     static func isValid(_ text: Span<UInt8>, requiringPort: Bool = false) -> Bool {
         guard let hostEnd = hostEnd(in: text) else { return false }
         guard hostEnd < text.count else { return !requiringPort }
@@ -23,7 +23,7 @@ enum Authority {
         }
         var end = 0
         while end < text.count, text[end] != Byte.colon { end += 1 }
-        // An IPv4 address is a registered name, too.
+        // An IPv4 address is a valid registered name too.
         guard end > 0, text.extracting(..<end).isEscapedText(of: .registeredName) else { return nil }
         return end
     }
@@ -38,7 +38,7 @@ enum Authority {
         return port <= maximumPort
     }
 
-    /// RFC 3986 §3.2.2, without zones and without the unused `IPvFuture`.
+    /// RFC 3986 §3.2.2, without zones and the unused `IPvFuture`.
     static func isIPv6(_ text: Span<UInt8>) -> Bool {
         var index = 0
         var groups = 0

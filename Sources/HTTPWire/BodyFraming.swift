@@ -1,4 +1,4 @@
-/// How the end of a request's body is known (RFC 9112 §6.3).
+/// How the end of a request's body is determined (RFC 9112 §6.3).
 package enum BodyFraming: Hashable, Sendable {
     /// No body.
     case none
@@ -6,7 +6,7 @@ package enum BodyFraming: Hashable, Sendable {
     case length(Int)
     case chunked
 
-    /// Neither framing says that there is nothing to read.
+    /// False if the framing shows that there is no body to read.
     package var hasContent: Bool {
         switch self {
         case .none, .length(0): false
@@ -15,7 +15,7 @@ package enum BodyFraming: Hashable, Sendable {
     }
 }
 
-/// The fields that decide what a request is, each found in one pass over the header.
+/// The fields that determine the host and the framing, collected in one pass over the header.
 struct FramingFields {
     private var hosts = 0
     private var contentLengths = 0
@@ -48,7 +48,7 @@ struct FramingFields {
         }
     }
 
-    /// RFC 9112 §3.2: HTTP/1.1 needs one Host field. HTTP/1.0 needs none, but more than one and malformed ones are refused there, too.
+    /// RFC 9112 §3.2: HTTP/1.1 requires one Host field. HTTP/1.0 requires none, but repeated or malformed ones are refused there too.
     func checkHost(_ bytes: Span<UInt8>, _ version: HTTPVersion) throws(RequestFault) {
         guard hosts <= 1 else { throw .hostRepeated }
         guard hosts == 1 else {
@@ -58,7 +58,7 @@ struct FramingFields {
         guard Authority.isValid(bytes.extracting(host)) else { throw .hostMalformed }
     }
 
-    /// RFC 9112 §6.3, stricter: whatever two servers could read differently is refused.
+    /// Stricter than RFC 9112 §6.3: anything that two servers could interpret differently is refused.
     func framing(_ bytes: Span<UInt8>, _ version: HTTPVersion, _ limits: RequestLimits) throws(RequestFault)
         -> BodyFraming
     {
@@ -83,7 +83,7 @@ struct FramingFields {
         }
     }
 
-    /// RFC 9110 §8.6: `1*DIGIT`. Lists of equal numbers, which it lets servers accept, are refused.
+    /// RFC 9110 §8.6: `1*DIGIT`. It allows servers to accept lists of equal numbers; these are refused.
     private static func number(_ digits: Span<UInt8>) throws(RequestFault) -> Int {
         guard !digits.isEmpty else { throw .contentLengthMalformed }
         var number = 0

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Grows at least twofold: many small pieces mustn't be copied again with each.
+    /// Grows the capacity at least twofold, so that many small pieces don't each cause a copy.
     mutating func append(copying span: Span<UInt8>) {
         if capacity < count + span.count { reserveCapacity(Swift.max(2 * capacity, count + span.count)) }
         append(addingCapacity: span.count) { output in
@@ -9,7 +9,7 @@ extension [UInt8] {
 
     /// - Parameters:
     ///   - number: not negative.
-    ///   - radix: up to 16; digits above nine are in lower case.
+    ///   - radix: up to 16; digits above nine are lower case.
     mutating func append(number: Int, radix: Int) {
         let start = count
         var rest = number.magnitude

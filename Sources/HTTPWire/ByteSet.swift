@@ -1,4 +1,4 @@
-/// A set of ASCII bytes. Copy it into a local constant before a loop: a static property is checked for its initialisation at each use.
+/// A set of ASCII bytes. Copy it into a local constant before a loop: each use of a static property checks that it is initialised.
 struct ByteSet: Sendable {
     private let low: UInt64
     private let high: UInt64
@@ -30,14 +30,14 @@ struct ByteSet: Sendable {
     static let registeredName = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%")
     /// `pchar`, the slash and the percent sign (RFC 3986 §3.3).
     static let path = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/")
-    /// All visible ASCII but `"`, `#`, `<` and `>`: what the query percent-encode set of the URL Standard (§1.3) leaves as it is, and browsers
-    /// therefore send. More than RFC 3986 §3.4 allows.
+    /// All visible ASCII except `"`, `#`, `<` and `>`. These are the bytes that the query percent-encode set of the URL Standard (§1.3)
+    /// leaves unescaped, so browsers send them. RFC 3986 §3.4 allows fewer.
     static let query = ByteSet(alphanumericsAnd: "!$%&'()*+,-./:;=?@[\\]^_`{|}~")
-    /// What any form of a request target may have before its query, with the brackets of an IPv6 address.
+    /// The bytes allowed in any form of a request target before its query, including the brackets of an IPv6 address.
     static let target = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/[]")
 }
 
-/// Single bytes with a meaning.
+/// Bytes with a special meaning.
 enum Byte {
     static let tab = UInt8(ascii: "\t")
     static let lineFeed = UInt8(ascii: "\n")
@@ -56,7 +56,7 @@ enum Byte {
     @inline(__always)
     static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    /// The value of `HEXDIG`, of either case.
+    /// The value of `HEXDIG`, upper or lower case.
     static func hexadecimal(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -79,7 +79,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// All percent signs begin an escape of two hexadecimal digits (RFC 3986 §2.1), and all other bytes are in `set`.
+    /// Whether each percent sign begins an escape of two hexadecimal digits (RFC 3986 §2.1) and all other bytes are in `set`.
     func isEscapedText(of set: ByteSet) -> Bool {
         var index = 0
         while index < count {

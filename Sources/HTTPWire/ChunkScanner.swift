@@ -1,4 +1,4 @@
-/// Reads a chunked body (RFC 9112 §7.1), one byte after the other: it can stop anywhere and go on.
+/// Parses a chunked body (RFC 9112 §7.1) byte by byte, so it can stop and continue anywhere.
 ///
 /// ```
 /// chunk-size [ chunk-ext ] CRLF  chunk-data CRLF  …  "0" [ chunk-ext ] CRLF  trailer-section CRLF
@@ -28,9 +28,9 @@ struct ChunkScanner {
     private var size = 0
     private var lineBytes = 0
     private var extensionBytes = 0
-    /// What the body may still have.
+    /// Bytes that the body may still contain.
     private var allowance: Int
-    /// What is left of a chunk.
+    /// Bytes left in the current chunk.
     private var remaining = 0
     private var trailers: FieldSectionScanner
     private var trailerBytes: [UInt8] = []
@@ -41,7 +41,7 @@ struct ChunkScanner {
         trailers = FieldSectionScanner(trailers: limits)
     }
 
-    /// - Parameter position: where to go on in `input`; afterwards the first byte that isn't read yet.
+    /// - Parameter position: where to continue in `input`; afterwards the first unread byte.
     mutating func scan(_ input: Span<UInt8>, at position: inout Int) throws(RequestFault) -> Found {
         while position < input.count {
             switch state {
@@ -103,7 +103,7 @@ struct ChunkScanner {
         }
     }
 
-    /// RFC 9112 §7.1.1: white space may stand before the semicolon of an extension, and nowhere else.
+    /// RFC 9112 §7.1.1: white space is allowed before the semicolon of an extension, and nowhere else.
     private mutating func takeSpace(_ byte: UInt8) throws(RequestFault) {
         switch byte {
         case UInt8(ascii: ";"): state = .extensions
@@ -114,7 +114,7 @@ struct ChunkScanner {
         try countExtensionByte()
     }
 
-    /// RFC 9112 §7.1.1: extensions that aren't known are ignored. All are; they can't hide an end of line.
+    /// RFC 9112 §7.1.1: unknown extensions are ignored. All are unknown here. They can't hide a line end.
     private mutating func takeExtension(_ byte: UInt8) throws(RequestFault) {
         switch byte {
         case Byte.carriageReturn: state = .lineFeed
@@ -144,12 +144,12 @@ struct ChunkScanner {
         lineBytes = 0
     }
 
-    /// RFC 9112 §7.1.2: trailer fields may be discarded. They are, and must be well-formed nevertheless.
+    /// RFC 9112 §7.1.2: trailer fields may be discarded. They are, but they must be well-formed.
     ///
     /// - Returns: whether the section is complete.
     private mutating func takeTrailers(_ input: Span<UInt8>, at position: inout Int) throws(RequestFault) -> Bool {
         let before = trailerBytes.count
-        // The section's limit, the empty line, and one byte that is too many.
+        // The section's limit, the empty line, and one excess byte.
         let room = limits.maximumTrailerBytes + 3 - before
         let piece = input.extracting(position...).extracting(first: max(room, 0))
         trailerBytes.append(copying: piece)

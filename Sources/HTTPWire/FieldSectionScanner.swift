@@ -1,4 +1,4 @@
-/// Where a field stands in the bytes of its header.
+/// The position of a field in the bytes of its header.
 struct FieldRange: Hashable, Sendable {
     private let nameStart: UInt32
     private let nameEnd: UInt32
@@ -17,8 +17,8 @@ struct FieldRange: Hashable, Sendable {
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 }
 
-/// Reads field lines up to the empty line behind them (RFC 9112 §5), one byte after the other: it can stop anywhere and go on.
-/// Used for the header and for trailers.
+/// Parses field lines up to the empty line after them (RFC 9112 §5), byte by byte, so it can stop and continue anywhere. Used for the
+/// header and for trailers.
 ///
 /// ```
 /// field-name ":" OWS field-value OWS CRLF
@@ -37,16 +37,16 @@ struct FieldSectionScanner {
     private let maximumBytes: Int
     private let tooLarge: RequestFault
     private var state = State.lineStart
-    /// Where the first line begins.
+    /// The start of the first line.
     private let start: Int
     private var lineStart: Int
     private var nameEnd = 0
     private(set) var fields: [FieldRange] = []
 
-    /// Of a header that begins at `start`.
+    /// For a header that begins at `start`.
     init(header limits: RequestLimits, startingAt start: Int) {
         self.init(limits, limits.maximumHeaderBytes, orThrow: .headerTooLarge, startingAt: start)
-        // More than most clients send: the array grows seldom.
+        // More than most clients send, so the array rarely grows.
         fields.reserveCapacity(min(24, limits.maximumFields))
     }
 
@@ -65,12 +65,12 @@ struct FieldSectionScanner {
         lineStart = start
     }
 
-    /// The first position that no byte of this line may have, except its CR. The CRLF counts to the section, not to the line.
+    /// The first position that no byte of this line may have, except its CR. The CRLF counts toward the section, not the line.
     private var lineEndLimit: Int { min(lineStart + maximumFieldBytes, start + maximumBytes - 2) }
 
     /// - Parameters:
-    ///   - bytes: all of the header or trailer up to now.
-    ///   - position: where to go on; afterwards the first byte that isn't read yet.
+    ///   - bytes: the whole header or trailer so far.
+    ///   - position: where to continue; afterwards the first unread byte.
     /// - Returns: whether the section is complete.
     mutating func scan(_ bytes: Span<UInt8>, at position: inout Int) throws(RequestFault) -> Bool {
         while position < bytes.count {
@@ -146,7 +146,7 @@ struct FieldSectionScanner {
         position >= lineStart + maximumFieldBytes ? .fieldTooLong : tooLarge
     }
 
-    /// Without the white space around it.
+    /// The range without surrounding white space.
     private static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         var start = range.lowerBound
         var end = range.upperBound

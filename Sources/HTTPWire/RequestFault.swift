@@ -1,4 +1,4 @@
-/// Why a request is refused. Its end can't be known for certain any more, so the connection must be closed after the response.
+/// Why a request is refused. The end of the request is then uncertain, so the connection must be closed after the response.
 package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
     // MARK: Lines (RFC 9112 §2.2)
 
@@ -8,18 +8,18 @@ package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
 
     // MARK: The request line (RFC 9112 §3)
 
-    /// A byte in the method that no token has. A TLS record and other binary data are recognised by this, at their first byte.
+    /// A byte in the method that isn't allowed in a token. It detects TLS records and other binary data at their first byte.
     case methodByte
     case methodTooLong
-    /// A part is missing or empty, or the separator isn't one space.
+    /// A part is missing or empty, or the separator isn't a single space.
     case requestLineMalformed
     case requestLineTooLong
-    /// A byte that no path has (RFC 3986 §3.3), or one in the query that browsers escape: see ``ByteSet/query``.
+    /// A byte that isn't allowed in a path (RFC 3986 §3.3), or one in the query that browsers escape: see ``ByteSet/query``.
     case targetByte
-    /// None of the four forms, or a form that doesn't belong to the method (RFC 9112 §3.2).
+    /// None of the four forms, or a form that the method doesn't allow (RFC 9112 §3.2).
     case targetMalformed
     case versionMalformed
-    /// Anything but HTTP/1.0 and HTTP/1.1.
+    /// Any version except HTTP/1.0 and HTTP/1.1.
     case versionNotSupported
 
     // MARK: Fields (RFC 9112 §5, RFC 9110 §5)
@@ -51,7 +51,7 @@ package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
     case transferEncodingRepeated
     case transferEncodingUnsupported
     case transferEncodingInHTTP10
-    /// Never found by the parser: whether a request needs a body depends on what it asks for. See ``RequestHead/lacksLength``.
+    /// Never reported by the parser: whether a request needs a body depends on its purpose. See ``RequestHead/lacksLength``.
     case lengthRequired
     case bodyTooLarge
 
@@ -83,7 +83,7 @@ extension RequestFault {
         }
     }
 
-    /// For the log, not for the client. It has nothing in it that the client has sent.
+    /// For the log, not for the client. It contains nothing that the client sent.
     package var detail: String {
         switch self {
         case .tooManyEmptyLines: "too many empty lines before the request line"

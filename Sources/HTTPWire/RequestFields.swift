@@ -1,17 +1,17 @@
-/// The fields of a request in their order, as sent. Names are looked up in lower case and compared without regard to case.
+/// The fields of a request, in order and as sent. Look names up in lower case; the comparison is case-insensitive.
 package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
     package struct Element: Hashable, Sendable {
         /// As sent.
         package let name: ArraySlice<UInt8>
-        /// Without the white space around it. Any bytes but control bytes other than HTAB: not necessarily UTF-8.
+        /// Without surrounding white space. Any bytes except control bytes other than HTAB; not necessarily UTF-8.
         package let value: ArraySlice<UInt8>
     }
 
-    /// How often a field is there that must not be there twice, such as a credential.
+    /// The result for a field that must not be repeated, such as a credential.
     package enum Occurrence: Hashable, Sendable {
         case absent
         case one(ArraySlice<UInt8>)
-        /// Which of them another server would read isn't known: none is told.
+        /// Another server might read any of them, so none is returned.
         case several
     }
 
@@ -48,14 +48,14 @@ package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
         return value.map { .one(bytes[$0]) } ?? .absent
     }
 
-    /// The members of a list (RFC 9110 §5.6.1) in all fields of this name, in their order. Empty members are told, too: they are to be
-    /// ignored where they are few.
+    /// The elements of a list (RFC 9110 §5.6.1) in all fields of this name, in order. Empty elements are included; callers must ignore a
+    /// reasonable number of them.
     package func members(_ name: String) -> some Sequence<ArraySlice<UInt8>> {
         ranges.lazy.filter { isNamed(name, $0) }.flatMap { ListMembers(bytes[$0.value]) }
     }
 
-    /// Whether a member of a list of tokens is there, such as a connection option (RFC 9110 §7.6.1).
-    /// - Parameter token: in lower case; compared without regard to case.
+    /// Whether a list of tokens contains `token`, such as a connection option (RFC 9110 §7.6.1).
+    /// - Parameter token: in lower case; the comparison is case-insensitive.
     package func contains(_ token: String, in name: String) -> Bool {
         members(name).contains { $0.span.equalsIgnoringCase(token) }
     }
@@ -65,10 +65,10 @@ package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
     }
 }
 
-/// The members of one field value that is a list (RFC 9110 §5.6.1), without the white space around them. An empty value has none.
+/// The elements of one field value that is a list (RFC 9110 §5.6.1), without surrounding white space. An empty value has none.
 ///
-/// A comma within a quoted string (§5.6.4) is part of it. A quotation mark without a second one is an ordinary byte, so nobody can hide
-/// what a proxy has appended behind one.
+/// A comma within a quoted string (§5.6.4) is part of the string. An unmatched quotation mark is an ordinary byte, so it can't hide
+/// elements that a proxy appended.
 package struct ListMembers: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
     private var isAtEnd: Bool
@@ -91,7 +91,7 @@ package struct ListMembers: Sequence, IteratorProtocol {
         return Self.trimmed(member)
     }
 
-    /// Each value is searched once for a quotation mark that isn't there.
+    /// Each value is searched only once for a missing quotation mark.
     private mutating func end(ofQuotedStringAt start: Int) -> Int {
         var index = start + 1
         while hasQuotes, index < rest.endIndex {

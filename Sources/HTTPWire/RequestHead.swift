@@ -1,17 +1,17 @@
-/// The versions that are read (RFC 9112 §2.3).
+/// The supported versions (RFC 9112 §2.3).
 package enum HTTPVersion: Hashable, Sendable, CaseIterable {
     case http10
     case http11
 }
 
-/// A request line and its fields, which only ``RequestParser`` makes. They are kept as they were sent, in one block of bytes.
+/// A request line and its fields. Only ``RequestParser`` creates it. All parts are kept as sent, in one block of bytes.
 package struct RequestHead: Hashable, Sendable {
     package let version: HTTPVersion
     package let targetForm: RequestTargetForm
     package let framing: BodyFraming
     /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     package let expectsContinue: Bool
-    /// Whether the connection may be used for another request afterwards (RFC 9112 §9.3).
+    /// Whether the connection may be reused after this request (RFC 9112 §9.3).
     package let keepsAlive: Bool
     package let fields: RequestFields
 
@@ -20,7 +20,7 @@ package struct RequestHead: Hashable, Sendable {
     private let queryRange: Range<Int>?
     private let authorityRange: Range<Int>?
 
-    /// - Parameter bytes: the whole header, with its request line and the empty line at its end.
+    /// - Parameter bytes: the whole header, including the request line and the final empty line.
     init(_ bytes: [UInt8], _ line: RequestLineScanner, _ fields: [FieldRange], _ limits: RequestLimits)
         throws(RequestFault)
     {
@@ -33,7 +33,7 @@ package struct RequestHead: Hashable, Sendable {
 
         var fields = fields
         if let authority = target.authority, target.form == .absolute, let index = found.hostIndex {
-            // RFC 9112 §3.2.2: the target's authority replaces Host. So there is one answer, however it is asked for.
+            // RFC 9112 §3.2.2: the target's authority replaces Host, so both always agree.
             fields[index] = FieldRange(name: fields[index].name, value: authority)
         }
         self.fields = RequestFields(bytes: bytes, ranges: fields)
@@ -52,18 +52,18 @@ package struct RequestHead: Hashable, Sendable {
     /// As sent. Methods are case-sensitive (RFC 9110 §9.1).
     package var method: ArraySlice<UInt8> { fields.bytes[methodRange] }
 
-    /// As sent: nothing is decoded and no dots are removed. `*` for ``RequestTargetForm/asterisk``, empty for
+    /// As sent, without decoding or removal of dot segments. `*` for ``RequestTargetForm/asterisk``, empty for
     /// ``RequestTargetForm/authority``.
     package var path: ArraySlice<UInt8> {
         guard pathRange.isEmpty, targetForm == .absolute else { return fields.bytes[pathRange] }
-        // RFC 9110 §4.2.3: an empty path is `/`. For OPTIONS it is the server itself (RFC 9112 §3.2.4).
+        // RFC 9110 §4.2.3: an empty path is `/`. For OPTIONS it means the server itself (RFC 9112 §3.2.4).
         return [UInt8(ascii: isMethod("OPTIONS") && queryRange == nil ? "*" : "/")]
     }
 
     /// As sent, without the question mark; nil if there is none.
     package var query: ArraySlice<UInt8>? { queryRange.map { fields.bytes[$0] } }
 
-    /// The host and port that the request is for: those of the target, otherwise of the Host field. HTTP/1.0 may have none.
+    /// The host and port of the request, from the target or otherwise from the Host field. HTTP/1.0 may have neither.
     package var authority: ArraySlice<UInt8>? { authorityRange.map { fields.bytes[$0] } }
 
     package func isMethod(_ name: String) -> Bool {
@@ -72,13 +72,13 @@ package struct RequestHead: Hashable, Sendable {
 
     package func isPath(_ path: String) -> Bool { self.path.elementsEqual(path.utf8) }
 
-    /// A method whose content has a meaning (RFC 9110 §9.3.3, §9.3.4, RFC 5789) came without any framing: a server may ask for one with
+    /// Whether a request without framing has a method that expects content (RFC 9110 §9.3.3, §9.3.4, RFC 5789). A server may refuse it with
     /// ``RequestFault/lengthRequired``.
     package var lacksLength: Bool {
         framing == .none && (isMethod("POST") || isMethod("PUT") || isMethod("PATCH"))
     }
 
-    /// RFC 9110 §10.1.1: HTTP/1.0 clients can't be answered with an interim response, so their expectations are ignored.
+    /// RFC 9110 §10.1.1: HTTP/1.0 clients don't understand interim responses, so their expectations are ignored.
     private static func awaitsContinue(_ fields: RequestFields, _ version: HTTPVersion) throws(RequestFault) -> Bool {
         guard version == .http11 else { return false }
         var awaitsContinue = false

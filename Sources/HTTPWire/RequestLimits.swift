@@ -1,11 +1,11 @@
-/// What one request may be made of. Each limit is what is still accepted; one above is refused.
+/// Limits on one request. Each is the largest accepted value; one more is refused.
 package struct RequestLimits: Hashable, Sendable {
-    /// No limit can be set above this, so that positions in a header fit into 32 bits and sums of limits can't overflow.
+    /// The maximum value of any limit, so that header positions fit into 32 bits and sums of limits can't overflow.
     package static let ceiling = 1 << 24
 
     /// Empty lines before the request line (RFC 9112 §2.2).
     package var maximumLeadingEmptyLines: Int { didSet { clamp(\.maximumLeadingEmptyLines) } }
-    /// Longer methods than any that we know are refused with 501 (RFC 9112 §3).
+    /// A longer method can't be a known one and is refused with 501 (RFC 9112 §3).
     package var maximumMethodBytes: Int { didSet { clamp(\.maximumMethodBytes) } }
     /// The request line without its CRLF.
     package var maximumRequestLineBytes: Int { didSet { clamp(\.maximumRequestLineBytes) } }
@@ -15,11 +15,11 @@ package struct RequestLimits: Hashable, Sendable {
     package var maximumFieldBytes: Int { didSet { clamp(\.maximumFieldBytes) } }
     /// All field lines of the header together, with their CRLFs.
     package var maximumHeaderBytes: Int { didSet { clamp(\.maximumHeaderBytes) } }
-    /// The decoded body.
+    /// The size of the decoded body.
     package var maximumBodyBytes: Int { didSet { clamp(\.maximumBodyBytes) } }
-    /// One line of a chunk's size and extensions, without its CRLF.
+    /// One line with a chunk's size and extensions, without its CRLF.
     package var maximumChunkLineBytes: Int { didSet { clamp(\.maximumChunkLineBytes) } }
-    /// The extensions of all chunks of a body together (RFC 9112 §7.1.1 asks for this limit).
+    /// The extensions of all chunks of a body together (RFC 9112 §7.1.1 recommends this limit).
     package var maximumChunkExtensionBytes: Int { didSet { clamp(\.maximumChunkExtensionBytes) } }
     /// All field lines of a trailer section together, with their CRLFs.
     package var maximumTrailerBytes: Int { didSet { clamp(\.maximumTrailerBytes) } }

@@ -1,4 +1,4 @@
-/// Reads the request line (RFC 9112 §3) and the empty lines before it, one byte after the other: it can stop anywhere and go on.
+/// Parses the request line (RFC 9112 §3) and the empty lines before it, byte by byte, so it can stop and continue anywhere.
 ///
 /// ```
 /// method SP request-target SP HTTP-version CRLF
@@ -9,7 +9,7 @@ struct RequestLineScanner {
         case emptyLine
         case method
         case target
-        /// The part of the target behind its question mark.
+        /// The part of the target after the question mark.
         case query
         case version
         case lineFeed
@@ -23,7 +23,7 @@ struct RequestLineScanner {
     private(set) var methodEnd = 0
     private(set) var targetEnd = 0
 
-    /// True from the first byte of the line itself.
+    /// True from the first byte of the request line itself.
     var hasBegun: Bool {
         switch state {
         case .start, .emptyLine: false
@@ -33,12 +33,12 @@ struct RequestLineScanner {
 
     var method: Range<Int> { start..<methodEnd }
     var target: Range<Int> { methodEnd + 1..<targetEnd }
-    /// The last byte of the version, which tells 1.0 from 1.1.
+    /// The last byte of the version, which distinguishes 1.0 from 1.1.
     var minorVersion: Int { targetEnd + Self.versionBytes }
 
     /// - Parameters:
-    ///   - bytes: all of the request up to now.
-    ///   - position: where to go on; afterwards the first byte that isn't read yet.
+    ///   - bytes: the whole request so far.
+    ///   - position: where to continue; afterwards the first unread byte.
     /// - Returns: whether the line is complete.
     mutating func scan(_ bytes: Span<UInt8>, at position: inout Int, _ limits: RequestLimits) throws(RequestFault)
         -> Bool
@@ -96,7 +96,7 @@ struct RequestLineScanner {
         state = .target
     }
 
-    /// - Parameter set: that of the part of the target that is being read.
+    /// - Parameter set: the bytes allowed in the current part of the target.
     private mutating func scanTarget(
         _ bytes: Span<UInt8>, of set: ByteSet, at position: inout Int, _ limits: RequestLimits
     ) throws(RequestFault) {
@@ -114,8 +114,8 @@ struct RequestLineScanner {
         state = .version
     }
 
-    /// RFC 9112 §3: parts are separated by one space. Other white space isn't accepted, although §3 would allow it.
-    /// - Parameter isFirst: nothing comes before the separator.
+    /// RFC 9112 §3: the separator is one space. Other white space is refused, although §3 would allow it.
+    /// - Parameter isFirst: the part before the separator is empty.
     private func checkSeparator(_ byte: UInt8, isFirst: Bool, orThrow fault: RequestFault) throws(RequestFault) {
         switch byte {
         case Byte.space where !isFirst: return
@@ -125,7 +125,7 @@ struct RequestLineScanner {
         }
     }
 
-    /// RFC 9112 §2.3: `HTTP/` in capitals, a digit, a dot, a digit.
+    /// RFC 9112 §2.3: `HTTP/` in upper case, a digit, a dot, a digit.
     private mutating func scanVersion(_ byte: UInt8, at position: inout Int, _ limits: RequestLimits)
         throws(RequestFault)
     {
@@ -157,7 +157,7 @@ struct RequestLineScanner {
         return isMissing ? .requestLineMalformed : .versionMalformed
     }
 
-    /// RFC 9110 §15.6.6. Higher minor versions of HTTP/1 don't exist: §2.5 would have them read as 1.1, we refuse them.
+    /// RFC 9110 §15.6.6. Higher minor versions of HTTP/1 don't exist. §2.5 would treat them as 1.1; they are refused here.
     private func checkVersion(_ bytes: Span<UInt8>) throws(RequestFault) {
         guard bytes[minorVersion - 2] == UInt8(ascii: "1"), bytes[minorVersion] <= UInt8(ascii: "1") else {
             throw .versionNotSupported

@@ -1,26 +1,26 @@
-/// What the next bytes of a connection were.
+/// The next event in a connection's input.
 package enum RequestEvent: Hashable, Sendable {
-    /// All input is consumed and nothing is complete.
+    /// All input is consumed, and nothing is complete.
     case needsMore
-    /// The header is complete. The parser stops behind it, so that the caller can decide: go on with the body, answer `100 Continue` first,
-    /// refuse, or upgrade and never ask the parser again.
+    /// The header is complete. The parser stops after it, so that the caller can decide: continue with the body, send `100 Continue` first,
+    /// refuse, or upgrade and stop using the parser.
     case head(RequestHead)
-    /// A piece of the body, as positions in the input. Together they are within ``RequestLimits/maximumBodyBytes``.
+    /// A piece of the body, as positions in the input. All pieces together are within ``RequestLimits/maximumBodyBytes``.
     case body(Range<Int>)
-    /// The request is complete. What follows belongs to the next one; see ``RequestParser/reset()``.
+    /// The request is complete. The following bytes belong to the next one; see ``RequestParser/reset()``.
     case end
     case malformed(RequestFault)
 }
 
 package struct RequestProgress: Hashable, Sendable {
     package let event: RequestEvent
-    /// How many bytes of the input have been read. The others must be handed in again, next time.
+    /// The number of input bytes consumed. The rest must be passed again with the next input.
     package let consumed: Int
 }
 
-/// A strict incremental parser of HTTP/1.1 requests (RFC 9112). A value of one connection.
+/// A strict incremental parser of HTTP/1.1 requests (RFC 9112). One value per connection.
 ///
-/// The result doesn't depend on how the input is split. Between requests it holds no memory.
+/// The result doesn't depend on how the input is split. Between requests the parser holds no memory.
 package struct RequestParser: Sendable {
     private enum Phase {
         case requestLine
@@ -36,11 +36,11 @@ package struct RequestParser: Sendable {
     private var line = RequestLineScanner()
     private var fields: FieldSectionScanner?
     private var chunks: ChunkScanner?
-    /// The header until it is complete.
+    /// The header bytes until the header is complete.
     private var bytes: [UInt8] = []
     private var position = 0
-    /// Whether the request's method is HEAD, as far as it has arrived. Known for malformed requests, too: their responses have no content
-    /// either (RFC 9110 §9.3.2).
+    /// Whether the method is HEAD, as far as it has arrived. Also set for malformed requests: their responses have no content either (RFC
+    /// 9110 §9.3.2).
     package private(set) var isHead = false
 
     package init(limits: RequestLimits = RequestLimits()) { self.limits = limits }
@@ -48,13 +48,13 @@ package struct RequestParser: Sendable {
     /// Whether a byte of the request line has arrived. An empty line before it doesn't count.
     package var hasBegun: Bool { line.hasBegun }
 
-    /// Makes the parser ready for the next request of a connection. A malformed request has no next one: the parser stays as it is.
+    /// Prepares the parser for the next request of a connection. After a malformed request there is no next one: the parser doesn't change.
     package mutating func reset() {
         if case .malformed = phase { return }
         self = RequestParser(limits: limits)
     }
 
-    /// - Parameter input: what the connection brought, from the first byte that isn't consumed. May be empty.
+    /// - Parameter input: the connection's input from the first unconsumed byte. May be empty.
     package mutating func parse(_ input: Span<UInt8>) -> RequestProgress {
         do throws(RequestFault) {
             switch phase {
@@ -77,7 +77,7 @@ package struct RequestParser: Sendable {
 
     private mutating func parseHead(_ input: Span<UInt8>) throws(RequestFault) -> RequestProgress {
         let before = bytes.count
-        // Of a body that comes with its header no more is copied than a header may have.
+        // If a body comes with the header, at most as many bytes are copied as a header may have.
         let piece = input.extracting(first: max(maximumHeadBytes - before, 0))
         bytes.append(copying: piece)
         guard try scanHead() else {
@@ -89,13 +89,13 @@ package struct RequestParser: Sendable {
         return RequestProgress(event: .head(head), consumed: position - before)
     }
 
-    /// The limits' sum with all CRLFs, and one byte that is too many.
+    /// The sum of the limits with all CRLFs, plus one excess byte.
     private var maximumHeadBytes: Int {
         2 * limits.maximumLeadingEmptyLines + limits.maximumRequestLineBytes + limits.maximumHeaderBytes + 5
     }
 
     private mutating func scanHead() throws(RequestFault) -> Bool {
-        // A second reference, for as long as the scanners change beside it.
+        // A second reference, because the scanners change while they read the bytes.
         let bytes = bytes
         if case .requestLine = phase {
             defer { isHead = RequestTarget.isHead(bytes.span, line) }

@@ -1,25 +1,25 @@
-/// A query as parameters, in the form that HTML forms have: `name=value`, separated by `&`, with `+` for a space and percent escapes
-/// (RFC 3986 §2.1). It is decoded when it is asked.
+/// A query as parameters, in the format of HTML forms: `name=value` pairs separated by `&`, with `+` for a space and percent escapes (RFC
+/// 3986 §2.1). It is decoded on access.
 package struct RequestQuery: Hashable, Sendable {
     package enum Parameter: Hashable, Sendable {
         case absent
         case value(String)
-        /// There more than once, longer than ``RequestQuery/maximumValueBytes``, not UTF-8, or with a malformed escape or a control character
-        /// in it; or some name has a malformed escape, or there are more than ``RequestQuery/maximumParameters``. Which of two values another
-        /// server would read isn't known: none is told.
+        /// The parameter is repeated, longer than ``RequestQuery/maximumValueBytes``, not UTF-8, or contains a malformed escape or a
+        /// control character; or any name has a malformed escape, or there are more than ``RequestQuery/maximumParameters``. If it is
+        /// repeated, another server might read either value, so none is returned.
         case malformed
     }
 
     package static let maximumParameters = 16
-    /// Decoded.
+    /// The size after decoding.
     package static let maximumValueBytes = 4_096
 
     private let bytes: ArraySlice<UInt8>
 
-    /// - Parameter bytes: without the question mark, as sent; nil is no parameters.
+    /// - Parameter bytes: without the question mark, as sent; nil means no parameters.
     package init(_ bytes: ArraySlice<UInt8>?) { self.bytes = bytes ?? [] }
 
-    /// - Parameter name: decoded; compared byte by byte.
+    /// - Parameter name: decoded; it is compared byte by byte.
     package subscript(name: String) -> Parameter {
         var parameters = 0
         var match: Range<Int>?
@@ -71,7 +71,7 @@ package struct RequestQuery: Hashable, Sendable {
     }
 }
 
-/// Decodes percent escapes and plus signs, one byte after the other.
+/// Decodes percent escapes and plus signs, byte by byte.
 private struct FormDecoder {
     private let bytes: ArraySlice<UInt8>
     private var index: Int

@@ -1,12 +1,12 @@
 /// The four forms of a request target (RFC 9112 §3.2).
 package enum RequestTargetForm: Hashable, Sendable, CaseIterable {
-    /// A path with an optional query: what clients send to a server.
+    /// A path with an optional query: the usual form.
     case origin
-    /// A URI, as clients send it to a proxy. Servers must accept it, too (§3.2.2).
+    /// A URI, as clients send it to a proxy. Servers must accept it too (§3.2.2).
     case absolute
-    /// A host and a port: CONNECT alone has it.
+    /// A host and a port, only for CONNECT.
     case authority
-    /// `*`: OPTIONS alone has it.
+    /// `*`, only for OPTIONS.
     case asterisk
 }
 
@@ -14,7 +14,7 @@ package enum RequestTargetForm: Hashable, Sendable, CaseIterable {
 struct RequestTarget {
     let form: RequestTargetForm
     let authority: Range<Int>?
-    /// Empty where a URI has no path, which means `/`.
+    /// Empty if a URI has no path, which means `/`.
     let path: Range<Int>
     let query: Range<Int>?
 
@@ -58,8 +58,8 @@ struct RequestTarget {
         self.query = query
     }
 
-    /// RFC 3986 §3.3. The bytes of a query are checked by ``RequestLineScanner``. A percent sign in it that begins no escape is let pass, as
-    /// browsers send it; ``RequestQuery`` tells nobody the value.
+    /// RFC 3986 §3.3. ``RequestLineScanner`` checks the bytes of a query. A percent sign in it that begins no escape is accepted, because
+    /// browsers send it; ``RequestQuery`` reports such a value as malformed.
     private static func pathAndQuery(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(RequestFault)
         -> (path: Range<Int>, query: Range<Int>?)
     {

@@ -1,12 +1,12 @@
-/// One field of a response. Only valid ones can be made, so no text can end its line or add another (RFC 9110 §5.5).
+/// One field of a response. Only valid fields can be created, so no text can end its line or add another field (RFC 9110 §5.5).
 package struct ResponseField: Hashable, Sendable {
     package let name: String
     package let value: String
 
     /// - Parameters:
-    ///   - name: a token (RFC 9110 §5.1). ``ResponseWriter`` alone writes Connection, Content-Length and Transfer-Encoding.
-    ///   - value: no control characters but HTAB, and no white space at either end. May be empty.
-    /// - Returns: nil if either is something else.
+    ///   - name: a token (RFC 9110 §5.1). Connection, Content-Length and Transfer-Encoding are reserved for ``ResponseWriter``.
+    ///   - value: no control characters except HTAB, and no white space at either end. May be empty.
+    /// - Returns: nil if either is invalid.
     package init?(_ name: String, _ value: String) {
         let tokens = ByteSet.token
         guard !name.isEmpty, name.utf8.allSatisfy(tokens.contains), value.utf8.allSatisfy(Byte.isFieldContent),
@@ -23,18 +23,18 @@ package struct ResponseField: Hashable, Sendable {
     var isUpgrade: Bool { name.utf8Span.span.equalsIgnoringCase("upgrade") }
 }
 
-/// A status and its fields, in their order. No field is added by itself: Date is the caller's, who has a clock.
+/// A status and its fields, in order. No field is added automatically: the caller, who has a clock, adds Date.
 package struct Response: Hashable, Sendable {
     package let status: ResponseStatus
     /// The field lines, ready to be sent.
     private(set) var lines: [UInt8] = []
     private(set) var hasUpgrade = false
-    /// A field was refused. Then a 500 without fields is sent in place of the response.
+    /// A field or the code was invalid. A 500 without fields is then sent instead.
     package private(set) var isInvalid = false
 
     package init(_ status: ResponseStatus) { self.status = status }
 
-    /// A code that is none is a field that is refused.
+    /// An invalid code makes the response ``isInvalid``.
     package init(code: Int) {
         status = ResponseStatus(code) ?? .internalServerError
         isInvalid = ResponseStatus(code) == nil
@@ -48,7 +48,7 @@ package struct Response: Hashable, Sendable {
         hasUpgrade = hasUpgrade || field.isUpgrade
     }
 
-    /// A field that isn't valid makes the response ``isInvalid``.
+    /// An invalid field makes the response ``isInvalid``.
     package mutating func add(_ name: String, _ value: String) {
         guard let field = ResponseField(name, value) else { return isInvalid = true }
         add(field)

@@ -2,7 +2,7 @@
 package struct ResponseStatus: Hashable, Sendable {
     package let code: Int
 
-    /// Three digits, of which the first is the class, 1 to 5; otherwise nil.
+    /// Three digits, the first of which is the class, 1 to 5; otherwise nil.
     package init?(_ code: Int) {
         guard (100...599).contains(code) else { return nil }
         self.code = code
@@ -13,10 +13,11 @@ package struct ResponseStatus: Hashable, Sendable {
     /// More responses to the same request follow, except after 101 (RFC 9110 §15.2).
     package var isInterim: Bool { code < 200 && self != .switchingProtocols }
 
-    /// RFC 9110 §6.4.1 and §15.3.6: these never have content.
+    /// RFC 9110 §6.4.1 and §15.3.6: these statuses never have content.
     var forbidsContent: Bool { code < 200 || [204, 205, 304].contains(code) }
 
-    /// RFC 9110 §8.6: 1xx and 204 must not have Content-Length. A 304 would have that of the 200, which isn't known here. A 205 has zero.
+    /// RFC 9110 §8.6: 1xx and 204 must not have Content-Length. A 304 would have the length of the 200, which isn't known here. A 205 has
+    /// zero.
     var forbidsContentLength: Bool { code < 200 || code == 204 || code == 304 }
 
     package static let `continue` = Self(known: 100)
@@ -43,7 +44,7 @@ package struct ResponseStatus: Hashable, Sendable {
     package static let serviceUnavailable = Self(known: 503)
     package static let httpVersionNotSupported = Self(known: 505)
 
-    /// Empty for a code that isn't known, as RFC 9112 §4 allows.
+    /// Empty for an unknown code, as RFC 9112 §4 allows.
     package var reasonPhrase: String { Self.reasonPhrases[code] ?? "" }
 
     /// RFC 9110 §15, and RFC 6585 for 428, 429, 431 and 511.

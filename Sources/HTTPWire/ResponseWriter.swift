@@ -1,13 +1,13 @@
-/// Writes the response to one request: interim responses if any, then a whole one or a streamed one. A value of one connection.
+/// Writes the response to one request: interim responses if any, then a whole or a streamed response. One value per connection.
 ///
-/// It alone decides on framing and on the connection's end, so both always match the bytes. What is asked of it out of order writes nothing.
+/// Only this type decides on framing and on closing the connection, so both always match the bytes. Calls out of order write nothing.
 package struct ResponseWriter: Hashable, Sendable {
     private enum State {
         case ready
         case chunks
-        /// The end of the connection is the end of the body (RFC 9112 §6.3).
+        /// The body ends when the connection is closed (RFC 9112 §6.3).
         case untilClose
-        /// The response is streamed, but none of its content is sent.
+        /// The response is streamed, but its content isn't sent.
         case noContent
         case ended
     }
@@ -15,7 +15,7 @@ package struct ResponseWriter: Hashable, Sendable {
     private let version: HTTPVersion
     private let isHead: Bool
     private var state = State.ready
-    /// Whether the connection has to be closed behind the response.
+    /// Whether the connection must be closed after the response.
     package private(set) var closesConnection: Bool
 
     /// - Parameters:
@@ -28,7 +28,7 @@ package struct ResponseWriter: Hashable, Sendable {
         self.closesConnection = closesConnection
     }
 
-    /// For a request that is read to its end.
+    /// For a request that was read completely.
     package init(for head: RequestHead) {
         self.init(version: head.version, isHead: head.isMethod("HEAD"), closesConnection: !head.keepsAlive)
     }
@@ -38,7 +38,7 @@ package struct ResponseWriter: Hashable, Sendable {
 
     // MARK: Interim responses
 
-    /// `100 Continue`. HTTP/1.0 has no interim responses (RFC 9110 §15.2): nothing is written then.
+    /// Writes `100 Continue`. HTTP/1.0 has no interim responses (RFC 9110 §15.2): nothing is written then.
     package mutating func writeContinue(into output: inout [UInt8]) {
         guard state == .ready, version == .http11 else { return }
         output += "HTTP/1.1 100 Continue\r\n\r\n".utf8
@@ -46,8 +46,8 @@ package struct ResponseWriter: Hashable, Sendable {
 
     // MARK: Whole responses
 
-    /// A status without content drops `body`; so does HEAD, with the Content-Length that GET would have (RFC 9110 §9.3.2). Behind a 101
-    /// the other protocol begins. An interim status isn't for here, and becomes a 500.
+    /// A status without content drops `body`. HEAD does too, but keeps the Content-Length that GET would have (RFC 9110 §9.3.2). After a
+    /// 101 the other protocol begins. Interim statuses aren't allowed here and become a 500.
     package mutating func write(_ response: Response, body: [UInt8] = [], into output: inout [UInt8]) {
         guard state == .ready else { return }
         guard isWritable(response) else { return writeFailure(into: &output) }
@@ -66,7 +66,7 @@ package struct ResponseWriter: Hashable, Sendable {
 
     private func isWritable(_ response: Response) -> Bool {
         guard !response.isInvalid, !response.status.isInterim else { return false }
-        // RFC 9110 §7.8: a 101 names its protocol, and HTTP/1.0 knows no Upgrade.
+        // RFC 9110 §7.8: a 101 names its protocol, and HTTP/1.0 has no Upgrade.
         return response.status != .switchingProtocols || (response.hasUpgrade && version == .http11)
     }
 
@@ -77,7 +77,7 @@ package struct ResponseWriter: Hashable, Sendable {
 
     // MARK: Streamed responses
 
-    /// Begins a response whose length isn't known: in chunks, or for HTTP/1.0 until the connection is closed.
+    /// Begins a response of unknown length: chunked, or for HTTP/1.0 until the connection is closed.
     package mutating func beginStream(_ response: Response, into output: inout [UInt8]) {
         guard state == .ready else { return }
         guard isWritable(response), !response.status.forbidsContent else {
@@ -92,7 +92,7 @@ package struct ResponseWriter: Hashable, Sendable {
         output += "\r\n".utf8
     }
 
-    /// An empty piece writes nothing: an empty chunk would be the last.
+    /// An empty piece writes nothing, because an empty chunk would be the last one.
     package mutating func writePiece(_ piece: Span<UInt8>, into output: inout [UInt8]) {
         guard !piece.isEmpty else { return }
         switch state {
@@ -113,7 +113,7 @@ package struct ResponseWriter: Hashable, Sendable {
 
     // MARK: The header
 
-    /// RFC 9112 §2.3: the version is the server's own, whatever the request's is.
+    /// RFC 9112 §2.3: the version is the server's own, independent of the request's.
     private func writeStart(_ response: Response, into output: inout [UInt8]) {
         output += "HTTP/1.1 ".utf8
         output.append(number: response.status.code, radix: 10)
@@ -124,7 +124,7 @@ package struct ResponseWriter: Hashable, Sendable {
         writeConnection(response, into: &output)
     }
 
-    /// RFC 9112 §9.6 and §9.3; RFC 9110 §7.8: where there is an Upgrade field, its option is there.
+    /// RFC 9112 §9.6 and §9.3. RFC 9110 §7.8: an Upgrade field requires the `upgrade` connection option.
     private func writeConnection(_ response: Response, into output: inout [UInt8]) {
         guard response.status != .switchingProtocols else { return output += "Connection: Upgrade\r\n".utf8 }
         output += (closesConnection ? "Connection: close" : "Connection: keep-alive").utf8

@@ -1,11 +1,11 @@
-/// One end of a TCP connection, as a PROXY header names it.
+/// One end of a TCP connection, as given in a PROXY header.
 package struct ProxyAddress: Hashable, Sendable {
     /// 4 or 16, in network order.
     package let bytes: [UInt8]
     package let port: UInt16
 
-    /// - Parameter bytes: exactly 4 (IPv4) or 16 (IPv6); otherwise `nil`. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`, RFC 4291
-    ///   section 2.5.5.2) becomes the IPv4 address.
+    /// - Parameter bytes: exactly 4 (IPv4) or 16 (IPv6); otherwise the result is `nil`. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`,
+    ///   RFC 4291 section 2.5.5.2) becomes the IPv4 address.
     package init?(bytes: [UInt8], port: UInt16) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes.starts(with: Self.mappedPrefix) && bytes.count == 16 ? Array(bytes.suffix(4)) : bytes

@@ -1,13 +1,14 @@
-/// What stands before the first byte of a proxied connection: whose it really is (the PROXY protocol of HAProxy, `proxy-protocol.txt`).
+/// The header before the first byte of a proxied connection, which names the real client (the PROXY protocol of HAProxy,
+/// `proxy-protocol.txt`).
 package struct ProxyHeader: Hashable, Sendable {
     package enum Command: Hashable, Sendable {
-        /// The proxy's own connection, a health check: it names nobody.
+        /// The proxy's own connection, such as a health check. It names no client.
         case local
-        /// A connection on somebody's behalf.
+        /// A connection on behalf of a client.
         case proxy
     }
 
-    /// The two ends of the connection between the client and the proxy. There is never one without the other.
+    /// The two ends of the connection between the client and the proxy. Both are always present.
     package struct Endpoints: Hashable, Sendable {
         package let source: ProxyAddress
         package let destination: ProxyAddress
@@ -17,21 +18,21 @@ package struct ProxyHeader: Hashable, Sendable {
             self.destination = destination
         }
 
-        /// A header has one family for both ends. Where they differ both are IPv6, the IPv4 one in its mapped form: an address is never
-        /// named by another one of the right family.
+        /// A header has one address family for both ends. If they differ, both are written as IPv6, the IPv4 address in its mapped form, so
+        /// no address changes its meaning.
         var areIPv4: Bool { source.isIPv4 && destination.isIPv4 }
     }
 
     package let command: Command
-    /// `nil`: not known (`UNKNOWN`, `AF_UNSPEC`), and always for ``Command/local``. The connection's own addresses hold then.
+    /// `nil` if unknown (`UNKNOWN`, `AF_UNSPEC`), and always for ``Command/local``. The connection's own addresses apply then.
     package let endpoints: Endpoints?
-    /// Version 2 alone carries them. In a parsed header: as they came, without padding (NOOP) and without the checksum, which is
-    /// checked by then.
+    /// Only version 2 has TLVs. In a parsed header they are as received, without padding (NOOP) and without the checksum, which has been
+    /// verified.
     package let tlvs: [ProxyTLV]
 
     package static let local = ProxyHeader(command: .local, endpoints: nil, tlvs: [])
 
-    /// - Parameter endpoints: `nil`: a connection on behalf of somebody whose address can't be told.
+    /// - Parameter endpoints: `nil` if the client's address is unknown.
     package init(endpoints: Endpoints?, tlvs: [ProxyTLV] = []) {
         self.init(command: .proxy, endpoints: endpoints, tlvs: tlvs)
     }

@@ -1,36 +1,36 @@
-/// Why bytes are no header. For the log: it holds nothing of what was sent.
+/// Why a header is invalid. For the log: it contains no received data.
 package enum ProxyHeaderFault: Error, Hashable, Sendable {
-    /// They begin like neither version.
+    /// The first bytes match neither version.
     case signature
-    /// A line of version 1 that doesn't say what it should, or doesn't end with CRLF.
+    /// A malformed version 1 line, or one that doesn't end with CRLF.
     case line
     /// Longer than ``ProxyHeaderLimits``.
     case tooLong
-    /// Neither LOCAL nor PROXY of version 2.
+    /// A version 2 command other than LOCAL or PROXY.
     case command
     /// A family or protocol other than TCP over IPv4 or IPv6.
     case family
     /// Too short for the addresses of its family.
     case addresses
-    /// A TLV that reaches over the end, or is too long for its type.
+    /// A TLV that extends beyond the end, or is too long for its type.
     case tlv
     case checksum
-    /// It had come to an end before.
+    /// Input after the parser had already finished.
     case afterEnd
 }
 
 package enum ProxyHeaderProgress: Hashable, Sendable {
     case needsMore
-    /// So many of the bytes handed in last belong to the header; those behind them are the connection's first.
+    /// `consumedBytes` of the last input belong to the header; the following bytes are the connection's first.
     case complete(ProxyHeader, consumedBytes: Int)
-    /// Nothing of the connection may be used. No byte more is looked at.
+    /// The connection must not be used. Later bytes are not examined.
     case malformed(ProxyHeaderFault)
 }
 
-/// Reads one header of either version from the beginning of a connection, however its bytes are split.
+/// Parses one header of either version at the start of a connection, however its bytes are split.
 ///
-/// It gives up at the first byte that can't belong to a header, and holds ``ProxyHeaderLimits/maximumBytes`` at most. A value of one
-/// connection: use it on that connection's thread, and only where the peer is trusted to say whom it speaks for.
+/// It stops at the first byte that can't belong to a header, and holds at most ``ProxyHeaderLimits/maximumBytes``. One value per
+/// connection: use it on that connection's thread, and only if the peer is trusted to name its clients.
 package struct ProxyHeaderParser: Sendable {
     private enum State {
         case reading
@@ -43,10 +43,10 @@ package struct ProxyHeaderParser: Sendable {
     private var command = ProxyHeaderV2.CommandByte.local
     private var family = ProxyHeaderV2.Family.unspecified
 
-    /// - Parameter maximumBytes: of a version 2 header; less than its fixed 16 bytes refuses every one.
+    /// - Parameter maximumBytes: the limit for a version 2 header; less than its fixed 16 bytes refuses every header.
     package init(maximumBytes: Int = ProxyHeaderLimits.maximumBytes) { self.maximumBytes = maximumBytes }
 
-    /// - Parameter bytes: what the connection brought next; each byte is handed in once.
+    /// - Parameter bytes: the connection's next bytes; each byte is passed once.
     package mutating func parse(_ bytes: ArraySlice<UInt8>) -> ProxyHeaderProgress {
         guard case .reading = state else { return .malformed(.afterEnd) }
         do throws(ProxyHeaderFault) {
@@ -67,7 +67,7 @@ package struct ProxyHeaderParser: Sendable {
         held = []
     }
 
-    /// The header, when `byte` is its last.
+    /// Returns the header if `byte` is its last.
     private mutating func take(_ byte: UInt8) throws(ProxyHeaderFault) -> ProxyHeader? {
         held.append(byte)
         return try held.first == ProxyHeaderV1.prefix.first ? takeInLine(byte) : takeInBlock(byte)
@@ -97,7 +97,7 @@ package struct ProxyHeaderParser: Sendable {
             guard let command = ProxyHeaderV2.CommandByte(rawValue: byte) else { throw .command }
             self.command = command
         case ProxyHeaderV2.signature.count + 1:
-            // LOCAL may name any family, which doesn't count.
+            // LOCAL may have any family; it is ignored.
             guard let family = command == .local ? .unspecified : ProxyHeaderV2.Family(rawValue: byte) else {
                 throw .family
             }

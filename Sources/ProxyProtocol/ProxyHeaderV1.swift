@@ -2,7 +2,7 @@ import AddressText
 
 /// Version 1 (section 2.1): one line of ASCII.
 enum ProxyHeaderV1 {
-    /// With the CRLF: `PROXY UNKNOWN`, two addresses of 39 characters and two ports of five.
+    /// Including the CRLF: `PROXY UNKNOWN`, two addresses of 39 characters and two ports of five.
     static let maximumBytes = 107
     static let prefix = Array("PROXY ".utf8)
 
@@ -16,11 +16,11 @@ enum ProxyHeaderV1 {
         return Array((fields.joined(separator: " ") + "\r\n").utf8)
     }
 
-    /// - Parameter line: with ``prefix``, without the CRLF.
+    /// - Parameter line: including ``prefix``, without the CRLF.
     static func decode(_ line: ArraySlice<UInt8>) -> ProxyHeader? {
         let fields = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard fields.count >= 2 else { return nil }
-        // What follows UNKNOWN is to be ignored.
+        // Text after UNKNOWN must be ignored.
         if fields[1].elementsEqual("UNKNOWN".utf8) { return ProxyHeader(endpoints: nil) }
         guard fields.count == 6, let readAddress = addressReader(for: fields[1]),
             let source = readAddress(fields[2]), let destination = readAddress(fields[3]),

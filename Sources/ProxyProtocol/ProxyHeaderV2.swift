@@ -8,7 +8,7 @@
 /// ```
 enum ProxyHeaderV2 {
     static let signature: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]
-    /// What comes before the addresses.
+    /// The size of the part before the addresses.
     static let fixedBytes = 16
     private static let tlvHeadBytes = 3
 
@@ -17,7 +17,7 @@ enum ProxyHeaderV2 {
         case tcp4 = 0x11
         case tcp6 = 0x21
 
-        /// Of one address.
+        /// The size of one address.
         fileprivate var addressBytes: Int {
             switch self {
             case .unspecified: 0
@@ -38,7 +38,7 @@ enum ProxyHeaderV2 {
     static func encode(_ header: ProxyHeader, withChecksum: Bool) -> [UInt8]? {
         let family = family(of: header)
         let command: CommandByte = header.command == .local ? .local : .proxy
-        // Behind an unspecified family nobody may look for anything.
+        // Receivers ignore everything after an unspecified family.
         var tlvs = family == .unspecified ? [] : header.tlvs
         if withChecksum, family != .unspecified {
             tlvs.append(ProxyTLV(type: ProxyTLV.Kind.crc32c.rawValue, value: [0, 0, 0, 0]))
@@ -63,7 +63,7 @@ enum ProxyHeaderV2 {
         return ends.flatMap { family == .tcp4 ? $0.bytes : $0.ipv6Bytes } + ends.flatMap { bigEndian($0.port) }
     }
 
-    /// A value too long for its length field is too long for the header, which is looked at next.
+    /// A value too long for its length field also exceeds the header's limit, which is checked next.
     private static func encode(_ tlv: ProxyTLV) -> [UInt8] {
         [tlv.type] + bigEndian(UInt16(clamping: tlv.value.count)) + tlv.value
     }
@@ -74,11 +74,11 @@ enum ProxyHeaderV2 {
 
     // MARK: Decoding
 
-    /// - Parameter bytes: one whole header, whose first ``fixedBytes`` have been looked at.
+    /// - Parameter bytes: one whole header, whose first ``fixedBytes`` have been checked.
     static func decode(_ bytes: [UInt8], _ command: CommandByte, _ family: Family) throws(ProxyHeaderFault)
         -> ProxyHeader
     {
-        // Section 2.2: with LOCAL or an unspecified family the receiver passes over the rest, whatever it is.
+        // Section 2.2: with LOCAL or an unspecified family the receiver ignores the rest.
         guard command == .proxy else { return .local }
         guard family != .unspecified else { return ProxyHeader(endpoints: nil) }
         let end = fixedBytes + 2 * family.addressBytes + 4
@@ -114,7 +114,7 @@ enum ProxyHeaderV2 {
         return tlvs
     }
 
-    /// Taken over the whole header with zeros in its own place.
+    /// The checksum covers the whole header, with zeros in its own place.
     private static func checksum(_ value: ArraySlice<UInt8>, isOf bytes: [UInt8]) -> Bool {
         guard value.count == 4 else { return false }
         var zeroed = bytes
@@ -122,6 +122,6 @@ enum ProxyHeaderV2 {
         return value.elementsEqual(bigEndian(CRC32C.checksum(of: zeroed)))
     }
 
-    /// - Parameter bytes: two at least.
+    /// - Parameter bytes: at least two.
     static func bigEndian16(_ bytes: ArraySlice<UInt8>) -> UInt16 { bytes.prefix(2).reduce(0) { $0 << 8 | UInt16($1) } }
 }

@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// What a header says once it is well-formed.
+/// The contents of well-formed headers.
 struct RequestHeadTests {
     @Test(
         arguments: [
@@ -18,7 +18,7 @@ struct RequestHeadTests {
         #expect(head.isPath(path))
     }
 
-    /// The query percent-encode set of the URL Standard: everything else is sent by browsers as it is typed.
+    /// Browsers escape only the query percent-encode set of the URL Standard; they send everything else as typed.
     @Test func `a query has whatever browsers do not escape`() throws {
         let visible = (0x21...0x7E as ClosedRange<UInt8>).filter { !Array("\"#<>".utf8).contains($0) }
         let query = String(decoding: visible, as: UTF8.self)
@@ -74,11 +74,11 @@ struct RequestHeadTests {
             return
         }
         #expect(text(value) == "2")
-        // Bytes that differ from letters by the same bit are no letters.
+        // Non-letters whose codes differ only in the case bit aren't equal.
         #expect(Transcript(request("GET / HTTP/1.1", "A^: 1")).only?.fields.first("a~") == nil)
     }
 
-    /// What libwebsockets' parser did with names that are a prefix of one that it knows, or a method.
+    /// libwebsockets' parser let a field hide the next one if its name was a prefix of a known name, or a method.
     @Test func `no field hides the next one`() throws {
         for name in ["X", "X-A", "Re", "Accept-C", "Get", "Post", "Hos", "Content-Lengt", "Content-Length-", "H"] {
             let head = try #require(

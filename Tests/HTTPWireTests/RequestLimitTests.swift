@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// Each limit at its value, and one above.
+/// Each limit at its value, and one above it.
 struct RequestLimitTests {
     @Test func `the defaults are those that the documentation gives`() {
         let limits = RequestLimits()
@@ -30,7 +30,7 @@ struct RequestLimitTests {
         ]
     }
 
-    /// Nothing traps or hangs, whatever is configured.
+    /// With any configuration, nothing traps or hangs.
     @Test func `every request ends somehow with any limit at its smallest and largest`() {
         for limit in Self.all {
             for value in [.min, 0, 1, 2, .max] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPWire
 
-/// How a parser goes through a connection's bytes. What is refused is in `RequestDefectTests`.
+/// How a parser handles a connection's bytes. Refusals are in `RequestDefectTests`.
 struct RequestParserTests {
     @Test func `an upgrade request is read with its fields as sent and in order`() throws {
         let head = try #require(Transcript(Samples.upgrade).only)

@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// Parameters of a query: one meaning or none.
+/// Query parameters: each has one meaning or is malformed.
 struct RequestQueryTests {
     @Test func `a parameter has the value behind its first equals sign`() {
         let query = Self.query("a=1&b=x=y&c&d=&=e")

@@ -18,7 +18,7 @@ struct ConnectionCensusTests {
         #expect(census.total == 2)
         #expect(census.enter(peers[3]) == nil)
         #expect(census.enter(peers[1]) == .total)
-        // A new limit holds at once, and puts nobody out.
+        // A new limit applies at once, but closes no open socket.
         census.setLimits(maximum: 2, maximumPerAddress: 3)
         #expect(census.total == 3)
         census.leave(peers[3])

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Reactors
 
-/// How a connection comes about, or doesn't.
+/// How dialling succeeds or fails.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct DialTests {
-    /// A port of the loopback where nobody listens: it is bound, so nobody else comes to listen there either.
+    /// A loopback port without a listener. It is bound, so no other process can listen there.
     private func deafPort(host: String = "127.0.0.1") throws -> PlainSocket { try PlainSocket.bound(host: host) }
 
     private func dial(
@@ -26,7 +26,7 @@ struct DialTests {
         deaf.close()
     }
 
-    /// Neither asks a name server: the first is longer than a label may be, the second longer than libuv takes at all.
+    /// Neither reaches a name server: the first exceeds the length of a label, the second what libuv accepts at all.
     @Test(arguments: [64, 300])
     func `a name that can't exist isn't resolved`(length: Int) async throws {
         var (_, heard) = await WatchedConnection.dial(1, host: String(repeating: "a", count: length))
@@ -125,7 +125,7 @@ struct DialTests {
         async let arrived = server.serve { $0.readAll() }
         var options = DialOptions.patient
         options.refusesThisMachine = true
-        // From 127.0.0.1: to the system it is a host like any other.
+        // From 127.0.0.1: the system treats 127.0.0.2 as a different host.
         options.source = "127.0.0.1"
         var (connection, heard) = await WatchedConnection.dial(server.port, host: "127.0.0.2", options: options)
         #expect(await heard.next() == .connected)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reactors
 
-/// The order in which addresses get their turn.
+/// The order in which sources are served.
 struct FairQueueTests {
     private var queue = FairQueue<String, Int>()
 
@@ -40,7 +40,7 @@ struct FairQueueTests {
         #expect(drain() == [11, 2, 12])
     }
 
-    /// Whoever comes a second time isn't kept waiting by ever more that come for the first time.
+    /// A source that returns isn't starved by an endless supply of new ones.
     @Test mutating func `an endless supply of new sources keeps no old one waiting`() {
         queue.append(0, of: "honest")
         #expect(queue.removeFirst() == 0)

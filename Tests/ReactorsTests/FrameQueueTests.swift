@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reactors
 
-/// What waits for a WebSocket: a stream's bytes and whole messages, in one order.
+/// A WebSocket's output queue: stream bytes and whole messages, in one order.
 struct FrameQueueTests {
     private static let maximum = FrameQueue.maximumPayloadBytes
 
@@ -93,7 +93,8 @@ struct FrameQueueTests {
         #expect(bench.drain() == [ReceivedFrame(isFinal: true, opcode: 1, payload: [5])])
     }
 
-    /// However calls and writes mix, and with the headroom overwritten before each: the same bytes, the same boundaries, the same order.
+    /// Calls and writes are mixed at random, and the headroom is overwritten before each write: the bytes, boundaries and order stay the
+    /// same.
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `any mixture keeps order and boundaries`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -109,7 +110,7 @@ struct FrameQueueTests {
                 expected.append(ReceivedMessage(isText: false, payload: bytes))
             case 1, 2:
                 let isText = Bool.random(using: &generator)
-                // Odd payloads mark messages that must stay whole.
+                // The leading 0xFF marks messages that must stay whole.
                 bench.message([0xFF] + bytes, isText: isText)
                 expected.append(ReceivedMessage(isText: isText, payload: [0xFF] + bytes))
             default: frames += bench.writeOnce()
@@ -124,7 +125,7 @@ struct FrameQueueTests {
     }
 }
 
-/// A queue, and a writer that frames its stream as libwebsockets does.
+/// A queue, and a writer that frames stream bytes as libwebsockets does.
 private struct Bench {
     let pool = BufferPool()
     var queue = FrameQueue()
@@ -137,7 +138,7 @@ private struct Bench {
         bytes.withUnsafeBytes { queue.appendMessage($0, isText: isText, from: pool) }
     }
 
-    /// Writes the front; what was read before it is spoilt, as libwebsockets may do.
+    /// Writes the front and overwrites the bytes before it, as libwebsockets may do.
     mutating func writeOnce() -> [ReceivedFrame] {
         switch queue.front() {
         case .empty: return []
@@ -163,7 +164,7 @@ private struct Bench {
         return frames
     }
 
-    /// How many bytes each write takes until the queue is empty.
+    /// The sizes of the writes until the queue is empty.
     mutating func fronts() -> [Int] {
         var counts: [Int] = []
         while !queue.isEmpty {

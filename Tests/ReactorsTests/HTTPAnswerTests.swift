@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// An answer's bytes.
+/// The bytes of a response.
 struct HTTPAnswerTests {
     private func text(_ answer: HTTPAnswer, omittingBody: Bool = false, isSecure: Bool = true) -> String {
         var writer = ResponseWriter(isHead: omittingBody, closesConnection: answer.closesConnection)

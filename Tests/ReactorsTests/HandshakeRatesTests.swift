@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reactors
 
-/// How often a TLS handshake may begin. Times are nanoseconds since an hour after the start of the clock.
+/// Rate limits for TLS handshakes. Times are nanoseconds, counted from one hour after the clock's start.
 struct HandshakeRatesTests {
     private let start: UInt64 = 3_600_000_000_000
     private let second: UInt64 = 1_000_000_000
@@ -27,7 +27,7 @@ struct HandshakeRatesTests {
         #expect(!rates.admits(address(1), at: start + second / 2 - 1))
         #expect(rates.admits(address(1), at: start + second / 2))
         #expect(!rates.admits(address(1), at: start + second / 2))
-        // Refused ones cost nothing.
+        // Refused handshakes don't use the allowance.
         #expect(rates.admits(address(1), at: start + second))
     }
 
@@ -66,7 +66,7 @@ struct HandshakeRatesTests {
         for number in 0..<HandshakeRates.maximumAddresses { #expect(rates.admits(address(number), at: start)) }
         for number in 0..<10 { #expect(rates.admits(address(1_000_000 + number), at: start)) }
         #expect(!rates.admits(address(2_000_000), at: start))
-        // Known ones have their own still.
+        // Tracked addresses still have their own allowance.
         #expect(rates.admits(address(5), at: start))
         #expect(rates.admits(address(2_000_000), at: start + 2 * second))
         for number in 0..<10 { #expect(rates.admits(address(3_000_000 + number), at: start + 2 * second)) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// The listening sockets stand exactly where they were asked for.
+/// Listening sockets are bound exactly to the requested addresses.
 struct ListeningSocketTests {
     @Test(arguments: [
         ("127.0.0.1", "/proc/net/tcp", "0100007F"), ("0.0.0.0", "/proc/net/tcp", "00000000"),
@@ -56,7 +56,7 @@ struct ListeningSocketTests {
         }
     }
 
-    /// A connection that is left over, open on one side or waiting its time out, is no listener.
+    /// A leftover connection, open on one side or in TIME_WAIT, is not a listener.
     @Test func `after a listener has gone its address can be taken at once`() throws {
         var port: UInt16 = 0
         do {
@@ -133,8 +133,8 @@ struct ListeningSocketTests {
         return String(repeating: "0", count: 4 - number.count) + number
     }
 
-    /// Where the kernel's table says that this very socket listens, in its notation. A reading can miss a line when the table changes
-    /// meanwhile, as it does with all the connections of other tests; some later one doesn't.
+    /// The address on which this socket listens, in the notation of the kernel's table. A read can miss a line if the table changes
+    /// meanwhile, for instance because of other tests; it is therefore retried.
     private static func address(of descriptor: Int32, in path: String) throws -> String? {
         var status = stat()
         try #require(fstat(descriptor, &status) == 0)
@@ -151,7 +151,7 @@ struct ListeningSocketTests {
         while fgets(&line, Int32(line.count), file) != nil {
             let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             let fields = text.split(separator: " ")
-            // The state comes fourth, 0A being LISTEN, and the inode tenth.
+            // The state is the fourth field (0A means LISTEN), the inode the tenth.
             if fields.count > 9, fields[3] == "0A", fields[9] == inode { return String(fields[1]) }
         }
         return nil

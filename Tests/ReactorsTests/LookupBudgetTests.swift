@@ -28,7 +28,7 @@ struct LookupBudgetTests {
         var budget = LookupBudget(maximum: maximum)
         for client in 0..<maximum { #expect(budget.begin(for: .client(["\(client)"])) == nil) }
         #expect(budget.begin(for: .client(["more"])) == .exhausted)
-        // What was refused doesn't count.
+        // Refused lookups don't count.
         budget.end(for: .client(["0"]))
         #expect(budget.begin(for: .client(["more"])) == nil)
         #expect(budget.begin(for: .client(["0"])) == .exhausted)

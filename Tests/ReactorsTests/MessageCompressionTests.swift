@@ -21,7 +21,7 @@ struct MessageCompressionTests {
         return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
 
-    /// Whatever the message is, each frame is written into one TLS record.
+    /// For any message, each frame fits into one TLS record.
     @Test(arguments: 9...15) func `no frame is longer than a TLS record`(bits: Int) throws {
         let compression = try make(bits: bits)
         for count in [1, MessageCompression.maximumPieceBytes, MessageCompression.maximumPieceBytes + 1, 100_000] {
@@ -63,12 +63,12 @@ struct MessageCompressionTests {
         #expect(!compression.isHolding)
     }
 
-    /// Blocks that inflate to nothing count, too.
+    /// Blocks that inflate to nothing count too.
     @Test(arguments: [0, 1, 15_995]) func `a WebSocket inflates no more in a turn than its share`(size: Int) throws {
         let compression = try make()
         let room = pool.take(MessageCompression.stepBytes)
         defer { pool.give(room) }
-        // Blocks of zeros, stored: 00, the length, its complement, and the zeros; the last block has no end.
+        // Stored blocks of zeros: 00, the length, its complement, and the zeros; the last block is incomplete.
         var message = [UInt8](repeating: 0, count: 0)
         for _ in 0..<16_000 / (5 + size) {
             let lengths = [UInt8(size & 0xFF), UInt8(size >> 8)]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactors
 
-/// Connections to targets that go from one reactor to another, against OpenSSL as a server on blocking sockets.
+/// Target connections that move between reactors, against OpenSSL as a server on blocking sockets.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct MovingTargetTests {
     private static let hello = Array("hello".utf8)
@@ -47,7 +47,7 @@ struct MovingTargetTests {
         server.close()
     }
 
-    /// To and fro while both directions are full: the target sees one stream without a hole, and so does the other side.
+    /// The connection moves back and forth while both directions are full. Each side receives one complete stream.
     @Test(arguments: [false, true]) func `no byte is lost or doubled on the way`(tls: Bool) async throws {
         let server = try PlainServer()
         let reactors = [TestReactor.shared, TestReactor.second]

@@ -2,11 +2,10 @@ import Testing
 
 @testable import Reactors
 
-/// Names behind a name server that doesn't answer. One after another, since each test takes the process's only thread pool and the one
-/// budget.
+/// Lookups with an unresponsive name server. The tests are serialized, because each uses the process's only thread pool and budget.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct NameLookupTests {
-    /// The threads that could look a name up are all taken.
+    /// All threads for lookups are taken.
     @Test func `an address waits for no name, and neither does the end of whoever waits for one`() async throws {
         let servers = try ["127.0.0.1", "::1"].map { try PlainServer(host: $0) }
         let pool = await OccupiedThreadPool(by: TestReactor.shared)

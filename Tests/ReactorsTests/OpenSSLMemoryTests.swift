@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactors
 
-/// What OpenSSL frees is kept for the next record, within limits.
+/// Blocks that OpenSSL frees are kept for the next record, within limits.
 struct SpareBlocksTests {
     private let spares = SpareBlocks()
 
@@ -36,7 +36,7 @@ struct SpareBlocksTests {
         #expect(spares.count == 0)
     }
 
-    /// The C library may give more than it was asked for.
+    /// The C library may allocate more than requested.
     @Test func `a block is kept by how large it is, and a smaller one isn't`() throws {
         let block = try #require(malloc(8))
         let isLargeEnough = portcullis_usable_size(block) >= 40

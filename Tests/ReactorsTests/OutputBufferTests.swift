@@ -2,9 +2,9 @@ import Testing
 
 @testable import Reactors
 
-/// Bytes that wait to be written, and the memory they wait in.
+/// Bytes waiting to be written, and their memory.
 struct OutputBufferTests {
-    /// libwebsockets' `LWS_PRE`: so many bytes before the front may be overwritten.
+    /// libwebsockets' `LWS_PRE`: this many bytes before the front may be overwritten.
     private static let headroom = 16
 
     @Test func `what is appended comes out at the front, in order`() {
@@ -81,7 +81,7 @@ struct OutputBufferTests {
     }
 }
 
-/// Freed memory, kept for the next.
+/// Freed memory is kept for reuse.
 struct BufferPoolTests {
     @Test(arguments: [(0, 4_096), (1, 4_096), (4_096, 4_096), (4_097, 8_192), (262_144, 262_144), (262_145, 524_288)])
     func `a block is the next power of two, from four kibibytes on`(asked: Int, given: Int) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// A WebSocket that isn't read: what the gateway still learns of its client.
+/// What the gateway still detects about the client of a paused WebSocket.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PausedWebSocketTests {
     private static let handshake = Array(
@@ -28,7 +28,7 @@ struct PausedWebSocketTests {
         #expect(await events.next() == .paused)
         if resets { client.resetAtClose() }
         client.close()
-        // Each turn pings once; the client's kernel answers a ping to a closed socket with RST.
+        // Each turn sends one ping. The client's kernel answers a ping to a closed socket with RST.
         let pinging = Task {
             while !Task.isCancelled { await TestReactor.shared.run { handler.webSocket?.ping() } }
         }
@@ -38,9 +38,9 @@ struct PausedWebSocketTests {
     }
 }
 
-/// Accepts every upgrade, and stops reading at once.
+/// Accepts every upgrade and pauses reading at once.
 ///
-/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     enum Event { case paused, closed }
 

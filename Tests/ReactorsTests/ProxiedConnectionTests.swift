@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactors
 
-/// Connections of trusted proxies: whose they are, and what becomes of those that don't say.
+/// Connections of trusted proxies: their client addresses, and connections without a valid header.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ProxiedConnectionTests {
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
@@ -16,7 +16,7 @@ struct ProxiedConnectionTests {
     struct Sample: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let header: [UInt8]
-        /// Nil where the proxy's own address holds.
+        /// Nil if the proxy's own address applies.
         let client: [UInt8]?
         var port: UInt16? = 56_324
     }
@@ -56,7 +56,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    /// Without TLS there is no time for its handshake either.
+    /// Without TLS the TLS handshake's time limit doesn't apply either.
     @Test func `the header's time doesn't hang on that of TLS`() async throws {
         var settings = EdgeSettings.proxied
         settings.limits.tlsHandshakeMilliseconds = 0
@@ -148,7 +148,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    /// libwebsockets takes the lines for headers that it doesn't know, and over TLS for no TLS.
+    /// The header is parsed as HTTP, or with TLS as a TLS record, and is invalid either way.
     @Test(arguments: [v1, v2])
     func `from a peer that isn't trusted a header is not believed`(header: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
@@ -177,7 +177,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    /// One address more than the proxy's own limit would allow: the clients are counted, each by itself.
+    /// One more connection than the proxy's own address would be allowed: clients are counted separately.
     @Test func `connections are counted by client, not by proxy`() async throws {
         let bench = EdgeBench(census: ConnectionCensus(maximum: 5, maximumPerAddress: 2))
         let port = try await bench.serve(.proxied)
@@ -195,7 +195,7 @@ struct ProxiedConnectionTests {
         #expect(try connect("192.0.2.1").isEnded)
         #expect(bench.census.total == 4)
         #expect(try connect("192.0.2.3").readHead()?.hasPrefix("HTTP/1.1 404") == true)
-        // The total is full: now not even a header is awaited.
+        // The total limit is reached: the header isn't even awaited.
         #expect(try connect("192.0.2.4").isEnded)
         sockets.forEach { $0.close() }
         await bench.drained()
@@ -215,7 +215,7 @@ struct ProxiedConnectionTests {
         socket.close()
     }
 
-    /// What stands right behind the header, in the same segment, is TLS, and stays in the socket for it.
+    /// TLS follows the header directly, in the same segment, and must stay in the socket.
     @Test(arguments: [v1, v2, signature + [0x20, 0, 0, 0]])
     func `TLS begins right behind the header`(header: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
@@ -246,7 +246,7 @@ struct ProxiedConnectionTests {
         await server.stop()
     }
 
-    /// A header in clear text is no TLS.
+    /// A plaintext header is not TLS.
     @Test func `over TLS a header from a peer that isn't trusted ends the connection`() async throws {
         var settings = EdgeSettings.plain
         settings.tls = .test
@@ -263,7 +263,7 @@ struct ProxiedConnectionTests {
     private static let request = Array("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 }
 
-/// A proxy's work for one connection: the header and the client's first bytes in one write, then everything as it comes.
+/// Acts as a proxy for one connection: sends the header and the client's first bytes in one write, then forwards everything.
 private func carry(_ client: PlainSocket, to port: UInt16, header: [UInt8]) {
     guard let server = try? PlainSocket.connected(host: "127.0.0.1", port: port) else { return }
     guard let first = client.read(upTo: 65_536) else { return server.close() }
@@ -285,14 +285,14 @@ extension EdgeSettings {
 }
 
 extension EdgeBench {
-    /// Waits until every connection has gone.
+    /// Waits until all connections are closed.
     fileprivate func drained() async {
         while await reactor.run({ self.openConnections }) > 0 {}
     }
 }
 
 extension PlainSocket {
-    /// Whether the other end closes or resets the connection, and sends nothing before that but what TLS has to say.
+    /// Whether the other end closes or resets the connection and sends nothing before except TLS alerts.
     fileprivate var isEnded: Bool {
         while let bytes = read(upTo: 65_536) {
             if bytes.isEmpty { return true }
@@ -303,7 +303,7 @@ extension PlainSocket {
 }
 
 extension TLSSettings {
-    /// With a certificate for 127.0.0.1.
+    /// Uses a certificate for 127.0.0.1.
     static var test: TLSSettings {
         TLSSettings(
             certificatePath: TestCertificates.serverFiles.certificate.path,

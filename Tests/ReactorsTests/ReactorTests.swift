@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactors
 
-/// The one way onto a reactor's thread, and the reactor's end.
+/// The only entry to a reactor's thread, and the reactor's end.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ReactorTests {
     @Test func `jobs run in the order in which they were submitted`() async {
@@ -69,7 +69,7 @@ struct ReactorTests {
         }
     }
 
-    // In processes of their own: see `Reactor.stop`.
+    // Run in separate processes: see `Reactor.stop`.
 
     @Test func `a stopped reactor ends its thread, and drops the jobs that come later`() async {
         await #expect(processExitsWith: .success) {
@@ -97,7 +97,7 @@ struct ReactorTests {
     }
 }
 
-/// Starts a reactor, runs `body` on its thread, and returns when the reactor has gone: it lives as long as its thread.
+/// Starts a reactor, runs `body` on its thread, and returns when the reactor is deallocated: it lives as long as its thread.
 private func endOfReactor(_ body: @escaping @Sendable (Reactor) -> Void) async {
     await withCheckedContinuation { continuation in
         startThread {
@@ -111,7 +111,7 @@ private func endOfReactor(_ body: @escaping @Sendable (Reactor) -> Void) async {
     }
 }
 
-/// Stops its reactor as soon as it is connected, and arms a timer after that.
+/// Stops its reactor as soon as it is connected, then arms a timer.
 private final class StoppingHandler: TCPHandler, TimerTarget {
     private let reactor: Reactor
     private let sink: AsyncStream<TCPError?>.Continuation
@@ -136,7 +136,7 @@ private final class StoppingHandler: TCPHandler, TimerTarget {
     }
 }
 
-/// Says when it goes.
+/// Reports its deinitialisation.
 private final class Witness {
     private let gone: () -> Void
 
@@ -145,7 +145,7 @@ private final class Witness {
     deinit { gone() }
 }
 
-/// - Note: `@unchecked Sendable` because it is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because it is used only on the reactor's thread.
 private final class Log<Entry: Sendable>: @unchecked Sendable {
     var entries: [Entry] = []
 }

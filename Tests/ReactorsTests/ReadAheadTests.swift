@@ -2,18 +2,18 @@ import Testing
 
 @testable import Reactors
 
-/// What a client sends in many TLS records, and who has to wait for it.
+/// A client that sends many TLS records, and the effect on other connections.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ReadAheadTests {
-    /// Of short records one read of the socket brings hundreds. Of the others it brings few, and of the next one not even the whole head:
-    /// to serve that one is to read the socket again, and so on for as long as the socket has something.
+    /// With short records, one read of the socket returns hundreds. With the other size it returns only a few, and part of the next
+    /// record's header: serving that record means reading the socket again, and so on while the socket has data.
     @Test(arguments: [false, true])
     func `a client that floods leaves its neighbours their turns`(endsInHeads: Bool) async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.secured)
         let readBytes = try await Self.bytesOfOneRead()
         let size = endsInHeads ? Self.sizeThatEndsInHeads(readBytes: readBytes) : 40
-        // Between two of a neighbour's turns lie the end of one turn of the loop and the beginning of the next.
+        // Between two turns of the neighbour are the end of one turn of the loop and the beginning of the next.
         let bound = 2 * (1 + min(ReadAhead.recordsPerTurn, readBytes / size))
         let client = try await Self.open(port)
         let count = 520
@@ -23,7 +23,7 @@ struct ReadAheadTests {
         let neighbour = Neighbour(of: bench, until: count)
         let taken = Self.flood(client.socket, records, of: bench.reactor) { neighbour.takeTurn() }
         let steps = await neighbour.finished()
-        // Else it was no flood: more has to be there at once than the bound.
+        // Otherwise it was no flood: more than the bound must be available at once.
         #expect(taken / size > 2 * bound)
         #expect(steps.max() ?? 0 <= bound, "\(steps)")
         #expect(steps.reduce(0, +) == count)
@@ -31,8 +31,8 @@ struct ReadAheadTests {
         await bench.stop()
     }
 
-    /// libwebsockets' own time-out is far behind every deadline of ours, but a session may last longer. That the time passes is what this
-    /// is about.
+    /// libwebsockets' own timeout is much longer than all of ours, but a session may last longer still. The sleep is the point of this
+    /// test.
     @Test func `a session outlives libwebsockets' own time-out`() async throws {
         let bench = EdgeBench(on: TestReactor.started(backstopSeconds: 1))
         var settings = EdgeSettings.plain
@@ -54,10 +54,10 @@ struct ReadAheadTests {
         return client
     }
 
-    /// Writes all of `records`: what the kernel takes while the reactor stands still, then the rest.
+    /// Writes all of `records`: as much as the kernel takes while the reactor is blocked, then the rest.
     ///
-    /// - Parameter first: what the reactor does before it looks at any socket.
-    /// - Returns: how many bytes were there when it began to.
+    /// - Parameter first: runs on the reactor before it polls any socket.
+    /// - Returns: the number of bytes available when the reactor continued.
     private static func flood(
         _ socket: PlainSocket, _ records: [UInt8], of reactor: Reactor, first: @escaping @Sendable () -> Void
     ) -> Int {
@@ -74,7 +74,7 @@ struct ReadAheadTests {
         return taken
     }
 
-    /// What OpenSSL takes from the socket in one call, in its own words: as much as its buffer holds.
+    /// The number of bytes that OpenSSL reads from the socket in one call, measured: the size of its buffer.
     private static func bytesOfOneRead() async throws -> Int {
         let server = try PlainServer()
         async let read = server.serve { socket -> Int? in
@@ -90,13 +90,13 @@ struct ReadAheadTests {
         return count
     }
 
-    /// Of a record, so that a read which begins with one ends one to four bytes behind another: within the next one's head of five.
+    /// A record size for which a read that begins with a record ends one to four bytes into the next record's five-byte header.
     private static func sizeThatEndsInHeads(readBytes: Int) -> Int {
         let fitting = (262...readBytes / 2).first { (1...4).contains(readBytes % $0) }
         return fitting ?? readBytes
     }
 
-    /// A frame that fills a record: head, content type and tag take 22 bytes (RFC 8446 §5.2).
+    /// A frame that fills a record: header, content type and tag take 22 bytes (RFC 8446 §5.2).
     private static func frame(inRecordOf size: Int) -> [UInt8] {
         let room = size - 22
         return clientFrame(2, [UInt8](repeating: 0x61, count: room - (room < 132 ? 6 : 8)))
@@ -111,9 +111,9 @@ extension EdgeSettings {
     }
 }
 
-/// Who has something to do on the reactor again and again: a job in each turn, which counts what the flood's client was served between.
+/// Another user of the reactor: it runs a job in each turn and counts the messages served to the flooding client in between.
 ///
-/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 private final class Neighbour: @unchecked Sendable {
     private let bench: EdgeBench
     private let total: Int
@@ -136,7 +136,7 @@ private final class Neighbour: @unchecked Sendable {
         bench.reactor.submit { self.takeTurn() }
     }
 
-    /// - Returns: how many messages the client was served between two turns, where it was any.
+    /// - Returns: the numbers of messages served between two turns, without zeros.
     func finished() async -> [Int] {
         await end.first { _ in true } ?? []
     }

@@ -53,7 +53,7 @@ struct TCPConnectionTests {
         }
         var (connection, heard) = await WatchedConnection.dial(server.port)
         #expect(await heard.next() == .connected)
-        // Both are there when the socket is read again.
+        // Both are available when the socket is read again.
         await connection.order { $0.setReading(paused: true) }
         await connection.send(Self.hello)
         #expect(await peer == true)
@@ -90,7 +90,7 @@ struct TCPConnectionTests {
         let gate = DispatchFlag<Bool>()
         let bytes = Self.pattern(8 << 20)
         async let arrived = server.serve { socket in
-            _ = gate.wait()  // Until then the kernel's buffers alone take bytes.
+            _ = gate.wait()  // Until then only the kernel's buffers take bytes.
             return socket.readAll(piece: 4_099)
         }
         var (connection, heard) = await WatchedConnection.dial(server.port)
@@ -209,7 +209,7 @@ struct TCPConnectionTests {
     @Test func `a peer that resets breaks the connection`() async throws {
         let server = try PlainServer()
         async let served: Void? = server.serve { socket in
-            _ = socket.read(upTo: 5)  // An earlier reset would count as a dial that failed.
+            _ = socket.read(upTo: 5)  // An earlier reset would count as a failed dial.
             socket.resetAtClose()
         }
         var (connection, heard) = await WatchedConnection.dial(server.port)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// The client's end of TLS alone, without a connection.
+/// The client side of TLS alone, without a connection.
 struct TLSClientSessionTests {
     private final class Sink: TLSRecordSink {
         var records: [UInt8] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactors
 
-/// What the outside's TLS is made of: complete and usable, or refused before any reactor has it.
+/// The edge's TLS material: complete and usable, or refused before any reactor uses it.
 @Suite struct TLSMaterialTests {
     private let files = TestCertificates.serverFiles
 
@@ -49,7 +49,7 @@ import Testing
         let identity = TestIdentity("revoked", by: TestCertificates.authority)
         let listText = TestCertificates.authority.revocationList(of: [identity])
         let list = NamelessFile(listText)
-        // A list in the CA's file is trusted, and not gone by as long as none is named.
+        // A revocation list in the CA file is loaded, but not checked unless a list file is configured.
         let caAndList = NamelessFile(TestCertificates.authority.pem + listText)
         let otherList = NamelessFile(TestCertificates.authority.revocationList(of: []))
         let bothAuthorities = NamelessFile(TestCertificates.authority.pem + TestCertificates.otherAuthority.pem)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// A list names certificates by issuer and number: another authority's of the same number isn't meant.
+    /// A list identifies certificates by issuer and serial number; another authority's certificate with the same number doesn't match.
     @Test func `a list revokes what it names`() throws {
         let revoked = TestIdentity("revoked", by: TestCertificates.authority)
         let innocent = TestIdentity("innocent", by: TestCertificates.authority)
@@ -87,7 +87,7 @@ import Testing
         #expect(!without.revokes(issuer: revoked.issuerDER, serial: revoked.serialDER))
     }
 
-    /// The list of a material that names one is gone by, and that of one that names none isn't: also where they hold the same.
+    /// Lists are checked only if a list file is configured, even if both materials contain the same list.
     @Test func `it isn't the same as one that goes by the lists it holds`() throws {
         let list = TestCertificates.authority.revocationList(of: [])
         let (bundle, alone) = (NamelessFile(TestCertificates.authority.pem + list), NamelessFile(list))
@@ -97,7 +97,7 @@ import Testing
         #expect(!with.isSame(as: without))
     }
 
-    // MARK: Behind the handshake
+    // MARK: After the handshake
 
     @Test func `what a verified client showed is kept, and verifies again without the connection`() throws {
         let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
@@ -120,7 +120,8 @@ import Testing
         #expect(!shown.isVerified && shown.chain.isEmpty)
     }
 
-    /// Whom the CA hasn't signed the handshake lets pass, to be refused in HTTP: so what is asked here shows whether anybody has looked again.
+    /// The handshake accepts a certificate from another CA, because the refusal comes in HTTP. The result here therefore shows whether the
+    /// certificate was verified again.
     @Test(arguments: [0, 30]) func `a recent handshake's verification counts`(age: Int) throws {
         #expect(try vouches(forStrangerAtAge: age))
     }
@@ -144,7 +145,7 @@ import Testing
     func `of a handshake no exchanged key is left, and the connection goes on`(version: Int32) throws {
         let pair = TLSPair(try TLSMaterial(settings(ca: TestCertificates.authorityFile.path)), version)
         #expect(pair.shakeHands())
-        // Of TLS 1.2 OpenSSL itself keeps none.
+        // With TLS 1.2 OpenSSL itself keeps no keys.
         #expect(pair.exchangedKeys.count { !$0.isEmpty } == (version == TLS1_3_VERSION ? 2 : 0))
         TLSMaterial.letGoOfHandshake(pair.server)
         #expect(!pair.exchangedKeys.contains { !$0.isEmpty })
@@ -158,7 +159,7 @@ import Testing
     }
 }
 
-/// A server of a material's and a client, with nothing but memory between them. One thread.
+/// A server that uses the material, and a client, connected through memory. One thread.
 private final class TLSPair {
     let server: OpaquePointer
     let client: OpaquePointer
@@ -208,7 +209,7 @@ private final class TLSPair {
         return SSL_is_init_finished(server) == 1 && SSL_is_init_finished(client) == 1
     }
 
-    /// Public keys that the server still has of the handshake; empty where there is only the object.
+    /// The handshake's public keys that the server still holds; empty for an emptied key object.
     var exchangedKeys: [[UInt8]] {
         [portcullis_SSL_get1_tmp_key(server), portcullis_SSL_get1_peer_tmp_key(server)].compactMap { key in
             guard let key else { return nil }

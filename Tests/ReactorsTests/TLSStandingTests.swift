@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactors
 
-/// A client's chain that was verified once, and whether it would be so at another moment and by another material.
+/// A client's chain that was verified once, verified again at another time and with other material.
 @Suite struct TLSStandingTests {
     private typealias Certificates = TestCertificates
 
@@ -47,7 +47,7 @@ import Testing
         for ca in [Certificates.otherAuthority.pem, namesake.pem, nil] {
             #expect(try problem([client], ca: ca, at: now) != nil)
         }
-        // What the client sends along is never trusted by itself.
+        // Certificates that the client sends are never trusted by themselves.
         #expect(try problem([client, Certificates.authority], ca: Certificates.otherAuthority.pem, at: now) != nil)
     }
 
@@ -110,7 +110,7 @@ import Testing
 }
 
 extension TestIdentity {
-    /// One of its dates, in seconds since 1970.
+    /// One of the certificate's dates, in seconds since 1970.
     fileprivate func seconds(_ date: (OpaquePointer?) -> UnsafePointer<ASN1_TIME>?) -> Int {
         let epoch = ASN1_TIME_set(nil, 0)
         defer { ASN1_TIME_free(epoch) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Reactors
 
-/// A connection to a target through TLS, against OpenSSL as a server on blocking sockets.
+/// A connection to a target over TLS, against OpenSSL as a server on blocking sockets.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetConnectionTests {
     private static let hello = Array("hello".utf8)
@@ -65,7 +65,7 @@ struct TargetConnectionTests {
         async let arrived = server.serve { socket -> [UInt8]? in
             guard let peer = TLSPeer.accept(socket, .init(version: version)) else { return nil }
             var all: [UInt8] = []
-            // First it only writes, then it reads in small pieces.
+            // It first only writes, then reads in small pieces.
             peer.write(down)
             while all.count < up.count, let bytes = peer.read(upTo: 4_099) { all += bytes }
             peer.sendCloseNotify()
@@ -79,7 +79,7 @@ struct TargetConnectionTests {
         while let event = await heard.next(), case .received(let bytes) = event {
             all += bytes
             #expect(bytes.count <= Reactor.readBufferBytes)
-            // Nothing more was heard than what came before the pause.
+            // Nothing was received after the pause.
             #expect(await connection.receivedBytes == all.count)
             await connection.setReading(paused: false)
         }
@@ -114,7 +114,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    /// With TLS 1.2 the target's Finished is the last of the handshake, so its data can stand right behind.
+    /// With TLS 1.2 the target's Finished is the last message of the handshake, so its data can follow directly.
     @Test func `while it is paused nothing is heard, not even what came with the handshake`() async throws {
         let server = try PlainServer()
         async let written: Bool? = server.serve { socket in
@@ -281,7 +281,7 @@ struct TargetConnectionTests {
             guard let peer = TLSPeer.accept(socket, .init(version: TLS1_2_VERSION)) else { return [] }
             let first = peer.finished
             peer.askToRenegotiate()
-            // OpenSSL as a server gives up at our warning.
+            // OpenSSL as a server gives up after our warning alert.
             _ = peer.readAll()
             return [first, peer.finished]
         }

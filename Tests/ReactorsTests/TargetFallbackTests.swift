@@ -3,13 +3,13 @@ import Testing
 
 @testable import Reactors
 
-/// What `prefer` and `required` make of targets that don't complete a handshake.
+/// The behaviour of `prefer` and `required` with targets that don't complete a handshake.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetFallbackTests {
     private static let hello = Array("hello".utf8)
     private static let greeting = Array("Welcome to the MUD\r\n".utf8)
 
-    /// Ways not to speak TLS, each seen in what the target does with its first connection.
+    /// Kinds of targets without TLS, by their behaviour on the first connection.
     enum Plain: CaseIterable, Sendable {
         case speaksFirst, negotiatesFirst, almostTLS, closes, resets, isSilent
 
@@ -36,7 +36,7 @@ struct TargetFallbackTests {
             }
         }
 
-        /// Short where it has to pass.
+        /// Short if the test must wait for it.
         var limit: Int { self == .isSilent ? 50 : Patience.milliseconds }
     }
 
@@ -80,7 +80,7 @@ struct TargetFallbackTests {
         server.close()
     }
 
-    /// Ways to speak TLS and fail.
+    /// Kinds of targets that speak TLS and fail.
     enum Broken: CaseIterable, Sendable {
         case alert, beginsAndCloses, beginsAndIsSilent, nonsense
 

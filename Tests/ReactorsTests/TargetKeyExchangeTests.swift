@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// What a target has us compute is bounded as what clients do.
+/// The key exchange computations that a target can cause are bounded like those that clients can cause.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetKeyExchangeTests {
     @Test(arguments: ["X25519", "P-256", "P-384"])

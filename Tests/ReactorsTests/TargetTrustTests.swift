@@ -4,12 +4,12 @@ import Testing
 
 @testable import Reactors
 
-/// Which targets are believed to be who they say.
+/// Which targets are authenticated.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetTrustTests {
     private static let authority = TestCertificates.authority
 
-    /// What the dial ends in, and what the target's handshake made of it.
+    /// The result of the dial, and the target's result of the handshake.
     private func dial(
         _ identity: TestIdentity, host: String, tls: TargetTLS, version: Int32? = nil
     ) async throws -> (event: TCPEvent?, isAccepted: Bool?) {

@@ -2,14 +2,14 @@ import Testing
 
 @testable import Reactors
 
-/// Deadlines on a reactor. What is compared is order alone, and that no timer fires before its deadline.
+/// Deadlines on a reactor. The tests compare only the order, and that no timer fires before its deadline.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TimerQueueTests {
     private static let millisecond: UInt64 = 1_000_000
 
-    /// Makes timers on the reactor's thread, and hands back which of them fired, in order, when the last one has.
+    /// Creates timers on the reactor's thread and returns which of them fired, in order, after the last one.
     ///
-    /// - Parameter arrange: arms timers; `end` is the last deadline of all, and a timer of its own stands there.
+    /// - Parameter arrange: arms timers; `end` is the last deadline and has its own timer.
     private func firings(
         end milliseconds: UInt64, _ arrange: @escaping @Sendable (_ bench: TimerBench, _ now: UInt64) -> Void
     ) async -> [TimerBench.Firing] {
@@ -86,7 +86,7 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [2, 3])
     }
 
-    /// Else one that is cancelled would be there until its time, however far off.
+    /// Otherwise a cancelled timer would stay until its deadline, however far off.
     @Test func `the queue lets go of a cancelled timer at once`() async {
         await TestReactor.shared.run {
             let target = TimerBench(on: TestReactor.shared) { _ in }
@@ -163,12 +163,12 @@ struct TimerQueueTests {
     }
 }
 
-/// - Note: `@unchecked Sendable` because it is written on the reactor's thread, and read after the last timer has fired.
+/// - Note: `@unchecked Sendable` because it is written on the reactor's thread and read after the last timer has fired.
 private final class Expected: @unchecked Sendable {
     var deadlines: [Int: UInt64] = [:]
 }
 
-/// Numbered timers that note their firings. Reactor thread only; it holds itself until its end has fired.
+/// Numbered timers that record their firings. Reactor thread only; it retains itself until its last timer has fired.
 final class TimerBench: TimerTarget {
     struct Firing: Sendable {
         let index: Int
@@ -196,7 +196,7 @@ final class TimerBench: TimerTarget {
     private lazy var last = ReactorTimer(on: reactor)
     private var myself: TimerBench?
     private(set) var firings: [Firing] = []
-    /// How often each timer arms itself again.
+    /// How many times each timer rearms itself.
     var repeats = 0
 
     init(on reactor: Reactor, done: @escaping ([Firing]) -> Void) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// Upgrades that are decided later.
+/// Upgrades with a delayed decision.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct UpgradeExchangeTests {
     @Test func `a decision that comes later is a 101, and what the client sent ahead isn't lost`() async throws {
@@ -49,7 +49,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// A handler that decides at once sees it too, although the reactor hasn't read the end yet.
+    /// A handler that decides at once detects it too, although the reactor hasn't read the end of the stream yet.
     @Test(arguments: [true, false])
     func `a client that went behind its request is not pending when the request is handled`(resets: Bool) async throws {
         let bench = LaterBench()
@@ -64,7 +64,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// What the audit log says of it depends on this.
+    /// The audit log's entry depends on this.
     @Test func `a 101 that can no longer be sent opens nothing`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
@@ -74,7 +74,7 @@ struct UpgradeExchangeTests {
         socket.resetAtClose()
         let handler = Echo()
         let isOpen = await bench.reactor.run {
-            // The reactor is busy here: it can't have noticed.
+            // The reactor is busy here, so it can't have detected the close.
             socket.close()
             return bench.exchanges[0].accept(handler)
         }
@@ -83,7 +83,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// Nobody polls its socket then: it is noticed when a decision is made, or else when the time is up.
+    /// Its socket isn't polled then: the close is detected at the decision, or at the deadline.
     @Test(arguments: [true, false])
     func `a client that goes while it is not read is noticed at the decision`(resets: Bool) async throws {
         let bench = LaterBench()
@@ -113,7 +113,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// What is kept for it is bounded: TCP slows the client down.
+    /// The kept input is bounded: TCP flow control slows the client down.
     @Test func `a client that sends on while it waits is not read for ever`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
@@ -130,7 +130,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// A policy that takes 20 ms for each: the sessions talk on while new upgrades come and are decided, and lose nothing.
+    /// A policy takes 20 ms per upgrade. Existing sessions go on without loss while new upgrades arrive and are decided.
     @Test func `sessions go on while a policy answers each upgrade after 20 ms`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
@@ -158,7 +158,7 @@ struct UpgradeExchangeTests {
         return socket
     }
 
-    /// All of them wait for their decisions; the sessions that exist are served meanwhile.
+    /// All upgrades wait for their decisions; existing sessions are served meanwhile.
     @Test func `two hundred upgrades that wait leave a hundred sessions alone`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
@@ -193,18 +193,18 @@ struct UpgradeExchangeTests {
 
 /// Keeps each upgrade until a test decides it.
 ///
-/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
     let reactor = TestReactor.shared
     private(set) var exchanges: [UpgradeExchange] = []
     private var closedCount = 0
     private var listener: EdgeListener?
     private var timer: ReactorTimer?
-    /// Each with a delay of its own; 0 is none.
+    /// The delay of each decision; 0 for none.
     private var decisionDelay: UInt64 = 0
     private var alarms: [DecisionAlarm] = []
     private var beforeHandling: (@Sendable () -> Void)?
-    /// What each exchange said when it came.
+    /// The value of `isPending` when each exchange arrived.
     private(set) var wasPending: [Bool] = []
     private var decision: ((UpgradeExchange) -> Void)?
     private var interval: UInt64 = 0
@@ -271,7 +271,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         alarms.append(alarm)
     }
 
-    /// Runs `body` on the reactor's thread once each request has been read, before anybody looks at it.
+    /// Runs `body` on the reactor's thread after each request has been read and before it is handled.
     func closeBeforeHandling(_ body: @escaping @Sendable () -> Void) async {
         await reactor.run { self.beforeHandling = body }
     }
@@ -302,7 +302,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
     }
 }
 
-/// One decision that is due later. Reactor thread only.
+/// One delayed decision. Reactor thread only.
 private final class DecisionAlarm: TimerTarget {
     var timer: ReactorTimer?
     private let decide: () -> Void
@@ -312,9 +312,9 @@ private final class DecisionAlarm: TimerTarget {
     func timerFired(now: UInt64) { decide() }
 }
 
-/// Sends each message back.
+/// Echoes each message.
 ///
-/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 private final class Echo: WebSocketHandler, @unchecked Sendable {
     private(set) var hasOpened = false
     private var webSocket: WebSocketConnection?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactors
 
-/// What an upgrade tells of itself.
+/// The request data that an upgrade exposes.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct UpgradeRequestTests {
     private static let names = [
@@ -79,13 +79,13 @@ struct UpgradeRequestTests {
         #expect(try await Self.query(target) == nil)
     }
 
-    /// They stay what they are: no line ends there.
+    /// Such escapes aren't decoded, so they can't end a line.
     @Test(arguments: ["/?a=%0aX:y", "/?a=%0D%0AX:y", "/?a=%00", "/?a=%zz", "/?a=%4"])
     func `a parameter that is malformed or decodes to a control character has no value`(target: String) async throws {
         #expect(try await Self.query(target)?["a"] == .malformed)
     }
 
-    /// Of several all are there, so that none can hide behind another.
+    /// If there are several, all are reported, so none can hide behind another.
     @Test func `credentials are read as they were sent`() async throws {
         #expect(try await Self.authorization(["Authorization: Bearer a b=,c"]) == "Bearer a b=,c")
         #expect(try await Self.authorization(["AUTHORIZATION:bearer x"]) == "bearer x")
@@ -94,7 +94,7 @@ struct UpgradeRequestTests {
         #expect(both != "Bearer a" && both != "Bearer b")
     }
 
-    /// Neither served nor parsed again and again: another client is answered meanwhile.
+    /// The input is neither served nor parsed again and again: another client is answered meanwhile.
     @Test(arguments: [
         "\u{1}\u{2}\r\n\r\n", "GET /marker HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
     ])
@@ -126,7 +126,7 @@ struct UpgradeRequestTests {
         return try #require(await bench.reactor.run { bench.seen }).authorization
     }
 
-    /// - Returns: the query that the handler saw; nil where none was asked for.
+    /// - Returns: the query that the handler saw; nil if no upgrade was requested.
     private static func query(_ target: String) async throws -> RequestQuery? {
         let bench = EdgeBench()
         let port = try await bench.serve()

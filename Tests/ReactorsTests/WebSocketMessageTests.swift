@@ -33,7 +33,7 @@ struct WebSocketMessageTests {
         await bench.stop()
     }
 
-    /// The socket fills, so writing stops and goes on many times, with pings and the stream's bytes in between.
+    /// The socket fills up, so writing stops and resumes many times, with pings and stream bytes in between.
     @Test func `a client that reads slowly gets every message whole`() async throws {
         let bench = EdgeBench { webSocket in
             for index in 0..<400 {
@@ -92,7 +92,7 @@ struct WebSocketMessageTests {
         await bench.stop()
     }
 
-    /// Both sides close at once: the client's Close arrives while ours waits behind bytes that the client doesn't read yet.
+    /// Both sides close at once: the client's Close frame arrives while ours waits behind bytes that the client hasn't read yet.
     @Test func `of two Closes that cross ours still says what it was to say`() async throws {
         let bench = EdgeBench {
             $0.sendStream([UInt8](repeating: 0, count: 4_000_000))
@@ -170,7 +170,7 @@ struct WebSocketMessageTests {
         await server.stop()
     }
 
-    /// They count against the client's rates.
+    /// They count toward the client's rate limits.
     @Test func `Pings and Pongs are told with their sizes`() async throws {
         let bench = EdgeBench()
         let socket = try await Self.open(bench)

@@ -145,7 +145,7 @@ struct PongQueueTests {
         }
         for index in 100..<110 { #expect(pongs.received(try #require(ControlPayload([UInt8(index)]))) == nil) }
         #expect(pongs.drained()?.bytes == [109])
-        // That one waits, too.
+        // That pong waits too.
         for index in 1..<PongQueue.maximumWaiting {
             #expect(pongs.received(try #require(ControlPayload([UInt8(index)]))) != nil)
         }

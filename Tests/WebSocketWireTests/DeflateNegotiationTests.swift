@@ -2,7 +2,7 @@ import Compression
 import Testing
 import WebSocketWire
 
-/// The members of one `Sec-WebSocket-Extensions` field.
+/// The elements of one `Sec-WebSocket-Extensions` field.
 private func members(_ field: String) -> [WebSocketExtension] { WebSocketExtension.list([field]) ?? [] }
 
 private func offer(_ field: String) -> DeflateOffer? { members(field).first.flatMap { DeflateOffer($0) } }

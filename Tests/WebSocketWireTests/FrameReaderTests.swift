@@ -33,7 +33,7 @@ struct FrameReaderTests {
         #expect(read(frame.map { [$0] }, role: .client) == [.message(long, isText: false)])
     }
 
-    // MARK: What is in order
+    // MARK: Valid frames
 
     @Test("reads every length around the borders of its forms", arguments: [0, 1, 125, 126, 127, 65_535, 65_536])
     func lengths(count: Int) {

@@ -18,7 +18,7 @@ struct MessageDeflaterTests {
                 windowBits: windowBits, keepsContext: keepsContext, limits: MessageLimits(messageBytes: 1_000_000))
         }
 
-        /// Nil where it is to be sent as it is.
+        /// Nil if the message should be sent uncompressed.
         mutating func deflate(_ message: [UInt8], room: Int? = nil) throws -> [UInt8]? {
             var output = [UInt8](repeating: 0, count: room ?? MessageDeflateEngine.bound(message.count))
             var span = output.mutableSpan
@@ -47,7 +47,7 @@ struct MessageDeflaterTests {
         #expect(try keeping.deflate(hello) == first)
         #expect(try keeping.deflate(hello) == [0xF2, 0x00, 0x11, 0x00, 0x00])
         var forgetting = try Sender(keepsContext: false)
-        // Seven bytes are no gain over five.
+        // Seven bytes instead of five would be no gain.
         #expect(try forgetting.deflate(hello) == nil)
         let once = try #require(try forgetting.deflate(Self.line + Self.line))
         #expect(try forgetting.deflate(Self.line + Self.line) == once)
@@ -109,7 +109,7 @@ struct MessageDeflaterTests {
         for message in [Self.line, [], Self.line + Self.line] as [[UInt8]] {
             var sent: [UInt8] = []
             var start = 0
-            // The last piece may be empty, as where the end wasn't known.
+            // The last piece may be empty, as if the end wasn't known before.
             for isLast in Array(repeating: false, count: message.count / size) + [true] {
                 let end = isLast ? message.count : start + size
                 var output = [UInt8](repeating: 0, count: MessageDeflateEngine.bound(end - start))
@@ -124,7 +124,7 @@ struct MessageDeflaterTests {
     }
 }
 
-/// Bytes that don't compress, the same ones each time.
+/// Incompressible bytes, the same each time.
 private func noise(_ count: Int) -> [UInt8] {
     var state: UInt32 = 1
     return (0..<count).map { _ in

@@ -4,11 +4,11 @@ import WebSocketWire
 
 @Suite("Inflating messages")
 struct MessageInflaterTests {
-    /// Inflates whole messages or pieces, with the output in steps of `step` bytes.
+    /// Inflates whole messages or pieces, into an output of `step` bytes at a time.
     private struct Receiver: ~Copyable {
         var inflater: MessageInflater<MessageInflateEngine>
         var step: Int
-        /// Whether a piece was first or last where it shouldn't be.
+        /// Pieces that were wrongly marked as first or last.
         var order: [String] = []
 
         init(
@@ -18,7 +18,7 @@ struct MessageInflaterTests {
             self.step = step
         }
 
-        /// What was inflated before a fault, and the fault.
+        /// The bytes inflated before a fault, and the fault.
         mutating func take(_ pieces: [[UInt8]], isText: Bool = false) -> (bytes: [UInt8], fault: FrameFault?) {
             var bytes: [UInt8] = []
             var isDone = false
@@ -104,7 +104,7 @@ struct MessageInflaterTests {
         #expect(receiver.order == [])
     }
 
-    // MARK: Cutting
+    // MARK: Splitting
 
     @Test("doesn't care how a message is cut, or how small the output is") func cuts() throws {
         let payload =
@@ -174,7 +174,7 @@ struct MessageInflaterTests {
             var receiver = Receiver()
             #expect(receiver.take([Array(Self.hello.prefix(count))]).fault == .corruptDeflate, "\(count) bytes")
         }
-        // Whole blocks, but without the header of the empty one.
+        // Complete blocks, but without the header of the final empty one.
         var final = Receiver()
         #expect(final.take([[0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]]).fault == .corruptDeflate)
     }
@@ -231,7 +231,7 @@ struct MessageInflaterTests {
     }
 }
 
-/// A message as a peer with a fresh context would send it.
+/// A message as a peer with a new context would send it.
 func deflated(_ payload: [UInt8], windowBits: Int = 15) throws -> [UInt8] {
     var room = [UInt8](repeating: 0, count: MessageDeflateEngine.bound(payload.count))
     var span = room.mutableSpan

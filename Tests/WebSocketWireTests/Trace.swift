@@ -1,10 +1,10 @@
 import Testing
 import WebSocketWire
 
-/// What a reader has told, without how the input was cut.
+/// A reader's events, independent of how the input was split.
 enum Trace: Equatable {
     case message([UInt8], isText: Bool, isCompressed: Bool = false)
-    /// Pieces of a message that has no end.
+    /// Pieces of an incomplete message.
     case unfinished([UInt8], isText: Bool, isCompressed: Bool = false)
     case ping([UInt8])
     case pong([UInt8])
@@ -14,7 +14,7 @@ enum Trace: Equatable {
     static func text(_ text: String) -> Trace { .message(Array(text.utf8), isText: true) }
 }
 
-/// Reads `input` in the given pieces. A control frame between two pieces of a message is told before the message.
+/// Reads `input` in the given pieces. A control frame between two pieces of a message is listed before the message.
 func read(
     _ pieces: [[UInt8]], role: FrameReader.Role = .server, limits: MessageLimits = MessageLimits(),
     allowsCompression: Bool = false, _ location: SourceLocation = #_sourceLocation
@@ -50,7 +50,7 @@ func read(
     return trace
 }
 
-/// Reads `input` whole, byte by byte and cut in two at every place, and expects that it makes no difference.
+/// Reads `input` whole, byte by byte and split at every position, and expects equal results.
 func read(
     _ input: [UInt8], role: FrameReader.Role = .server, limits: MessageLimits = MessageLimits(),
     allowsCompression: Bool = false, _ location: SourceLocation = #_sourceLocation
@@ -67,7 +67,7 @@ func read(
     return whole
 }
 
-/// A frame of a client's, built here byte by byte. `first` is its first byte: FIN, reserved bits and opcode.
+/// A client's frame, built here byte by byte. `first` is its first byte: FIN, reserved bits and opcode.
 func masked(_ first: UInt8, _ payload: [UInt8] = [], key: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]) -> [UInt8] {
     let count = payload.count
     var frame = [first]

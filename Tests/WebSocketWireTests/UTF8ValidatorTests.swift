@@ -10,7 +10,7 @@ struct UTF8ValidatorTests {
         return accepted && validator.isComplete
     }
 
-    /// The standard library's own decoder is the judge.
+    /// The standard library's decoder is the reference.
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         String(validating: bytes, as: UTF8.self) != nil
     }

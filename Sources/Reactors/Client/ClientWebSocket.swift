@@ -1,18 +1,18 @@
 import CLibwebsockets
 import WebSocketWire
 
-/// What a client's WebSocket tells its owner, on the reactor's thread.
+/// The events of a client's WebSocket, on the reactor's thread.
 package protocol ClientWebSocketHandler: WebSocketEvents {
     func webSocketOpened(_ webSocket: ClientWebSocket)
 }
 
-/// One established WebSocket of a client, on libwebsockets' WebSocket role: a peer for the gateway whose framing isn't the gateway's own.
-/// Reactor thread only.
+/// One established client WebSocket on libwebsockets' WebSocket role. Tools use it to test the gateway against framing that isn't the
+/// gateway's own. Reactor thread only.
 ///
-/// Output is collected and written at the end of the turn: bytes of a stream in binary messages as they happen to fall, messages
-/// whole and one by one. The owner bounds it by `queuedBytes`.
+/// Output is collected and written at the end of the turn. Stream bytes go out in binary messages with arbitrary boundaries; messages go
+/// out whole, one by one. The owner bounds the output by `queuedBytes`.
 package final class ClientWebSocket: Flushable {
-    /// Of a frame's payload: a stream's bytes come in messages of at most so many, longer messages in fragments.
+    /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are fragmented.
     package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
     package let reactor: Reactor
@@ -20,7 +20,7 @@ package final class ClientWebSocket: Flushable {
     private var wsi: OpaquePointer?
     private var handler: (any ClientWebSocketHandler)?
     private let maximumMessageBytes: Int
-    /// How long an answer to the client's Close may wait for the client to read: as long as libwebsockets gives our own.
+    /// Time limit for sending the answer to the peer's Close frame. libwebsockets gives our own Close frame the same time.
     private static let closeSeconds: Int32 = 5
 
     private var output = FrameQueue()
@@ -30,7 +30,7 @@ package final class ClientWebSocket: Flushable {
     private var messageBytes = 0
     private var isInsideMessage = false
     private var text = UTF8Validator()
-    /// After a Close in either direction nothing more is delivered (RFC 6455 §5.5.1).
+    /// Nothing is delivered after a Close frame in either direction (RFC 6455 §5.5.1).
     private var isDeaf = false
     private var wantsPause = false
     private var isPaused = false
@@ -48,10 +48,10 @@ package final class ClientWebSocket: Flushable {
 
     // MARK: For the handler
 
-    /// Bytes that wait here, with the headers of their frames where they have them.
+    /// Bytes that wait to be written, including the headers of frames that are already built.
     package var queuedBytes: Int { output.count }
 
-    /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
+    /// Sends stream bytes in binary messages whose boundaries have no meaning.
     package func send(_ bytes: UnsafeRawBufferPointer) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing == nil else { return }
@@ -59,11 +59,11 @@ package final class ClientWebSocket: Flushable {
         reactor.touch(self)
     }
 
-    /// Sends one message, behind everything that was sent before it.
+    /// Sends one message after everything sent before it.
     ///
     /// - Parameters:
-    ///   - bytes: may be empty, which is a message too.
-    ///   - isText: the bytes are UTF-8; nobody checks it here (RFC 6455 §5.6).
+    ///   - bytes: may be empty; an empty message is sent too.
+    ///   - isText: the bytes are UTF-8; this isn't checked here (RFC 6455 §5.6).
     package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing == nil else { return }
@@ -77,10 +77,10 @@ package final class ClientWebSocket: Flushable {
         reactor.touch(self)
     }
 
-    /// Stops and starts the reading of the socket: TCP then slows the client down. While it isn't read nobody polls it either, so
-    /// only writing tells that the client is gone: the owner's pings have to go on.
+    /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the peer down. The socket isn't polled then,
+    /// so only a write detects that the peer is gone: the owner must keep sending pings.
     ///
-    /// It counts from the end of the turn: what has been read by then, at most one TLS record, is still delivered.
+    /// Takes effect at the end of the turn. Bytes read by then, at most one TLS record, are still delivered.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
         guard wsi != nil, paused != wantsPause else { return }
@@ -88,7 +88,7 @@ package final class ClientWebSocket: Flushable {
         reactor.touch(self)
     }
 
-    /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
+    /// Sends the queue, then a Close frame, then waits for the peer's Close frame (RFC 6455 §7.1.2). Only the first call has an effect.
     ///
     /// - Parameter reason: at most 123 bytes of UTF-8.
     package func close(code: UInt16, reason: String) {
@@ -105,7 +105,7 @@ package final class ClientWebSocket: Flushable {
         owner.kill()
     }
 
-    /// Ends the connection with a TCP reset: what is queued anywhere is lost on both sides. For clients that play a failing network.
+    /// Ends the connection with a TCP reset. All queued data is lost on both sides. For clients that simulate a failing network.
     package func reset() {
         reactor.preconditionOnThread()
         guard let wsi else { return }
@@ -141,7 +141,7 @@ package final class ClientWebSocket: Flushable {
         let isLast = lws_is_final_fragment(wsi) != 0
         isInsideMessage = !isLast
         messageBytes = (isFirst ? 0 : messageBytes) + input.count
-        // What the frame has announced counts too: an oversized message is refused at its first piece. It may be up to 2^63 - 1.
+        // The announced rest of the frame counts too, so an oversized message is refused at its first piece. It may be up to 2^63 - 1.
         guard messageBytes <= maximumMessageBytes,
             UInt64(lws_remaining_packet_payload(wsi)) <= UInt64(maximumMessageBytes - messageBytes)
         else {
@@ -156,7 +156,7 @@ package final class ClientWebSocket: Flushable {
         return 0
     }
 
-    /// Who breaks the protocol isn't waited for: what is queued is let go, so that the Close frame is next.
+    /// The peer broke the protocol. The queue is dropped so that the Close frame is sent next.
     private func fail(code: UInt16, reason: String) -> Int32 {
         output.release(to: reactor.buffers)
         close(code: code, reason: reason)
@@ -175,16 +175,16 @@ package final class ClientWebSocket: Flushable {
         let code = input.count >= 2 ? UInt16(input[0]) << 8 | UInt16(input[1]) : nil
         handler?.webSocketPeerClosed(code: code)
         guard let wsi else { return 0 }
-        // For one that doesn't read the answer.
+        // The peer may not read the answer.
         lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_SEND, Self.closeSeconds)
         guard let fault = faultOfClose(input) else { return 0 }
-        // Answered with what is wrong, not with its echo.
+        // The answer states the fault instead of echoing the peer's code.
         lws_close_reason(wsi, fault, nil, 0)
         return -1
     }
 
-    /// The client's Close came while ours was waiting behind queued bytes: they are let go, and it is answered with what ours was to
-    /// say. Where ours is on its way already libwebsockets does the rest.
+    /// The peer's Close frame arrived while ours was waiting behind queued bytes. The queue is dropped, and our own code and reason are the
+    /// answer. If our Close frame was already sent, libwebsockets completes the handshake.
     private func crossed() -> Int32 {
         guard let wsi, let closing, !hasBegunClose else { return 0 }
         hasBegunClose = true
@@ -193,8 +193,8 @@ package final class ClientWebSocket: Flushable {
         return -1
     }
 
-    /// A Close frame's payload is nothing, or a code and UTF-8 (RFC 6455 §5.5.1). Codes that may not be sent libwebsockets has
-    /// made 1002 of.
+    /// A Close frame's payload is empty, or a code followed by UTF-8 (RFC 6455 §5.5.1). libwebsockets has already replaced codes that may
+    /// not be sent by 1002.
     private func faultOfClose(_ input: UnsafeRawBufferPointer) -> lws_close_status? {
         if input.count == 1 { return LWS_CLOSE_STATUS_PROTOCOL_ERR }
         guard input.count > 2 else { return nil }
@@ -204,13 +204,13 @@ package final class ClientWebSocket: Flushable {
         return isUTF8 ? nil : LWS_CLOSE_STATUS_INVALID_PAYLOAD
     }
 
-    /// Everything is written outside libwebsockets' callbacks, at the end of the turn.
+    /// All writes happen outside libwebsockets' callbacks, at the end of the turn.
     private func writeable() -> Int32 {
         reactor.touch(self)
         return 0
     }
 
-    /// The last word from libwebsockets about this WebSocket.
+    /// The last event from libwebsockets for this WebSocket.
     func ended() {
         guard let handler else { return }
         self.handler = nil
@@ -221,11 +221,11 @@ package final class ClientWebSocket: Flushable {
 
     // MARK: Writing
 
-    /// Writes until the socket is full or nothing is left.
+    /// Writes until the socket is full or the queue is empty.
     ///
-    /// Never to a socket that isn't writable: then libwebsockets never has to hold a part of a frame back. That must not happen,
-    /// because a connection that it closes in that state (for any fault of the client's) makes 4.1.6 spin for ever when TLS has
-    /// input waiting. Should it happen all the same, the connection is dropped at once.
+    /// It never writes to a socket that isn't writable, so libwebsockets never holds back part of a frame. If libwebsockets 4.1.6 closes a
+    /// connection in that state (for a fault of the peer) while TLS has input waiting, it spins forever. If it holds back bytes
+    /// nevertheless, the connection is dropped at once.
     func flush() {
         guard let wsi else { return }
         let isClosed = isClosedByLibwebsockets
@@ -249,19 +249,19 @@ package final class ClientWebSocket: Flushable {
         }
     }
 
-    /// Never inside a callback: libwebsockets 4.1.6 then puts the rest of what it has read aside, and spins for ever when TLS still holds
-    /// a part of the record. A deaf one is always read: the client's Close has to be heard.
+    /// Never call it inside a callback: libwebsockets 4.1.6 then buffers the rest of its read, and spins forever if TLS still holds part of
+    /// the record. After a Close frame reading is never paused, because the peer's Close frame must be received.
     private func applyPause(to wsi: OpaquePointer) {
         let pauses = wantsPause && !isDeaf
         guard pauses != isPaused else { return }
         isPaused = pauses
         lws_rx_flow_control(wsi, pauses ? 0 : 1)
         if !pauses {
-            lws_cancel_service(lws_get_context(wsi))  // What libwebsockets holds back is served from its next turn.
+            lws_cancel_service(lws_get_context(wsi))  // libwebsockets serves its buffered input from its next turn.
         }
     }
 
-    /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
+    /// - Returns: the number of queued bytes written; nil if the connection is broken.
     private func writeFront(to wsi: OpaquePointer) -> Int? {
         switch output.front() {
         case .empty: return 0
@@ -270,7 +270,7 @@ package final class ClientWebSocket: Flushable {
         }
     }
 
-    /// A client masks its frames (RFC 6455 §5.3), which libwebsockets does: it takes a payload, and overwrites our header before it.
+    /// A client masks its frames (RFC 6455 §5.3). libwebsockets does this: it takes a payload and overwrites our header in front of it.
     private func writeMasked(_ frames: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Int? {
         guard let count = FrameQueue.frameBytes(at: 0, of: UnsafeRawBufferPointer(frames)) else { return nil }
         let kind =
@@ -290,8 +290,8 @@ package final class ClientWebSocket: Flushable {
         return lws_write(wsi, start, bytes.count, lws_write_protocol(kind)) >= 0
     }
 
-    /// For a fault of the client's libwebsockets closes by itself and says nothing before the connection ends. Behind its Close frame
-    /// nothing may follow (RFC 6455 §5.5.1), so what waits here is let go.
+    /// libwebsockets closes by itself after a fault of the peer and reports nothing before the connection ends. No data may follow its
+    /// Close frame (RFC 6455 §5.5.1), so the queue is dropped.
     private var isClosedByLibwebsockets: Bool {
         guard let wsi, !hasBegunClose, lws_get_close_length(wsi) > 0 else { return false }
         isDeaf = true
@@ -299,10 +299,10 @@ package final class ClientWebSocket: Flushable {
         return true
     }
 
-    /// Starts the closing handshake when nothing waits before it: libwebsockets sends the Close frame, and waits for the client's.
+    /// Starts the closing handshake once the queue is empty. libwebsockets sends the Close frame and waits for the peer's.
     ///
-    /// Not by returning -1 from the writeable callback: as Debian builds 4.1.6 (with `_DEBUG`), its libuv path closes a second time
-    /// at once, and the frame is never sent.
+    /// It isn't started by returning -1 from the writeable callback: in Debian's build of 4.1.6 (with `_DEBUG`) the libuv path then closes
+    /// a second time at once, and the frame is never sent.
     private func beginClose() {
         guard let wsi, let closing, !hasBegunClose else { return }
         hasBegunClose = true
@@ -321,7 +321,7 @@ package final class ClientWebSocket: Flushable {
         guard closing == nil else { return }
         withUnsafeTemporaryAllocation(byteCount: PORTCULLIS_LWS_PRE + 1, alignment: 16) { buffer in
             let payload = buffer.baseAddress!.advanced(by: PORTCULLIS_LWS_PRE).assumingMemoryBound(to: UInt8.self)
-            payload.pointee = 0  // Of a pong without payload libwebsockets says nothing.
+            payload.pointee = 0  // libwebsockets doesn't report a pong without payload.
             if lws_write(wsi, payload, 1, LWS_WRITE_PING) < 0 { owner.kill() }
         }
     }

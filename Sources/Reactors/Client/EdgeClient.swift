@@ -1,7 +1,7 @@
 import CLibwebsockets
 import Glibc
 
-/// Where a client goes, and what it shows there.
+/// The server that a client connects to, and the credentials it presents.
 package struct EdgeClientSettings: Sendable {
     package var host: String
     package var port: UInt16
@@ -9,13 +9,13 @@ package struct EdgeClientSettings: Sendable {
     package var path = "/"
     /// Offered in this order (RFC 6455 §4.1).
     package var subprotocols: [String] = []
-    /// Trusted for the server's certificate; nil trusts the system's CAs.
+    /// A CA file for verifying the server's certificate; nil uses the system's CAs.
     package var caPath: String?
     /// PEM files of a client certificate and its key.
     package var certificatePath: String?
     package var privateKeyPath: String?
     package var maximumMessageBytes = 1 << 20
-    /// Where to dial in place of what `host` resolves to: a numeric address.
+    /// A numeric address to connect to instead of resolving `host`.
     package var address: String?
 
     package init(host: String, port: UInt16, isTLS: Bool) {
@@ -26,11 +26,11 @@ package struct EdgeClientSettings: Sendable {
 }
 
 package struct WebSocketClientFailure: Error, Sendable, Equatable {
-    /// The status that came instead of a 101; nil where none came.
+    /// The HTTP status received instead of 101; nil if there was no response.
     package let status: Int?
-    /// The gateway's stable code, from `X-Refusal-Code`: the body of a refused upgrade libwebsockets throws away.
+    /// The gateway's stable refusal code, from `X-Refusal-Code`: libwebsockets discards the body of a refused upgrade.
     package let code: String?
-    /// libwebsockets' words.
+    /// libwebsockets' error text.
     package let reason: String
 
     package init(status: Int? = nil, code: String? = nil, reason: String) {
@@ -40,8 +40,8 @@ package struct WebSocketClientFailure: Error, Sendable, Equatable {
     }
 }
 
-/// The other side of an edge: makes HTTP requests and opens WebSockets from a reactor, for tools. One a target: it keeps what the
-/// connections share.
+/// A client for the edge: sends HTTP requests and opens WebSockets from a reactor, for tools. One instance per server; it holds the state
+/// that its connections share.
 package final class EdgeClient {
     private let reactor: Reactor
     private let settings: EdgeClientSettings
@@ -56,9 +56,9 @@ package final class EdgeClient {
         self.vhost = vhost
     }
 
-    /// Connects; `handler` hears `opened`, or `failed` is called once.
+    /// Connects. Either `handler` receives `webSocketOpened`, or `failed` is called once.
     ///
-    /// - Parameter source: the local address to connect from; nil leaves it to the system.
+    /// - Parameter source: the local address to connect from; nil lets the system choose.
     package func connect(
         headers: [(name: String, value: String)], from source: String? = nil, handler: any ClientWebSocketHandler,
         failed: @escaping (WebSocketClientFailure) -> Void
@@ -72,7 +72,7 @@ package final class EdgeClient {
         }
     }
 
-    /// Makes one request on a connection of its own; `done` is called once.
+    /// Sends one request on its own connection; `done` is called once.
     ///
     /// - Parameter body: JSON to POST; nil for a GET.
     package func request(
@@ -85,8 +85,8 @@ package final class EdgeClient {
         }
     }
 
-    /// - Parameter method: nil asks for a WebSocket.
-    /// - Returns: whether the owner will hear of it; if so it holds itself until WSI_DESTROY.
+    /// - Parameter method: nil requests a WebSocket.
+    /// - Returns: whether the owner will get callbacks. If true, the owner is retained until WSI_DESTROY.
     private func dial(_ owner: LWSOwner, method: String?, path: String, source: String? = nil) -> Bool {
         let opaque = Unmanaged.passRetained(owner)  // Released by the trampoline at WSI_DESTROY.
         let authority = "\(settings.host):\(settings.port)"
@@ -130,7 +130,7 @@ package final class EdgeClient {
         info.protocols = UnsafePointer(protocols)
         info.vhost_name = UnsafePointer(strdup("client"))
         info.options = PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
-        // libwebsockets keeps these pointers; a tool makes few clients, so they live as long as the process.
+        // libwebsockets keeps these pointers. A tool creates few clients, so the strings live as long as the process.
         if let path = settings.caPath { info.client_ssl_ca_filepath = UnsafePointer(strdup(path)) }
         if let path = settings.certificatePath { info.client_ssl_cert_filepath = UnsafePointer(strdup(path)) }
         if let path = settings.privateKeyPath { info.client_ssl_private_key_filepath = UnsafePointer(strdup(path)) }
@@ -138,7 +138,7 @@ package final class EdgeClient {
     }
 }
 
-/// One connection of a client, from the dial to its end. Reactor thread only.
+/// One client connection, from dial to close. Reactor thread only.
 private final class WebSocketAttempt: LWSOwner {
     private let headers: [(name: String, value: String)]
     private let maximumMessageBytes: Int
@@ -204,9 +204,9 @@ private final class WebSocketAttempt: LWSOwner {
 }
 
 extension LWSOwner {
-    /// Adds headers to a request that libwebsockets is putting together.
+    /// Adds headers to a request that libwebsockets is building.
     ///
-    /// - Parameter place: from APPEND_HANDSHAKE_HEADER: a pointer to the position to write at, and the room behind it.
+    /// - Parameter place: from APPEND_HANDSHAKE_HEADER: points to the write position; its count is the room there.
     /// - Returns: whether they fit.
     func addClientHeaders(_ headers: [(name: String, value: String)], _ place: UnsafeRawBufferPointer) -> Bool {
         guard let wsi, let base = place.baseAddress else { return false }
@@ -221,7 +221,7 @@ extension LWSOwner {
     }
 }
 
-/// Static C strings, which libwebsockets may keep.
+/// Static C strings, because libwebsockets may keep the pointers.
 private var clientProtocolName: UnsafePointer<CChar> { cString("client") }
 private var clientALPN: UnsafePointer<CChar> { cString("http/1.1") }
 

@@ -1,14 +1,14 @@
 import CLibwebsockets
 import Glibc
 
-/// What came back for a client's request.
+/// The response to a client's request.
 package struct HTTPClientAnswer: Sendable {
     package let status: Int
     package let body: [UInt8]
 }
 
 package struct HTTPClientFailure: Error, Sendable {
-    /// libwebsockets' words.
+    /// libwebsockets' error text.
     package let reason: String
 
     package init(reason: String) {
@@ -16,9 +16,9 @@ package struct HTTPClientFailure: Error, Sendable {
     }
 }
 
-/// One HTTP request of a client, from the dial to the answer; on a connection of its own. Reactor thread only.
+/// One HTTP client request on its own connection, from dial to response. Reactor thread only.
 final class HTTPClientRequest: LWSOwner {
-    /// Longer answers are cut off: no answer of a gateway comes near.
+    /// A longer body ends the request. No gateway response comes near this size.
     static let maximumBodyBytes = 1 << 20
 
     private let body: [UInt8]?

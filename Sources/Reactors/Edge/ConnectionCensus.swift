@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Which limit a socket was over that was closed before TLS.
+/// The limit for which a socket was closed before TLS.
 package enum CensusRefusal: Sendable {
     case total
     case perAddress
-    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`, or too many handshakes that wait.
+    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`, or too many waiting handshakes.
     case handshakeRate
 }
 
-/// Counts the sockets that are open to the outside, in total and by address; shared by all reactors of a process.
+/// Counts the open client sockets, in total and per address. Shared by all reactors of a process.
 ///
-/// Asked before TLS costs anything: a socket that is not admitted here is closed at once.
+/// It is asked before any TLS work: a socket that isn't admitted is closed at once.
 package final class ConnectionCensus: Sendable {
-    /// {counts} As many entries as there are addresses with open sockets: bounded by the maximum.
+    /// {counts} One entry per address with open sockets, so `maximum` bounds it.
     private let counts: Mutex<Counts>
-    /// Beside the number of sockets: how often a handshake may begin.
+    /// The rate limits for handshakes.
     package let handshakes: HandshakeRates
 
     private struct Counts {
@@ -34,7 +34,7 @@ package final class ConnectionCensus: Sendable {
         counts = Mutex(Counts(maximum: maximum, maximumPerAddress: maximumPerAddress))
     }
 
-    /// Sockets that are open already stay, also where they are too many now.
+    /// Sockets that are already open stay open, even if they exceed the new limits.
     package func setLimits(maximum: Int, maximumPerAddress: Int) {
         counts.withLock { counts in
             counts.maximum = maximum
@@ -44,7 +44,7 @@ package final class ConnectionCensus: Sendable {
 
     package var total: Int { counts.withLock { $0.total } }
 
-    /// - Returns: why the socket may not stay; where it may (nil), `leave` must follow exactly once.
+    /// - Returns: why the socket is refused. If it is admitted (nil), `leave` must be called exactly once.
     func enter(_ address: PeerAddress) -> CensusRefusal? {
         counts.withLock { counts in
             let here = counts.byAddress[address.limitKey, default: 0]
@@ -56,8 +56,8 @@ package final class ConnectionCensus: Sendable {
         }
     }
 
-    /// Counts a socket of which only a proxy's address is known: toward the total. The same as for `enter`; then `name` or
-    /// `leaveUnnamed` must follow.
+    /// Counts a socket whose client address isn't known yet, only the proxy's. It counts toward the total only. Returns the same as
+    /// `enter`; if it is admitted, `name` or `leaveUnnamed` must follow.
     func enterUnnamed() -> CensusRefusal? {
         counts.withLock { counts in
             guard counts.total < counts.maximum else { return .total }
@@ -66,9 +66,9 @@ package final class ConnectionCensus: Sendable {
         }
     }
 
-    /// A socket that was counted by `enterUnnamed` turns out to come from `address`.
+    /// Assigns `address` to a socket that `enterUnnamed` counted.
     ///
-    /// - Returns: why it may not stay: then it is counted no more. Where it may (nil), `leave` must follow exactly once.
+    /// - Returns: why the socket is refused; it is no longer counted then. If it is admitted (nil), `leave` must be called exactly once.
     func name(_ address: PeerAddress) -> CensusRefusal? {
         leaveUnnamed()
         return enter(address)

@@ -2,15 +2,15 @@ import Compression
 import Synchronization
 import WebSocketWire
 
-/// How the edge compresses WebSockets (permessage-deflate, RFC 7692) where the upgrade's handler allows it.
+/// Compression settings for the edge's WebSockets (permessage-deflate, RFC 7692). It is used only if the upgrade's handler allows it.
 package struct EdgeCompression: Sendable {
     let settings: DeflateSettings
     let memory: CompressionMemory
 
     /// - Parameters:
-    ///   - windowBits: 9 to 15, of both sides' windows at most.
-    ///   - minimumBytes: shorter messages are sent as they are.
-    ///   - level: zlib's, 1 to 9.
+    ///   - windowBits: 9 to 15, the maximum for both sides' windows.
+    ///   - minimumBytes: shorter messages are sent uncompressed.
+    ///   - level: zlib's level, 1 to 9.
     package init(
         windowBits: Int, serverKeepsContext: Bool, clientKeepsContext: Bool, minimumBytes: Int, level: Int,
         memory: CompressionMemory
@@ -22,14 +22,14 @@ package struct EdgeCompression: Sendable {
     }
 }
 
-/// The memory that the windows of all WebSockets may take, shared by all reactors.
+/// The memory budget for the compression state of all WebSockets, shared by all reactors.
 package final class CompressionMemory: Sendable {
     /// {budget}
     private let budget: Mutex<DeflateBudget>
 
     /// - Parameters:
-    ///   - sessionBytes: of one WebSocket.
-    ///   - totalBytes: of all together.
+    ///   - sessionBytes: limit for one WebSocket.
+    ///   - totalBytes: limit for all WebSockets together.
     package init(sessionBytes: Int, totalBytes: Int) {
         budget = Mutex(
             DeflateBudget(
@@ -37,14 +37,14 @@ package final class CompressionMemory: Sendable {
                 costs: DeflateCosts(MessageInflateEngine.self, MessageDeflateEngine.self)))
     }
 
-    /// New limits are for agreements to come.
+    /// New limits apply to later agreements only.
     package func setLimits(sessionBytes: Int, totalBytes: Int) {
         budget.withLock { $0.limits = .init(sessionBytes: sessionBytes, totalBytes: totalBytes) }
     }
 
     package var reservedBytes: Int { budget.withLock { $0.reservedBytes } }
 
-    /// Nil where no offer can be accepted or no memory is left: the WebSocket then isn't compressed.
+    /// Nil if no offer is acceptable or no memory is left: the WebSocket is then not compressed.
     func agree(to offers: [WebSocketExtension], settings: DeflateSettings) -> CompressionLease? {
         guard let agreement = budget.withLock({ $0.agree(to: offers, settings: settings) }) else { return nil }
         return CompressionLease(agreement, of: self)
@@ -63,7 +63,7 @@ package final class CompressionMemory: Sendable {
     }
 }
 
-/// An agreement on compression and its share of the memory, which goes back with the last reference.
+/// A compression agreement and its share of the memory budget. The memory is returned with the last reference.
 final class CompressionLease {
     let agreement: DeflateAgreement
     private let memory: CompressionMemory
@@ -74,7 +74,7 @@ final class CompressionLease {
         self.memory = memory
     }
 
-    /// Gives the deflater's memory back, if all WebSockets together have most of what there is.
+    /// Returns the deflater's memory if most of the budget is in use.
     func suspendDeflater() -> Bool {
         guard !isDeflaterSuspended, memory.suspendDeflater(of: agreement) else { return false }
         isDeflaterSuspended = true
@@ -91,22 +91,22 @@ final class CompressionLease {
     deinit { memory.release(agreement, isDeflaterSuspended: isDeflaterSuspended) }
 }
 
-/// The deflaters of one reactor that keep no context. Each serves any number of WebSockets, one message after the other. Reactor thread only.
+/// The deflaters of one reactor that keep no context. Each serves any number of WebSockets, one message at a time. Reactor thread only.
 final class SharedDeflaters {
-    /// zlib's.
+    /// zlib's compression level.
     private(set) var level: Int
     private var engines: [Int: MessageDeflateEngine] = [:]
 
     init(level: Int) { self.level = level }
 
-    /// A reload has changed it. WebSockets keep the engine that they have.
+    /// Called when a reload changes the level. WebSockets keep their current engine.
     func setLevel(_ new: Int) {
         guard new != level else { return }
         level = new
         engines = [:]
     }
 
-    /// - Returns: nil where there is no memory for one.
+    /// - Returns: nil if there is no memory for an engine.
     func engine(for agreement: DeflateAgreement) -> MessageDeflateEngine? {
         if let engine = engines[agreement.serverWindowBits] { return engine }
         let made = try? MessageDeflateEngine(agreement, level: level)

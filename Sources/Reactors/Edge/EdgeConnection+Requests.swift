@@ -5,7 +5,7 @@ import WebSocketWire
 extension EdgeConnection {
     // MARK: Reading
 
-    /// Takes requests off `input`, until one has to be answered: what follows it is kept.
+    /// Parses requests from `input` until one must be answered. The bytes after it are kept.
     func read(_ input: UnsafeMutableRawBufferPointer) {
         var rest = input
         while !isDoomed, case .reading = stage, http != nil {
@@ -42,7 +42,7 @@ extension EdgeConnection {
         queue(bytes)
     }
 
-    /// Otherwise the connection ends.
+    /// If it returns false, the connection ends.
     private func isWithinLimit(_ head: RequestHead?) -> Bool {
         switch listener.handler.limit(head, peer: peer, isUnnamed: isUnnamed) {
         case .serve: return true
@@ -65,13 +65,13 @@ extension EdgeConnection {
 
     // MARK: Answers
 
-    /// From the exchange.
+    /// Called by the exchange.
     func respond(_ answer: HTTPAnswer) {
         guard case .answering = stage, let head = http?.head else { return }
         write(answer, ResponseWriter(for: head))
     }
 
-    /// Answers a request that nobody has seen, and ends the connection: where the next one begins isn't known.
+    /// Answers a request that no handler has received, and ends the connection: the start of the next request is unknown.
     func refuse(fault: EdgeFault) { end(with: listener.handler.answer(to: fault, peer: peer)) }
 
     private func end(with answer: HTTPAnswer) {
@@ -80,7 +80,7 @@ extension EdgeConnection {
         write(answer, ResponseWriter(closesConnection: true))
     }
 
-    /// From the upgrade's exchange.
+    /// Called by the upgrade's exchange.
     func refuse(_ answer: HTTPAnswer) {
         if case .upgrading = stage { end(with: answer) }
     }
@@ -104,7 +104,7 @@ extension EdgeConnection {
         reactor.touch(self)
     }
 
-    /// The answer is written: on with what came behind the request.
+    /// The response is written: continue with the bytes that followed the request.
     func awaitNextRequest() {
         http?.reset(limits: listener.settings.requestLimits)
         stage = .reading
@@ -124,7 +124,7 @@ extension EdgeConnection {
         listener.handler.handle(exchange)
     }
 
-    /// From the upgrade's exchange. The 101 is written at once: what is said of it afterwards is true.
+    /// Called by the upgrade's exchange. The 101 is written at once, so the return value tells reliably whether it was sent.
     func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake, compresses: Bool) -> Bool {
         let limits = MessageLimits(messageBytes: limits.maximumMessageBytes)
         let compression = compresses ? listener.compression(to: opening.extensions, limits) : nil

@@ -4,56 +4,56 @@ import Glibc
 import HTTPWire
 import WebSocketWire
 
-/// One socket of the outside, from accept to close: TLS, then requests one after another, then perhaps a WebSocket.
+/// One client socket, from accept to close: TLS, then HTTP requests one after another, then possibly a WebSocket.
 ///
-/// libwebsockets carries its bytes, in the raw role: it polls, reads, writes and does TLS. What the bytes mean is decided here and in the
-/// pure targets. The stages only go forward but for keep-alive, and each has its deadline. All but a 101 is written at the end of a turn
-/// of the loop, outside of libwebsockets' callbacks. Reactor thread only.
+/// libwebsockets transports its bytes in the raw role: it polls, reads, writes and performs TLS. This class and the pure targets interpret
+/// the bytes. Stages only move forward, except for keep-alive, and each has a deadline. All output except a 101 is written at the end of a
+/// turn, outside libwebsockets' callbacks. Reactor thread only.
 final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     enum Stage {
         case handshakingTLS
-        /// The parser of `http` knows how far the request has come.
+        /// The parser in `http` holds the state of the request.
         case reading
         case answering(HTTPExchange)
-        /// The gate hasn't decided yet.
+        /// The gate has not decided yet.
         case upgrading(UpgradeExchange)
-        /// The answer is in `output`.
+        /// The response is in `output`.
         case writing(endsConnection: Bool)
         case webSocket(WebSocketConnection)
         case ended
     }
 
     let peer: PeerAddress
-    /// `peer` is a trusted proxy whose PROXY header names nobody.
+    /// `peer` is a trusted proxy whose PROXY header contains no client address.
     let isUnnamed: Bool
     let listener: EdgeListener
     var stage = Stage.handshakingTLS
-    /// Nil once the connection is a WebSocket.
+    /// Nil once the connection has become a WebSocket.
     var http: HTTPStage?
-    /// Of HTTP: a WebSocket has its own.
+    /// HTTP output only: a WebSocket has its own queue.
     var output = OutputBuffer()
     var isTouched = false
-    /// Nil where no stage is left that has one.
+    /// Nil if the current stage has no deadline.
     private var deadline: ReactorTimer?
     private var isLingering = false
     var isPaused = false
-    /// What was written and the socket had no room for, at most one TLS record: it goes before everything else.
+    /// Written bytes that the socket had no room for, at most one TLS record. They are sent before everything else.
     @exclusivity(unchecked) private(set) var unsent = OutputBuffer()
-    /// The socket has said so since it had no room.
+    /// The socket has become writable since it was last full.
     private var isWritable = false
     private var hasEndedTimeout = false
     private var handshake = HandshakeProgress.adopting
 
-    /// Where the TLS handshake is, as `HandshakeQueue` needs to know it.
+    /// The state of the TLS handshake, as `HandshakeQueue` needs it.
     private enum HandshakeProgress {
-        /// Inside `adopt`: libwebsockets tries to read before the socket has said that there is anything.
+        /// Inside `adopt`: libwebsockets tries to read before the socket is known to be readable.
         case adopting
         case idle(hasBegun: Bool)
-        /// It has input, and waits for the reactor to have time. While it isn't read (`isPaused`) nobody polls it.
+        /// Has input and waits for the reactor to have time. While reading is paused (`isPaused`), the socket isn't polled.
         case waiting(hasBegun: Bool, isPaused: Bool)
         /// Being read now.
         ///
-        /// - Parameter mayCompute: also what is costly.
+        /// - Parameter mayCompute: costly computations are allowed too.
         case reading(mayCompute: Bool)
         case ended
     }
@@ -71,7 +71,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     // MARK: From accept to close
 
-    /// Hands the socket to libwebsockets, which closes it, also when this fails.
+    /// Hands the socket to libwebsockets, which closes it, even if this call fails.
     func adopt(_ socket: Int32, into vhost: OpaquePointer) {
         let opaque = Unmanaged.passRetained(self as LWSOwner)  // Released by the trampoline at WSI_DESTROY.
         if !isTLS { stage = .reading }
@@ -82,7 +82,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         }
         if case .adopting = handshake { handshake = .idle(hasBegun: false) }
         if wsi == nil, !reactor.hasCreatedWSI {
-            // No room for another connection: libwebsockets has closed the socket, and no WSI_DESTROY will come.
+            // No room for another connection: libwebsockets has closed the socket, and WSI_DESTROY will not be called.
             _ = destroyed()
             opaque.release()
         }
@@ -122,7 +122,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         return 0
     }
 
-    /// Ends the connection in such a way that the client can read what was written last. Not inside a callback.
+    /// Ends the connection so that the client can still read the last output. Never call it inside a callback.
     func finish() {
         guard let wsi, !isLingering else { return }
         if let ssl = lws_get_ssl(wsi) { SSL_shutdown(ssl) }  // close_notify (RFC 8446 §6.1).
@@ -130,7 +130,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         let linger = LingeringClose(duplicating: lws_get_socket_fd(wsi), on: reactor) { census.leave(peer) }
         isLingering = linger != nil
         linger?.begin()
-        // Not `kill`, which would shut down what the linger still has to send.
+        // `kill` would shut the socket down before the linger has sent its data.
         lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC)
     }
 
@@ -138,7 +138,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     func arm(_ milliseconds: Int) { arm(at: reactor.now + UInt64(milliseconds) * 1_000_000) }
 
-    /// - Parameter time: monotonic nanoseconds; nil is none.
+    /// - Parameter time: monotonic nanoseconds; nil cancels the deadline.
     func arm(at time: UInt64?) {
         guard let time else {
             deadline?.cancel()
@@ -162,11 +162,12 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     // MARK: The TLS handshake
 
-    /// From `HandshakeGate`, inside OpenSSL: whether it may read the socket now. Otherwise the connection waits for its turn.
+    /// Called by `HandshakeGate`, inside OpenSSL. Returns whether OpenSSL may read the socket now; if not, the connection waits for its
+    /// turn.
     func mayReadHandshake() -> Bool {
         switch handshake {
         case .reading(let mayCompute):
-            // A second flight may have come with the first.
+            // A second flight may have arrived with the first.
             guard !mayCompute, wsi.flatMap(lws_get_ssl).map(CostlyFlight.isNext) == true else { return true }
             handshake = .waiting(hasBegun: true, isPaused: false)
             listener.handshakes.append(self)
@@ -179,18 +180,19 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         }
     }
 
-    /// Its first flight was read.
+    /// The first flight has been read.
     var hasBegunHandshake: Bool {
         if case .waiting(let hasBegun, _) = handshake { hasBegun } else { false }
     }
 
-    /// Of its next flight, once the first was read: also where not all of it had come, so that the key exchange is still to be computed.
+    /// Whether the next flight is costly, once the first has been read. Also true if the first flight is incomplete, because the key
+    /// exchange is still to be computed.
     var isHandshakeCostly: Bool {
         guard let ssl = wsi.flatMap(lws_get_ssl) else { return false }
         return !CostlyFlight.hasAnswered(on: ssl) || CostlyFlight.isNext(on: ssl)
     }
 
-    /// From `HandshakeQueue`: lets libwebsockets read, once, outside of its callbacks.
+    /// Called by `HandshakeQueue`: lets libwebsockets read once, outside its callbacks.
     func continueHandshake() {
         guard case .waiting(let hasBegun, let isPaused) = handshake, let wsi else { return }
         handshake = .reading(mayCompute: hasBegun && isHandshakeCostly)
@@ -199,20 +201,20 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         if case .reading = handshake { handshake = .idle(hasBegun: true) }
     }
 
-    /// Its socket would wake each turn of the loop for nothing.
+    /// Without a pause the readable socket would wake every turn of the loop for nothing.
     func pauseHandshake() {
         guard case .waiting(let hasBegun, false) = handshake, let wsi else { return }
         handshake = .waiting(hasBegun: hasBegun, isPaused: true)
         lws_rx_flow_control(wsi, 0)
     }
 
-    /// From `HandshakeQueue`, which has let go of it.
+    /// Called by `HandshakeQueue` after it has removed the connection.
     func endWaitingHandshake() {
         handshake = .ended
         kill()
     }
 
-    /// From `HandshakeGate`, inside OpenSSL.
+    /// Called by `HandshakeGate`, inside OpenSSL.
     func handshakeEnded() {
         handshake = .ended
         listener.handshakes.succeeded(peer)
@@ -232,8 +234,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// `POLLRDHUP` of poll(2), which Swift's Glibc lacks.
     private static let pollPeerEnded: Int16 = 0x2000
 
-    /// Whether the client has ended or reset TCP. The kernel is asked: libwebsockets says it only after what came before is read, and not at
-    /// all while reading is paused.
+    /// Whether the client has closed or reset TCP. The kernel is asked, because libwebsockets reports it only after all earlier input has
+    /// been read, and never while reading is paused.
     var hasClientGone: Bool {
         guard let wsi else { return true }
         var socket = pollfd(fd: lws_get_socket_fd(wsi), events: Self.pollPeerEnded, revents: 0)
@@ -242,7 +244,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     // MARK: Input and output
 
-    /// Inside a callback, whose memory `input` is.
+    /// Called inside a callback; `input` is the callback's memory.
     private func received(_ input: UnsafeMutableRawBufferPointer) -> Int32 {
         endLibwebsocketsTimeout()
         switch stage {
@@ -256,8 +258,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         return 0
     }
 
-    /// After the handshake libwebsockets waits for the connection to be established, which its raw role never calls it. The deadlines here are
-    /// the gateway's own.
+    /// After the handshake libwebsockets waits for the connection to be marked established, which never happens in its raw role. The
+    /// gateway's own deadlines apply instead.
     private func endLibwebsocketsTimeout() {
         guard !hasEndedTimeout, let wsi else { return }
         hasEndedTimeout = true
@@ -284,12 +286,12 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// Whether `write` may be called.
     func mayWrite(to wsi: OpaquePointer) -> Bool { unsent.isEmpty && EdgeOutput.mayWrite(to: wsi) }
 
-    /// Bytes that were written, and wait here for the socket to have room.
+    /// Written bytes that wait here for room in the socket.
     var unsentBytes: Int { unsent.count }
 
-    /// Writes a piece, or keeps it.
+    /// Writes the bytes, or keeps them in `unsent`.
     ///
-    /// - Returns: false when the connection is broken.
+    /// - Returns: false if the connection is broken.
     func write(_ bytes: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Bool {
         switch EdgeOutput.write(bytes, to: wsi) {
         case .written: return true
@@ -301,7 +303,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         }
     }
 
-    /// - Returns: false when the connection is broken.
+    /// - Returns: false if the connection is broken.
     func writeUnsent(to wsi: OpaquePointer) -> Bool {
         guard isWritable, !unsent.isEmpty else { return true }
         isWritable = false
@@ -313,7 +315,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         return true
     }
 
-    /// What was paused for the upgrade's decision goes on.
+    /// Resumes reading that was paused while the upgrade was undecided.
     func resume(_ wsi: OpaquePointer) {
         guard isPaused else { return }
         isPaused = false
@@ -321,7 +323,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         lws_cancel_service(lws_get_context(wsi))
     }
 
-    /// A client that sends on while its request is being answered is slowed down by TCP. Never inside a callback.
+    /// TCP flow control slows down a client that keeps sending while its request is being answered. Never call it inside a callback.
     private func applyPause(to wsi: OpaquePointer) {
         let pauses = http?.isFull ?? false
         guard pauses != isPaused else { return }

@@ -1,15 +1,16 @@
 package import HTTPWire
 import WebSocketWire
 
-/// What the outside's connections ask of the rooms behind. One per reactor; called on its thread.
+/// The edge's requests to the layers behind it. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
-    /// The head of a request or upgrade has arrived, or what isn't a request (nil). Nothing else of it has been looked at.
+    /// The head of a request or upgrade has arrived; nil for input that isn't a valid request. The rest of the request has not been
+    /// examined.
     func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation
 
-    /// A whole request: head and body. Answer it through the exchange, now or later.
+    /// A complete request: head and body. Answer it through the exchange, now or later.
     func handle(_ exchange: HTTPExchange)
 
-    /// A request that asks for a WebSocket. Nothing has been answered yet: accept or refuse it, now or later.
+    /// A request for a WebSocket, not answered yet. Accept or refuse it, now or later.
     func handle(_ upgrade: UpgradeExchange)
 
     /// A socket was closed before TLS.
@@ -19,40 +20,40 @@ package protocol EdgeHandler: AnyObject {
     func connectionOpened()
     func connectionClosed()
 
-    /// A request was refused before anyone saw it: what to answer.
+    /// The edge refused a request before any handler received it. Returns the response to send.
     func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer
 }
 
 /// Whether a request is served at all.
 package enum RequestLimitation {
     case serve
-    /// The answer is sent, and the connection ends.
+    /// The response is sent, then the connection ends.
     case refuse(HTTPAnswer)
-    /// The connection ends without an answer.
+    /// The connection ends without a response.
     case close
 }
 
-/// Why a request was refused by the edge itself.
+/// Why the edge itself refused a request.
 package enum EdgeFault: Hashable, Sendable {
     case malformed(RequestFault)
-    /// A body behind a request that asks for a WebSocket.
+    /// A WebSocket upgrade request with a body.
     case bodyOfUpgrade
-    /// The request began, and didn't arrive in its time.
+    /// The request began but did not arrive in time.
     case timedOut
-    /// The upgrade wasn't decided in its time.
+    /// The upgrade was not decided in time.
     case undecided
 }
 
-/// One request and its answer, on the reactor's thread.
+/// One request and its response, on the reactor's thread.
 package final class HTTPExchange {
     package let head: RequestHead
     package let body: [UInt8]
     package let peer: PeerAddress
-    /// `peer` is a trusted proxy that has said, before TLS, that it can't tell whose connection it is: what the request says of it is the
-    /// client's own word.
+    /// `peer` is a trusted proxy whose PROXY header contained no client address. Any client address in the request itself is then the
+    /// client's own unverified claim.
     package let isUnnamed: Bool
     package let reactor: Reactor
-    /// Nil once the answer is given or the client is gone: the connection says so when it ends.
+    /// Nil once the response is given or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
 
     init(head: RequestHead, body: [UInt8], connection: EdgeConnection) {
@@ -66,13 +67,13 @@ package final class HTTPExchange {
 
     package var isTLS: Bool { connection?.isTLS ?? false }
 
-    /// The certificate that the client presented, if it is still there. Read from TLS at each call.
+    /// The certificate that the client presented; nil if the connection is gone. It is read from TLS at each call.
     package var certificate: PeerCertificate? {
         reactor.preconditionOnThread()
         return connection?.certificate
     }
 
-    /// Sends the answer. The first one counts; after the client has gone it goes nowhere.
+    /// Sends the response. Only the first call has an effect; after the client is gone the response is discarded.
     package func respond(_ answer: HTTPAnswer) {
         reactor.preconditionOnThread()
         connection?.respond(answer)
@@ -80,19 +81,19 @@ package final class HTTPExchange {
     }
 }
 
-/// A request to become a WebSocket, with all that the edge knows of the client, and its answer. On the reactor's thread.
+/// A WebSocket upgrade request and its decision, with everything that the edge knows of the client. On the reactor's thread.
 ///
-/// While it is undecided the client may go, which `isPending` tells, and may send on: a bounded amount is kept, then reading stops.
+/// While it is undecided the client may disconnect, which `isPending` detects, or send more. A bounded amount is kept, then reading stops.
 package final class UpgradeExchange {
     package let head: RequestHead
-    /// What the 101 will name: the first offered subprotocol that the edge knows (RFC 6455 §4.2.2); nil where none is.
+    /// The subprotocol that the 101 will name: the first offered one that the edge supports (RFC 6455 §4.2.2); nil if there is none.
     package let subprotocol: String?
     package let peer: PeerAddress
     /// As in ``HTTPExchange``.
     package let isUnnamed: Bool
     package let isTLS: Bool
     package let reactor: Reactor
-    /// Nil once it is decided or the client is gone: the connection says so when it ends.
+    /// Nil once the upgrade is decided or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
 
     private let opening: OpeningHandshake?
@@ -108,10 +109,11 @@ package final class UpgradeExchange {
         self.connection = connection
     }
 
-    /// Whether the request follows RFC 6455 §4.2.1. One that doesn't can't be accepted.
+    /// Whether the request follows RFC 6455 §4.2.1. A malformed one can't be accepted.
     package var isWellFormed: Bool { opening != nil }
 
-    /// Nobody has decided, and the client is there: a system call finds out. Ask before anything of the client's is spent.
+    /// The upgrade is undecided and the client is still connected; a system call finds out. Check it before consuming a resource of the
+    /// client.
     package var isPending: Bool {
         guard let connection else { return false }
         return !connection.hasClientGone
@@ -123,10 +125,10 @@ package final class UpgradeExchange {
         return connection?.certificate
     }
 
-    /// Sends the 101; then `handler` hears `webSocketOpened`, inside this call.
+    /// Sends the 101; then `handler` receives `webSocketOpened`, inside this call.
     ///
-    /// - Parameter compresses: permessage-deflate is agreed on where the client offers it and there is memory for it.
-    /// - Returns: false where the client is gone: then no 101 was sent, and `handler` never hears anything.
+    /// - Parameter compresses: permessage-deflate is negotiated if the client offers it and memory is available.
+    /// - Returns: false if the client is gone: no 101 was sent, and `handler` is never called.
     @discardableResult
     package func accept(_ handler: any WebSocketHandler, compresses: Bool = false) -> Bool {
         reactor.preconditionOnThread()
@@ -135,14 +137,14 @@ package final class UpgradeExchange {
         return connection?.accept(handler, opening, compresses: compresses) ?? false
     }
 
-    /// Ends the connection without an answer, for a client that has gone: where reading is paused nobody else would notice.
+    /// Ends the connection without a response, for a client that is gone: while reading is paused, nothing else would detect that.
     package func abandon() {
         reactor.preconditionOnThread()
         connection?.kill()
         connection = nil
     }
 
-    /// Sends the answer instead of a 101, and the connection ends.
+    /// Sends the response instead of a 101 and ends the connection.
     package func refuse(_ answer: HTTPAnswer) {
         reactor.preconditionOnThread()
         connection?.refuse(answer)

@@ -6,19 +6,19 @@ import HTTPWire
 import Logging
 import WebSocketWire
 
-/// Times and sizes that bound what a client can make the edge hold.
+/// Time and size limits on what a client can make the edge hold.
 package struct EdgeLimits: Sendable {
     /// From accept, or from the end of a proxy's PROXY header, to the end of the TLS handshake.
     package var tlsHandshakeMilliseconds = 10_000
-    /// From there (or from the end of an idle wait) to the last header. So long, too, a proxy's PROXY header may take from accept on.
+    /// From there, or from the end of an idle wait, to the last header. A proxy's PROXY header has the same time, from accept on.
     package var headerMilliseconds = 10_000
     /// From the headers to the last byte of the body.
     package var bodyMilliseconds = 10_000
-    /// From the answer to the moment when the socket has taken all of it, and has room again.
+    /// From the response to the moment when the socket has taken all of it and is writable again.
     package var answerMilliseconds = 10_000
-    /// Between an answer and the first byte of the next request.
+    /// Between a response and the first byte of the next request.
     package var keepAliveSeconds = 75
-    /// From the request of an upgrade to the decision about it.
+    /// From the upgrade request to its decision.
     package var upgradeMilliseconds = 10_000
     /// All header fields of a request together (`MAX_HEADER_BYTES`).
     package var maximumHeaderBytes = 16_384
@@ -29,14 +29,14 @@ package struct EdgeLimits: Sendable {
 }
 
 package struct EdgeSettings: Sendable {
-    /// Nil serves plain HTTP.
+    /// Nil: plain HTTP.
     package var tls: TLSSettings?
-    /// Subprotocol names that may be agreed on (RFC 6455 §1.9).
+    /// Supported subprotocol names (RFC 6455 §1.9).
     package var subprotocols: [String]
     package var limits: EdgeLimits
     /// Nil: no WebSocket is compressed.
     package var compression: EdgeCompression?
-    /// Peers that have to say with a PROXY header, before TLS, whose connection it is. Who else sends one is taken at its word as TLS.
+    /// Trusted proxies, which must send a PROXY header before TLS. A PROXY header from any other peer is treated as TLS input.
     package var trustsProxy: @Sendable (PeerAddress) -> Bool = { _ in false }
 
     package init(tls: TLSSettings?, subprotocols: [String], limits: EdgeLimits) {
@@ -55,7 +55,7 @@ extension EdgeSettings {
         return requests
     }
 
-    /// Reads the files of `tls`; nil where there is none.
+    /// Reads the files of `tls`; nil if TLS is off.
     package func makeMaterial() throws(ReactorError) -> TLSMaterial? {
         guard let tls else { return nil }
         do throws(TLSMaterialError) {
@@ -66,9 +66,9 @@ extension EdgeSettings {
     }
 }
 
-/// The outside of one reactor: its listening socket and the libwebsockets vhost that serves what is accepted there.
+/// The edge of one reactor: its listening socket and the libwebsockets vhost that serves the accepted sockets.
 ///
-/// The vhost knows no protocol but ours, and no port: sockets are accepted here and adopted into it.
+/// The vhost has only our protocol and no port: sockets are accepted here and adopted into it.
 final class EdgeListener: TimerTarget {
     unowned let reactor: Reactor
     private(set) var settings: EdgeSettings
@@ -79,20 +79,20 @@ final class EdgeListener: TimerTarget {
         handler.connectionRefused(.handshakeRate)
     }
     private let vhost: OpaquePointer
-    /// C strings and the protocol table, which libwebsockets keeps pointers to for the vhost's life; never freed before.
+    /// C strings and the protocol table. libwebsockets keeps pointers to them for the life of the vhost; they are never freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
     private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
     private lazy var retry = ReactorTimer(on: reactor)
     private var isExhausted = false
     private let deflaters: SharedDeflaters
-    /// Sockets of trusted proxies whose header isn't read yet, by descriptor.
+    /// Sockets of trusted proxies whose PROXY header has not been read yet, by descriptor.
     private var unnamed: [Int32: ProxiedSocket] = [:]
-    /// When a proxy's mistake may be logged again: one that is set up wrongly makes it with every connection.
+    /// When the next proxy error may be logged: a misconfigured proxy causes one with every connection.
     private var nextProxyWarning: UInt64 = 0
 
     /// On the reactor's thread.
     ///
-    /// - Parameter material: made of `settings.tls`; nil makes one.
+    /// - Parameter material: made from `settings.tls`; nil creates one.
     init(
         reactor: Reactor, settings: EdgeSettings, material: TLSMaterial? = nil, census: ConnectionCensus,
         handler: any EdgeHandler
@@ -113,8 +113,8 @@ final class EdgeListener: TimerTarget {
         self.vhost = vhost
     }
 
-    /// What changes while the gateway runs: times, sizes, proxies and what TLS shows and trusts. It holds for what is
-    /// accepted and asked from here on; whether there is TLS at all, and what libwebsockets was told of at the start, stays.
+    /// Applies the settings that can change at run time: times, sizes, proxies, and the TLS certificate and trust. They apply to later
+    /// connections and requests. Whether TLS is on, and what libwebsockets was given at start, stays.
     func replace(_ new: EdgeSettings, material: TLSMaterial?) {
         reactor.preconditionOnThread()
         settings.limits = new.limits
@@ -123,18 +123,19 @@ final class EdgeListener: TimerTarget {
         if let compression = new.compression { deflaters.setLevel(compression.settings.level) }
         guard let tls, let material else { return }
         settings.tls = material.settings
-        // Each connection keeps the certificates and lists that it began with: those of unchanged files are there once.
+        // Each connection keeps the certificates and revocation lists that it began with. Unchanged files are therefore kept in memory only
+        // once.
         if !material.isSame(as: tls.material) { tls.material = material }
     }
 
-    /// `connection` is the one whose handshake begins inside `body`.
+    /// Marks `connection` as the one whose handshake begins inside `body`.
     func withAdopted<Value>(_ connection: EdgeConnection, _ body: () -> Value) -> Value {
         tls?.adopted = connection
         defer { tls?.adopted = nil }
         return body()
     }
 
-    /// What an upgrade's WebSocket compresses with; nil where the client has offered nothing that can be agreed on, or there is no memory.
+    /// The compression for an upgrade's WebSocket; nil if no offer is acceptable or there is no memory.
     func compression(to offers: [WebSocketExtension], _ limits: MessageLimits) -> MessageCompression? {
         guard let compression = settings.compression, !offers.isEmpty,
             let lease = compression.memory.agree(to: offers, settings: compression.settings)
@@ -143,12 +144,12 @@ final class EdgeListener: TimerTarget {
             lease, sharing: deflaters, minimumBytes: compression.settings.minimumBytes, limits: limits)
     }
 
-    /// Nil where there is no TLS.
+    /// Nil without TLS.
     var material: TLSMaterial? { tls?.material }
 
     // MARK: Accepting
 
-    /// Takes the socket over and begins to accept.
+    /// Takes ownership of the socket and starts accepting.
     func listen(on descriptor: Int32) {
         let poll = allocateHandle(uv_poll_t.self)
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
@@ -203,7 +204,7 @@ final class EdgeListener: TimerTarget {
     // MARK: Proxies
 
     private func awaitHeader(on socket: Int32, from proxy: PeerAddress) {
-        // libwebsockets makes it so too, but later.
+        // libwebsockets does this too, but later.
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         unnamed[socket] = ProxiedSocket(
             socket, milliseconds: settings.limits.headerMilliseconds, on: reactor
@@ -242,7 +243,7 @@ final class EdgeListener: TimerTarget {
 
     // MARK: Without descriptors
 
-    /// Without a pause the poll would call again at once, for as long as no descriptor comes free. The connections that stand go on.
+    /// Without a pause the poll would fire again at once until a descriptor becomes free. Established connections go on.
     private func pauseAccepting(_ reason: String) {
         guard let listening else { return }
         uv_poll_stop(listening.poll)
@@ -258,7 +259,7 @@ final class EdgeListener: TimerTarget {
 
     // MARK: The vhost
 
-    /// libwebsockets tells of the SSL_CTX from inside `lws_create_vhost`; what goes wrong there is kept for after it.
+    /// libwebsockets passes the SSL_CTX from inside `lws_create_vhost`; an error there is kept until that call returns.
     private final class TLSProblem {
         var text: String?
     }
@@ -269,7 +270,7 @@ final class EdgeListener: TimerTarget {
     ) -> OpaquePointer? {
         guard let context = reactor.context else { return nil }
         var info = lws_context_creation_info()
-        // All zero: libwebsockets' validity pings are off, the session has its own clock.
+        // All zero turns libwebsockets' validity pings off; the session has its own timer.
         var noIdlePolicy = lws_retry_bo_t()
         return withUnsafePointer(to: &noIdlePolicy) { policy in
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
@@ -282,7 +283,7 @@ final class EdgeListener: TimerTarget {
             info.options |= PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT
             reactor.configureTLS = { problem.text = tls.configure($0) }
             defer { reactor.configureTLS = nil }
-            // Nothing but HTTP/1.1 is spoken.
+            // Only HTTP/1.1 is supported.
             let vhost = withCStrings(files.certificatePath, files.privateKeyPath, "http/1.1") {
                 certificate, key, alpn in
                 info.ssl_cert_filepath = certificate
@@ -294,7 +295,7 @@ final class EdgeListener: TimerTarget {
         }
     }
 
-    /// Of the one protocol that the vhost knows: bytes that libwebsockets doesn't interpret.
+    /// The vhost's only protocol: raw bytes that libwebsockets doesn't interpret.
     static let protocolName: StaticString = "edge"
 
     static var protocolText: UnsafePointer<CChar> {
@@ -306,13 +307,13 @@ final class EdgeListener: TimerTarget {
         table.initialize(repeating: lws_protocols(), count: 2)
         table[0].name = protocolText
         table[0].callback = lwsTrampoline
-        // What is written is written whole: it never cuts, and never holds any back.
+        // Each piece is written whole: libwebsockets never splits it and never holds part of it back.
         table[0].rx_buffer_size = LWSContext.serviceBufferBytes
         table[0].tx_packet_size = LWSContext.serviceBufferBytes
         return table
     }
 
-    /// A copy that lives as long as the process: libwebsockets keeps the pointer. A few bytes per vhost.
+    /// A copy that lives as long as the process, because libwebsockets keeps the pointer. A few bytes per vhost.
     private static func keep<Value>(_ value: UnsafePointer<Value>) -> UnsafePointer<Value> {
         let copy = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         copy.initialize(to: value.pointee)

@@ -1,15 +1,16 @@
 import DequeModule
 
-/// Elements of many sources, of which none can crowd out another (the scheduling of RFC 8290, FQ-CoDel, without its queue limits).
+/// A queue of elements from many sources in which no source can crowd out another (the scheduling of RFC 8290, FQ-CoDel, without its queue
+/// limits).
 ///
-/// A source that was not there before comes first; sources that have been served take turns behind it. Of those one is served after each
-/// `newInRow` new ones, so that an endless supply of new sources keeps nobody waiting either. A source that has been served stays known until
-/// its turn comes round again, so that leaving and coming back gains it nothing, unless `forget` says that it has earned it.
+/// A new source is served first; sources that have been served take turns after it. One of those is served after every `newInRow` new ones,
+/// so that an endless supply of new sources starves none of them. A served source stays known until its turn comes round again, so leaving
+/// and coming back gives it no advantage, unless `forget` clears it.
 struct FairQueue<Source: Hashable, Element> {
     private var waiting: [Source: Deque<Element>] = [:]
     private var new: Deque<Source> = []
     private var old: Deque<Source> = []
-    /// Since an old one was served.
+    /// New sources served since the last old one.
     private var newServed = 0
     static var newInRow: Int { 4 }
     private(set) var count = 0
@@ -28,7 +29,7 @@ struct FairQueue<Source: Hashable, Element> {
         forgetServed()
         while let (source, wasNew) = removeFirstSource() {
             guard let element = waiting[source]?.popFirst() else {
-                // Its turn came round, and nothing waits.
+                // Its turn came, but nothing is waiting.
                 waiting[source] = nil
                 continue
             }
@@ -52,7 +53,8 @@ struct FairQueue<Source: Hashable, Element> {
         return old.popFirst().map { ($0, false) }
     }
 
-    /// Each call leaves at most one served source behind, and takes up to two away that have nothing waiting: so there are never many.
+    /// Each call of `removeFirst` adds at most one served source and removes up to two that have nothing waiting, so their number stays
+    /// small.
     private mutating func forgetServed() {
         for _ in 0..<2 {
             guard let source = old.first, waiting[source]?.isEmpty != false else { return }
@@ -61,19 +63,19 @@ struct FairQueue<Source: Hashable, Element> {
         }
     }
 
-    /// Treats a source that has nothing waiting like one that was never there.
+    /// Makes a source that has nothing waiting count as new.
     mutating func forget(_ source: Source) {
-        // Its place in `old` is skipped when its turn comes.
+        // Its entry in `old` is skipped when its turn comes.
         if waiting[source]?.isEmpty == true { waiting[source] = nil }
     }
 
-    /// Sources that are known, whether or not they have anything waiting.
+    /// Known sources, whether or not they have elements waiting.
     var sourceCount: Int { waiting.count }
 
-    /// How much the source with most has waiting.
+    /// The largest number of elements waiting of any one source.
     var largestCount: Int { waiting.values.lazy.map(\.count).max() ?? 0 }
 
-    /// The newest element of the source that has most, so that a full queue costs the one who filled it.
+    /// Removes the newest element of the source with the most, so that a full queue penalises the source that filled it.
     mutating func removeNewestOfLargest() -> Element? {
         guard let source = waiting.max(by: { $0.value.count < $1.value.count })?.key,
             let element = waiting[source]?.popLast()

@@ -1,11 +1,12 @@
-/// Whether a peer's first bytes are the header of a TLS record that can answer a ClientHello (RFC 8446 §5.1), however they are split.
+/// Checks whether a peer's first bytes are the header of a TLS record that can answer a ClientHello (RFC 8446 §5.1). The bytes may be split
+/// anywhere.
 struct FirstTLSRecord {
     private var seen = 0
 
-    /// Something came, and so far it is TLS.
+    /// At least one byte has arrived, and all bytes so far are valid TLS.
     var hasBegun: Bool { seen > 0 }
 
-    /// - Returns: false from the first byte on that no TLS peer sends there.
+    /// - Returns: false from the first byte that can't be TLS.
     mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
         for byte in bytes.prefix(Self.headerBytes - seen) {
             guard Self.isPossible(byte, at: seen) else { return false }

@@ -1,15 +1,15 @@
 import COpenSSL
 import Glibc
 
-/// Ends connections whose client asks for new keys again and again (RFC 8446 §4.6.3): each request costs us work and an answer, and never
-/// shows as input. Requests for a renegotiation (TLS 1.2) count too.
+/// Ends connections whose client repeatedly requests new keys (RFC 8446 §4.6.3). Each request costs the gateway work and a response, and
+/// never appears as application data. Renegotiation requests (TLS 1.2) count too.
 enum HandshakeFlood {
-    /// In a connection's life. TLS stacks ask for new keys after hundreds of gigabytes.
+    /// The limit for the life of a connection. TLS stacks request new keys only after hundreds of gigabytes.
     static let maximumMessages = 16
 
     private static let clientHello: UInt8 = 1
     private static let keyUpdate: UInt8 = 24
-    /// How many have come, as a bit pattern.
+    /// The number of requests, as a bit pattern.
     private static let countIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
 
     static func watch(_ context: OpaquePointer) {
@@ -24,13 +24,13 @@ enum HandshakeFlood {
         }
     }
 
-    /// A ClientHello behind the first handshake, of which the client's Finished is known.
+    /// A ClientHello after the first handshake, which is complete once the client's Finished is known.
     private static func isRenegotiation(_ type: UInt8, _ ssl: OpaquePointer) -> Bool {
         type == clientHello && SSL_get_peer_finished(ssl, nil, 0) > 0
     }
 
-    /// Inside OpenSSL, which goes on reading such messages for as long as they come. So it is told that the client has closed: it reads no
-    /// further, and libwebsockets closes the connection.
+    /// Called inside OpenSSL, which reads such messages as long as they arrive. Marking the session as shut down stops that: OpenSSL reads
+    /// no further, and libwebsockets closes the connection.
     private static func count(_ ssl: OpaquePointer) {
         let number = Int(bitPattern: SSL_get_ex_data(ssl, countIndex)) + 1
         SSL_set_ex_data(ssl, countIndex, UnsafeMutableRawPointer(bitPattern: number))

@@ -1,34 +1,34 @@
 import CLibwebsockets
 
-/// The connections of one reactor whose handshake has input that was not read yet (`HandshakeGate`), and how much of a turn they may have.
+/// The connections of one reactor whose handshake has unread input (`HandshakeGate`), and the time budget that a turn gives them.
 ///
-/// It works at the end of each turn, after the sessions' output was written, and takes up to `turnNanoseconds`: a flood of handshakes slows
-/// handshakes down, and nobody else. Addresses are served in turn (`FairQueue`), so that a client at an address of its own doesn't wait
-/// behind those of a flood. Reactor thread only.
+/// It runs at the end of each turn, after the sessions' output is written, for up to `turnNanoseconds`. A flood of handshakes therefore
+/// slows down handshakes only. Addresses are served in turn (`FairQueue`), so that a client with its own address doesn't wait behind a
+/// flood. Reactor thread only.
 final class HandshakeQueue: TimerTarget {
-    /// Of a turn, for computing handshakes. One may go over it by what it costs itself.
+    /// The time for computing handshakes in one turn. One handshake may exceed it by its own cost.
     static let turnNanoseconds: UInt64 = 4_000_000
-    /// Connections that wait at once: one more ends the newest of the address that has most of them.
+    /// The maximum number of waiting connections. One more ends the newest connection of the address with the most.
     static let maximumWaiting = 1_024
-    /// With more waiting, an address that has `crowdedPerAddress` waiting gets no further one.
+    /// With more than this waiting, an address that already has `crowdedPerAddress` waiting is refused.
     static let crowdedWaiting = 512
-    /// A client's own connections one behind the other: the challenge, then the upgrade.
+    /// A client opens two connections in sequence: one for the challenge, one for the upgrade.
     static let crowdedPerAddress = 2
-    /// While others wait, one costly flight is computed after so many rounds of one later and one first flight.
+    /// While others wait, one costly flight is computed after this many rounds of one later and one first flight.
     static let roundsPerCostly = 4
 
     private unowned let reactor: Reactor
     private let rates: HandshakeRates
-    /// Their first flight, which the total rate counts.
+    /// Connections waiting for their first flight to be read; the total rate limits these.
     private var beginning = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
-    /// Later flights of handshakes that have begun.
+    /// Later flights of handshakes in progress.
     private var continuing = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
-    /// Later flights that cost many times as much (`CostlyFlight`). They don't wait in line with the others: a few hundred that a
-    /// flood sends in one instant would keep everybody waiting for a second.
+    /// Later flights that cost many times as much (`CostlyFlight`). They have their own queue: otherwise a few hundred costly flights sent
+    /// at once would delay all others by a second.
     private var costly = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
     private var roundsSinceCostly = 0
     private lazy var timer = ReactorTimer(on: reactor)
-    /// Counted in `GatewayMetrics` by the listener's handler.
+    /// Called for each refused handshake; the listener's handler counts them in `GatewayMetrics`.
     private let refused: () -> Void
     private var isAwaitingTurn = false
     private var firstFlights: FlightRate
@@ -44,7 +44,7 @@ final class HandshakeQueue: TimerTarget {
 
     private var count: Int { beginning.count + continuing.count + costly.count }
 
-    /// Asked before TLS costs anything.
+    /// Called before any TLS work.
     func admits(_ peer: PeerAddress) -> Bool {
         if count > Self.crowdedWaiting, beginning.count(of: peer.limitKey) >= Self.crowdedPerAddress { return false }
         return rates.admits(peer.limitKey, at: reactor.now)
@@ -62,7 +62,7 @@ final class HandshakeQueue: TimerTarget {
         awaitTurn()
     }
 
-    /// Not where it is found: a connection may be inside OpenSSL then.
+    /// Not called from `append`: the connection may be inside OpenSSL then.
     private func endSurplus() {
         while count > Self.maximumWaiting {
             removeNewestOfLargest()?.endWaitingHandshake()
@@ -77,7 +77,7 @@ final class HandshakeQueue: TimerTarget {
         return beginning.removeNewestOfLargest()
     }
 
-    /// A handshake has ended well: the client has computed as much as the gateway, and its address is no flood's.
+    /// A handshake succeeded: the client did as much computation as the gateway, so its address isn't part of a flood.
     func succeeded(_ peer: PeerAddress) {
         beginning.forget(peer.limitKey)
         continuing.forget(peer.limitKey)
@@ -112,7 +112,7 @@ final class HandshakeQueue: TimerTarget {
         awaitRates()
     }
 
-    /// - Returns: false where there was nothing to do.
+    /// - Returns: false if there was nothing to do.
     private func serveRound() -> Bool {
         let later = continuing.removeFirst()
         later?.continueHandshake()
@@ -126,7 +126,7 @@ final class HandshakeQueue: TimerTarget {
         return later != nil || first != nil || last != nil
     }
 
-    /// The next turn follows at once, unless all that waits does so for a rate.
+    /// Starts the next turn at once, unless all waiting flights wait for a rate limit.
     private func awaitRates() {
         let now = reactor.now
         let times = [
@@ -137,20 +137,20 @@ final class HandshakeQueue: TimerTarget {
         next > now ? timer.arm(at: next, calling: self) : reactor.wakeForNextTurn()
     }
 
-    /// Wakes the loop: the end of the turn does the rest.
+    /// The timer only wakes the loop; the work is done at the end of the turn.
     func timerFired(now: UInt64) {}
 }
 
-/// When the next flight of one kind may be read.
+/// Limits the rate of one kind of flight.
 private struct FlightRate {
-    /// Takes the next of a rate: `HandshakeRates.takeFromTotal`.
+    /// Reserves the next slot of the rate: `HandshakeRates.takeFromTotal` or `takeFromCostly`.
     private let take: (_ now: UInt64) -> UInt64
-    /// What was taken and not used yet. Nanoseconds.
+    /// The time of a slot that was reserved but not used yet, in nanoseconds.
     private(set) var reserved: UInt64?
 
     init(take: @escaping (_ now: UInt64) -> UInt64) { self.take = take }
 
-    /// - Returns: nil where nothing waits, or where it isn't time yet.
+    /// - Returns: nil if nothing is waiting, or if the slot's time has not come yet.
     mutating func remove<Element>(from queue: inout FairQueue<ArraySlice<UInt8>, Element>, at now: UInt64) -> Element? {
         guard !queue.isEmpty else { return nil }
         let time = reserved ?? take(now)

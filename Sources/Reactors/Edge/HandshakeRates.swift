@@ -1,17 +1,17 @@
 import Synchronization
 
-/// How many TLS handshakes may begin in a second, from one address and in total; shared by all reactors of a process.
+/// The rate limits for new TLS handshakes, per address and in total. Shared by all reactors of a process.
 package final class HandshakeRates: Sendable {
-    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`. After an outage the phones behind one carrier's address come back together: the burst is
-    /// for them.
+    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`. After an outage all phones behind one carrier address reconnect together; the burst allows
+    /// for that.
     package static let defaultPerSecondPerAddress = 20
     /// `TLS_HANDSHAKES_PER_SECOND`
     package static let defaultPerSecond = 1_000
-    /// Of the total, flights that cost many times as much (`CostlyFlight`): one in so many.
+    /// The share of the total rate for costly flights (`CostlyFlight`): one in this many.
     static let costlyShare = 4
-    /// Seconds' worth that an address may have at once.
+    /// The burst of one address, in seconds of its rate.
     static let burstSeconds = 10
-    /// Addresses that are remembered; further ones share one allowance until others are forgotten.
+    /// The maximum number of tracked addresses. Further addresses share one allowance until others are forgotten.
     static let maximumAddresses = 65_536
 
     /// {state} Bounded by `maximumAddresses`.
@@ -39,7 +39,7 @@ package final class HandshakeRates: Sendable {
             (perAddress, total, costly) = (new.perAddress, new.total, new.costly)
         }
 
-        /// Addresses whose allowance is whole again are like new ones. It walks the table, so at most once a second.
+        /// Forgets addresses whose allowance is full again; they count as new. It walks the whole table, so it runs at most once a second.
         mutating func forget(at now: UInt64) {
             guard now >= nextForgetting else { return }
             nextForgetting = now + 1_000_000_000
@@ -57,12 +57,12 @@ package final class HandshakeRates: Sendable {
         state.withLock { $0.setLimits(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress) }
     }
 
-    /// Takes one of what the address may have.
+    /// Takes one handshake from the address's allowance.
     ///
     /// - Parameters:
-    ///   - address: as limits count (`PeerAddress.limitKey`).
+    ///   - address: `PeerAddress.limitKey`.
     ///   - now: monotonic nanoseconds.
-    /// - Returns: false where it has had its own.
+    /// - Returns: false if the allowance is used up.
     func admits(_ address: ArraySlice<UInt8>, at now: UInt64) -> Bool {
         state.withLock { state in
             let known = state.untilByAddress[address]
@@ -74,20 +74,21 @@ package final class HandshakeRates: Sendable {
         }
     }
 
-    /// Takes the next one of the total, perhaps before its time: so reactors that wait get theirs in the order in which they asked.
+    /// Reserves the next slot of the total rate, which may lie in the future. Waiting reactors therefore get their slots in the order in
+    /// which they asked.
     ///
-    /// - Returns: from when it may be used; `now` where that is at once.
+    /// - Returns: when the slot may be used; `now` if at once.
     func takeFromTotal(at now: UInt64) -> UInt64 {
         state.withLock { $0.total.takeAhead(from: &$0.untilInTotal, at: now) }
     }
 
-    /// The same for flights that cost many times as much.
+    /// The same for costly flights.
     func takeFromCostly(at now: UInt64) -> UInt64 {
         state.withLock { $0.costly.takeAhead(from: &$0.untilOfCostly, at: now) }
     }
 }
 
-/// A rate with a burst, as the generic cell rate algorithm counts it: all that is kept is the time at which the allowance is whole again.
+/// A rate limit with a burst (the generic cell rate algorithm). Its only state is the time at which the allowance is full again.
 struct Allowance {
     private let interval: UInt64
     private let burst: UInt64
@@ -97,8 +98,7 @@ struct Allowance {
         burst = interval * UInt64(max(count, 1))
     }
 
-    /// - Parameters:
-    ///   - until: when all of it will be there again; 0 at first. Nanoseconds.
+    /// - Parameter until: when the allowance is full again, in nanoseconds; 0 at first.
     func take(from until: inout UInt64, at now: UInt64) -> Bool {
         let next = max(until, now) + interval
         guard next <= now + burst else { return false }
@@ -106,9 +106,9 @@ struct Allowance {
         return true
     }
 
-    /// Takes the next one, also where there is none yet.
+    /// Reserves the next slot, even if it lies in the future.
     ///
-    /// - Returns: from when it may be used; `now` where that is at once.
+    /// - Returns: when the slot may be used; `now` if at once.
     func takeAhead(from until: inout UInt64, at now: UInt64) -> UInt64 {
         until = max(until, now) + interval
         return max(now, until - burst)

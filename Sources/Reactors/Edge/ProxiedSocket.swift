@@ -2,17 +2,17 @@ import CLibuv
 import Glibc
 import ProxyProtocol
 
-/// A socket that a trusted proxy has opened, until its PROXY header has told whose it is.
+/// A socket opened by a trusted proxy, until its PROXY header is read.
 ///
-/// Exactly the header is taken off the socket: what stands behind it is TLS, which libwebsockets reads from there itself. Held by its
-/// listener. Reactor thread only.
+/// It consumes exactly the header from the socket; libwebsockets reads the TLS data that follows. Owned by its listener. Reactor thread
+/// only.
 final class ProxiedSocket: TimerTarget {
     enum Outcome {
-        /// The real client; nil for the proxy's own connections (LOCAL), and for clients that it can't name (UNKNOWN).
+        /// The real client; nil for the proxy's own connections (LOCAL) and for unknown clients (UNKNOWN).
         case client(PeerAddress?)
-        /// No header, a malformed one, or not all of one in time; the text is for the log.
+        /// The header is missing, malformed or incomplete at the deadline; the text is for the log.
         case refused(String)
-        /// The proxy hung up before it had sent a byte, as those do that only ask whether the port is open.
+        /// The proxy closed before it sent a byte, as a port check does.
         case silent
     }
 
@@ -24,9 +24,9 @@ final class ProxiedSocket: TimerTarget {
     private var hasBegun = false
 
     /// - Parameters:
-    ///   - socket: stays the caller's.
-    ///   - milliseconds: from here to the header's last byte.
-    ///   - finished: called once; not after `cancel`.
+    ///   - socket: the caller keeps ownership.
+    ///   - milliseconds: time limit for the whole header, from now.
+    ///   - finished: called once; never after `cancel`.
     init(
         _ socket: Int32, milliseconds: Int, on reactor: Reactor,
         finished: @escaping (Outcome) -> Void
@@ -47,7 +47,7 @@ final class ProxiedSocket: TimerTarget {
         finish(.refused("no whole PROXY header in time"))
     }
 
-    /// Ends the waiting without an outcome.
+    /// Stops waiting, without an outcome.
     func cancel() {
         guard finished != nil else { return }
         finished = nil
@@ -78,7 +78,7 @@ final class ProxiedSocket: TimerTarget {
         }
     }
 
-    /// Takes what has been peeked at off the socket.
+    /// Removes the peeked bytes from the socket.
     @discardableResult
     private func take(_ count: Int, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         guard recv(socket, buffer.baseAddress, count, 0) == count else {

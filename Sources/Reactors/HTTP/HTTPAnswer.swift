@@ -1,11 +1,11 @@
 import HTTPWire
 
-/// An HTTP answer as a value: status, headers beyond the standing ones, body.
+/// An HTTP response as a value: status, headers in addition to the default ones, body.
 package struct HTTPAnswer: Sendable {
     package let status: Int
     package var headers: [(name: String, value: String)]
     package let body: [UInt8]
-    /// The connection ends behind this answer, and nothing pipelined behind the request is served.
+    /// The connection ends after this response; pipelined requests behind it are not served.
     package var closesConnection: Bool
 
     package init(
@@ -17,9 +17,9 @@ package struct HTTPAnswer: Sendable {
         self.closesConnection = closesConnection
     }
 
-    /// With the headers that every answer has.
+    /// The response with the default headers added.
     ///
-    /// - Parameter isSecure: over TLS: only there may a client be asked to stay there (RFC 6797 §7.2).
+    /// - Parameter isSecure: over TLS; only then may Strict-Transport-Security be sent (RFC 6797 §7.2).
     func response(isSecure: Bool) -> Response {
         var response = Response(code: status)
         for (name, value) in headers { response.add(name, value) }

@@ -1,8 +1,8 @@
 import HTTPWire
 
-/// What a connection keeps while it speaks HTTP: the request that is being read, and what came behind one that isn't answered yet.
+/// A connection's state while it speaks HTTP: the current request, and the bytes received after a request that is not answered yet.
 struct HTTPStage {
-    /// What a client may send ahead while a request of its is being answered. One read of libwebsockets' may go over it.
+    /// The maximum number of bytes kept while a request is being answered. One read of libwebsockets may exceed it.
     static let maximumKeptBytes = 16_384
 
     var parser: RequestParser
@@ -15,10 +15,10 @@ struct HTTPStage {
         parser = RequestParser(limits: limits)
     }
 
-    /// As much is kept as may be: the socket isn't read.
+    /// The maximum is kept: the socket must not be read.
     var isFull: Bool { kept.count >= Self.maximumKeptBytes }
 
-    /// - Returns: false where it is more than a paused socket can bring.
+    /// - Returns: false if it is more than a paused socket can deliver.
     mutating func keep(_ bytes: some Collection<UInt8>) -> Bool {
         kept.append(contentsOf: bytes)
         return kept.count <= Self.maximumKeptBytes + ReadAhead.recordsPerTurn * 16_384
@@ -36,7 +36,7 @@ struct HTTPStage {
 
     mutating func append(_ piece: UnsafeRawBufferPointer) { body.append(contentsOf: piece) }
 
-    /// The whole request, of which nothing is kept here.
+    /// Returns the whole request and releases its body here.
     mutating func takeRequest() -> (head: RequestHead, body: [UInt8])? {
         defer { body = [] }
         return head.map { ($0, body) }

@@ -1,9 +1,9 @@
 import CLibwebsockets
 
-/// Freed output memory, kept for the next connection that needs some: in the steady state nothing is allocated.
+/// Freed output blocks, kept for reuse: in the steady state nothing is allocated.
 ///
-/// Blocks come in powers of two between 4 KiB and 256 KiB; up to 512 KiB of a size are kept, the rest is freed: so many connections may
-/// have something to write in one turn. Reactor thread only.
+/// Block sizes are powers of two from 4 KiB to 256 KiB. Up to 512 KiB of each size are kept, which serves many connections that write in
+/// the same turn; the rest is freed. Reactor thread only.
 final class BufferPool {
     static let smallestBlock = 4_096
     static let keptBytesPerSize = 524_288
@@ -17,7 +17,7 @@ final class BufferPool {
 
     var keptBlocks: Int { free.reduce(0) { $0 + $1.count } }
 
-    /// - Returns: a block of at least `count` bytes, and its true size.
+    /// - Returns: a block of at least `count` bytes, with its actual size.
     func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
         let (index, size) = sizeClass(count)
         if index < Self.sizes, let block = free[index].pop() {
@@ -52,7 +52,7 @@ final class BufferPool {
     }
 }
 
-/// Blocks that nobody uses: the first bytes of each are the address of the next, so that the list itself needs no memory.
+/// A list of free blocks. The first bytes of each block hold the address of the next, so the list itself needs no memory.
 struct FreeList {
     private var first: UnsafeMutableRawPointer?
     private(set) var count = 0
@@ -71,9 +71,9 @@ struct FreeList {
     }
 }
 
-/// Bytes that wait to be written, with room in front for the header that libwebsockets puts there.
+/// Bytes waiting to be written, with room in front for the header that libwebsockets writes there.
 ///
-/// Holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
+/// It holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
 struct OutputBuffer {
     private static let headroom = PORTCULLIS_LWS_PRE
     private var block: UnsafeMutableRawBufferPointer?
@@ -89,7 +89,7 @@ struct OutputBuffer {
         count += bytes.count
     }
 
-    /// The first `limit` bytes at most. The `LWS_PRE` bytes before them may be overwritten.
+    /// At most the first `limit` bytes. The `LWS_PRE` bytes before them may be overwritten.
     func front(limit: Int) -> UnsafeMutableRawBufferPointer {
         guard let block, count > 0 else { return UnsafeMutableRawBufferPointer(start: nil, count: 0) }
         let first = Self.headroom + start

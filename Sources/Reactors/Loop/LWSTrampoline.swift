@@ -1,25 +1,25 @@
 import CLibwebsockets
 import Glibc
 
-/// The one function that libwebsockets calls. It decides nothing: it recovers the object and calls one method.
+/// The only callback that libwebsockets calls. It decides nothing: it recovers the object and calls one method.
 ///
-/// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A `wsi`'s opaque
-/// pointer is its `EdgeConnection`, or the attempt of an `EdgeClient`, retained at adoption and released at WSI_DESTROY.
+/// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A `wsi`'s opaque pointer is
+/// its `LWSOwner` (an `EdgeConnection`, or a connection of an `EdgeClient`), retained at adoption and released at WSI_DESTROY.
 ///
-/// - Returns: 0 to go on, -1 to close the connection.
+/// - Returns: 0 to continue, -1 to close the connection.
 func lwsTrampoline(
     _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ length: Int
 ) -> Int32 {
     guard let wsi else { return 0 }
     if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS {
-        // Comes with a stand-in wsi that knows its context alone; `user` is the SSL_CTX.
+        // Called with a placeholder wsi that has only its context; `user` is the SSL_CTX.
         guard let reactor = lws_context_user(lws_get_context(wsi)), let user else { return 0 }
         Unmanaged<Reactor>.fromOpaque(reactor).takeUnretainedValue().configureTLS?(OpaquePointer(user))
         return 0
     }
     if reason == LWS_CALLBACK_WSI_CREATE {
-        // Comes before the opaque pointer is set: tells the adopter that WSI_DESTROY will come too.
+        // Called before the opaque pointer is set. It tells the adopter that WSI_DESTROY will be called too.
         guard let reactor = lws_context_user(lws_get_context(wsi)) else { return 0 }
         Unmanaged<Reactor>.fromOpaque(reactor).takeUnretainedValue().hasCreatedWSI = true
         return 0
@@ -38,7 +38,7 @@ func lwsTrampoline(
     return result
 }
 
-/// A wsi without an owner is one that we did not adopt or that is already torn down: nothing of it is served.
+/// A wsi without an owner was not adopted by us or is already torn down: it is not served.
 private func lwsUnownedResult(_ reason: lws_callback_reasons) -> Int32 {
     switch reason {
     case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_CONFIRM_UPGRADE, LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION,
@@ -48,23 +48,23 @@ private func lwsUnownedResult(_ reason: lws_callback_reasons) -> Int32 {
     }
 }
 
-/// What a wsi's opaque pointer refers to.
+/// The object behind a wsi's opaque pointer.
 ///
 /// Confined to its reactor's thread.
 class LWSOwner {
     let reactor: Reactor
     /// Nil before adoption and after WSI_DESTROY.
     var wsi: OpaquePointer?
-    /// How many of libwebsockets' callbacks for this wsi are on the stack: inside one, closing is done by returning -1.
+    /// The number of libwebsockets callbacks for this wsi on the stack. Inside one, the connection is closed by returning -1.
     private var depth = 0
-    /// `kill` was called: nothing more is done for it.
+    /// `kill` was called: all further work for it stops.
     private(set) var isDoomed = false
 
     init(reactor: Reactor) {
         self.reactor = reactor
     }
 
-    /// - Parameter input: libwebsockets' memory, for the duration of the call.
+    /// - Parameter input: libwebsockets' memory, valid during the call.
     func callback(_ reason: lws_callback_reasons, _ input: UnsafeMutableRawBufferPointer) -> Int32 {
         preconditionFailure("overridden by every owner")
     }
@@ -77,12 +77,12 @@ class LWSOwner {
         return isDoomed && depth == 0 ? -1 : result
     }
 
-    /// Closes the connection without ceremony: now, or when the callback that we are in returns.
+    /// Closes the connection immediately, or when the current callback returns.
     func kill() {
         guard let wsi, !isDoomed else { return }
         isDoomed = true
-        // With output held back libwebsockets would first flush it, and 4.1.6 spins for ever if TLS has input waiting in that state:
-        // so nothing is read any more, and nothing can be written.
+        // If libwebsockets holds back output it would flush that first, and 4.1.6 spins forever if TLS has input waiting in that state. So
+        // reading is turned off, and the shutdown prevents writes.
         lws_rx_flow_control(wsi, 0)
         shutdown(lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
         if depth == 0 {

@@ -2,12 +2,12 @@ import CLibwebsockets
 package import Logging
 import Synchronization
 
-/// Where libwebsockets' own log lines go: through our logger, bounded, and not more than 60 a minute.
+/// Forwards libwebsockets' log lines to our logger, with bounded length and at most 60 a minute.
 ///
-/// libwebsockets writes peers' data (a certificate's name) raw into its lines; the logger's handler
-/// escapes them. From WARN up only: below that the lines are about single connections, and a peer could flood the log.
+/// libwebsockets writes peers' data (such as a certificate's name) raw into its lines; the logger's handler escapes them. Only WARN and
+/// above: lower levels concern single connections, and a peer could flood the log.
 package enum LibwebsocketsLog {
-    /// {state} Lines let through in the current minute, and how many were held back.
+    /// {state} Lines logged in the current minute, and the number suppressed.
     private static let state = Mutex(Window())
     private static let linesPerMinute = 60
     private static let maximumLineBytes = 512
@@ -19,7 +19,7 @@ package enum LibwebsocketsLog {
         var logger: Logger?
     }
 
-    /// Sends libwebsockets' lines to `logger`. Process-wide, as libwebsockets' log is.
+    /// Sends libwebsockets' lines to `logger`. Process-wide, because libwebsockets' log is.
     package static func use(_ logger: Logger) {
         state.withLock { $0.logger = logger }
     }
@@ -60,7 +60,7 @@ package enum LibwebsocketsLog {
 }
 
 extension UnsafeBufferPointer where Element == CChar {
-    /// The C string that begins here without its line end, at most `limit` bytes of it.
+    /// The C string at this address without its line end, at most `limit` bytes.
     fileprivate func extended(to limit: Int) -> [UInt8] {
         guard let start = baseAddress else { return [] }
         var bytes: [UInt8] = []

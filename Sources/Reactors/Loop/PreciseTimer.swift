@@ -1,9 +1,9 @@
 import CLibuv
 import Glibc
 
-/// One deadline with the precision of the kernel's clock, where `ReactorTimer` has libuv's milliseconds: for tools that measure.
+/// One deadline with the precision of the kernel's clock; `ReactorTimer` has only libuv's milliseconds. For measuring tools.
 ///
-/// A timer file (timerfd_create(2)) that the loop polls. Reactor thread only.
+/// It is a timer file descriptor (timerfd_create(2)) that the loop polls. Reactor thread only.
 package final class PreciseTimer {
     private let reactor: Reactor
     private let descriptor: Int32
@@ -12,7 +12,7 @@ package final class PreciseTimer {
     private var deadline: UInt64?
     private var isClosed = false
 
-    /// - Parameter fired: called once for each arming that isn't replaced before.
+    /// - Parameter fired: called once for each deadline that isn't replaced first.
     package init(on reactor: Reactor, fired: @escaping (_ now: UInt64) -> Void) {
         reactor.preconditionOnThread()
         self.reactor = reactor
@@ -26,9 +26,9 @@ package final class PreciseTimer {
         }
     }
 
-    /// Takes the place of an earlier arming.
+    /// Replaces the previous deadline.
     ///
-    /// - Parameter deadline: nanoseconds of the reactor's clock; one that has passed fires in the next turn.
+    /// - Parameter deadline: nanoseconds of the reactor's clock; a past deadline fires in the next turn.
     package func arm(at deadline: UInt64) {
         guard !isClosed, deadline != self.deadline else { return }
         self.deadline = deadline
@@ -39,7 +39,7 @@ package final class PreciseTimer {
         timerfd_settime(descriptor, Int32(TFD_TIMER_ABSTIME), &setting, nil)
     }
 
-    /// Once. Nothing fires after it.
+    /// Call it once. The timer doesn't fire afterwards.
     package func close() {
         isClosed = true
         uv_poll_stop(poll)

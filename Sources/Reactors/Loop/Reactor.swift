@@ -6,42 +6,42 @@ import Synchronization
 
 /// One thread, one libuv loop, one libwebsockets context.
 ///
-/// A reactor owns every connection that it accepted or dialled: they are born, served and closed on its thread, and
-/// nothing of theirs is locked. Other threads have exactly one way in, `submit(_:)`, which wakes the loop through
-/// `uv_async_send`, the one libuv call that may come from a foreign thread.
+/// A reactor owns every connection that it accepted or dialled. They are created, served and closed on its thread, so their state needs no
+/// locks. Other threads have exactly one entry point, `submit(_:)`, which wakes the loop through `uv_async_send`, the only libuv call that
+/// is safe from another thread.
 ///
-/// One turn of the loop: libuv polls, callbacks collect what arrived in the output buffers of the connections they
-/// touch, and a `uv_check` handle writes each touched connection once (a `uv_prepare` handle does the same for what timers
-/// and jobs touched before the poll). So a burst costs one write a connection, not one a message.
+/// In one turn of the loop libuv polls, the callbacks collect output in the buffers of the connections they touch, and a `uv_check` handle
+/// writes each touched connection once. A `uv_prepare` handle does the same for connections that timers and jobs touched before the poll. A
+/// burst therefore costs one write per connection, not one per message.
 ///
-/// - Note: `@unchecked Sendable` because everything mutable but `jobs` is confined to the reactor's thread, which
-///   `preconditionOnThread()` enforces at every entry; `jobs` and `isClosed` stand in a lock.
+/// - Note: `@unchecked Sendable` because all mutable state except `jobs` is confined to the reactor's thread, which
+///   `preconditionOnThread()` enforces at every entry; `jobs` is protected by a lock.
 package final class Reactor: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
     package let index: Int
     package let logger: Logger
-    /// libwebsockets' own time-outs: behind the gateway's, which are exact, named, and none longer than this.
+    /// libwebsockets' own timeout, a backstop behind the gateway's exact, named timeouts, none of which is longer.
     let backstopSeconds: UInt32
 
     /// {lock} Work handed over by other threads, in order.
     private let jobs = Mutex(JobQueue())
     private let threadID = Atomic<UInt>(0)
 
-    // All below: reactor thread only.
+    // Everything below: reactor thread only.
     let loop: UnsafeMutablePointer<uv_loop_t>
     private let wake: UnsafeMutablePointer<uv_async_t>
     private let check: UnsafeMutablePointer<uv_check_t>
     private let prepare: UnsafeMutablePointer<uv_prepare_t>
     private(set) var context: OpaquePointer?
-    /// Set while a vhost is being made: what to do with its SSL_CTX.
+    /// Set while a vhost is being created: configures its SSL_CTX.
     var configureTLS: ((OpaquePointer) -> Void)?
-    /// Whether libwebsockets made a wsi since this was set to false: see `EdgeConnection.adopt`.
+    /// Whether libwebsockets has created a wsi since this was set to false: see `EdgeConnection.adopt`.
     var hasCreatedWSI = false
     let buffers = BufferPool()
-    /// Where every socket's reads land first: consumed before the callback returns, so one serves all connections.
+    /// The buffer for every socket's reads. A callback consumes the data before it returns, so one buffer serves all connections.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Reactor.readBufferBytes, alignment: 16)
-    /// Counts the turns of the loop: the same number is the same turn.
+    /// The number of the current turn of the loop.
     package private(set) var turn: UInt64 = 0
     @exclusivity(unchecked) private var touched: [any Flushable] = []
     @exclusivity(unchecked) private var flushing: [any Flushable] = []
@@ -50,7 +50,7 @@ package final class Reactor: @unchecked Sendable {
     private(set) lazy var timers = TimerQueue(reactor: self)
     var edge: EdgeListener?
 
-    /// The most that one read of a target's socket brings.
+    /// The maximum size of one read from a target's socket.
     package static let readBufferBytes = 65_536
 
     private struct JobQueue {
@@ -72,7 +72,7 @@ package final class Reactor: @unchecked Sendable {
 
     // MARK: Lifecycle
 
-    /// Starts the thread and makes the libwebsockets context; returns when both stand.
+    /// Starts the thread and creates the libwebsockets context; returns when both are ready.
     ///
     /// The thread keeps the reactor alive until `stop()`.
     package func start() throws(ReactorError) {
@@ -89,10 +89,10 @@ package final class Reactor: @unchecked Sendable {
         guard ready.wait() else { throw .contextFailed }
     }
 
-    /// Asks the thread to end: open connections are dropped, the loop runs until its handles are closed.
+    /// Asks the thread to end: open connections are dropped, and the loop runs until its handles are closed.
     ///
-    /// For a process that is about to end: on libuv libwebsockets 4.1.6 closes its event pipe's descriptor twice, the second time a turn
-    /// later, when another thread may have opened something under that number.
+    /// Only for a process that is about to exit: on libuv, libwebsockets 4.1.6 closes its event pipe's descriptor twice, the second time
+    /// one turn later, when another thread may have reused the number.
     package func stop() {
         submit { [self] in
             jobs.withLock { $0.isClosed = true }
@@ -128,7 +128,7 @@ package final class Reactor: @unchecked Sendable {
         jobs.withLock { queue in
             guard !queue.isClosed else { return }
             queue.pending.append(job)
-            // Inside the lock: after `isClosed` the handle may be gone.
+            // Inside the lock, because after `isClosed` the handle may be gone.
             if queue.pending.count == 1 { uv_async_send(wake) }
         }
     }
@@ -159,17 +159,17 @@ package final class Reactor: @unchecked Sendable {
     /// Nanoseconds of the monotonic clock.
     package var now: UInt64 { uv_hrtime() }
 
-    /// The same clock, for whoever stands on no reactor.
+    /// The same clock, for code that doesn't run on a reactor.
     package static var monotonicNow: UInt64 { uv_hrtime() }
 
-    /// Notes that `connection` has something to write at the end of this turn.
+    /// Schedules `connection` to be flushed at the end of this turn.
     func touch(_ connection: any Flushable) {
         guard !connection.isTouched else { return }
         connection.isTouched = true
         touched.append(connection)
     }
 
-    /// The same of the next turn, which comes at once: others have theirs in between.
+    /// Schedules it for the next turn, which starts at once; other connections get their turn in between.
     func touchNextTurn(_ connection: WebSocketConnection) {
         guard !connection.isDeferred, context != nil else { return }
         connection.isDeferred = true
@@ -177,7 +177,7 @@ package final class Reactor: @unchecked Sendable {
         uv_async_send(wake)
     }
 
-    /// Has `queue` served at the end of this turn, behind the sessions' output.
+    /// Schedules `queue` to be served at the end of this turn, after the sessions' output.
     func serveAtEndOfTurn(_ queue: HandshakeQueue) {
         waitingHandshakes.append(queue)
     }
@@ -189,7 +189,7 @@ package final class Reactor: @unchecked Sendable {
         for queue in queues { queue.serve() }
     }
 
-    /// The turn after this one comes at once, whether or not anything else happens.
+    /// Makes the next turn start at once, whether or not there are other events.
     func wakeForNextTurn() {
         guard context != nil else { return }
         uv_async_send(wake)
@@ -201,7 +201,7 @@ package final class Reactor: @unchecked Sendable {
         turn &+= 1
     }
 
-    /// Two arrays that swap, so that a turn in the steady state allocates nothing.
+    /// The two arrays are swapped, so a turn in the steady state allocates nothing.
     private func flushTouched() {
         while !touched.isEmpty {
             swap(&touched, &flushing)
@@ -214,18 +214,18 @@ package final class Reactor: @unchecked Sendable {
     }
 }
 
-/// What collects output during a turn of the loop and writes it once at its end.
+/// An object that collects output during a turn of the loop and writes it once at the end.
 protocol Flushable: AnyObject {
     var isTouched: Bool { get set }
     func flush()
 }
 
 package enum ReactorError: Error, Equatable {
-    /// libwebsockets could not make a context; its log says why.
+    /// libwebsockets could not create a context; its log has the reason.
     case contextFailed
-    /// libwebsockets could not make the vhost, usually because of the certificate or key; the text says what is known.
+    /// libwebsockets could not create the vhost, usually because of the certificate or key; the text is the known reason.
     case vhostFailed(String)
-    /// The address could not be bound: system error text.
+    /// The address could not be bound; `reason` is the system error text.
     case bindFailed(address: String, reason: String)
 }
 

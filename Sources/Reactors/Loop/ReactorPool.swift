@@ -6,7 +6,7 @@ package final class ReactorPool: Sendable {
     package let reactors: [Reactor]
     package let census: ConnectionCensus
 
-    /// Makes the threads and, one after another, the libwebsockets contexts: all of them before any accepts.
+    /// Creates the threads and, one after another, the libwebsockets contexts, all of them before any accepts.
     package init(
         count: Int, census: ConnectionCensus, logger: Logger
     ) throws(ReactorError) {
@@ -18,12 +18,12 @@ package final class ReactorPool: Sendable {
         }
     }
 
-    /// Begins to serve on every reactor; returns when all of them accept.
+    /// Starts serving on every reactor; returns when all of them accept.
     ///
     /// - Parameters:
     ///   - host: a numeric address.
-    ///   - port: 0 lets the kernel choose one, the same for all.
-    ///   - material: made of `settings.tls`; nil makes one.
+    ///   - port: 0 lets the kernel choose one port for all.
+    ///   - material: made from `settings.tls`; nil creates one.
     ///   - makeHandler: called on each reactor's thread.
     /// - Returns: the port.
     package func listen(
@@ -51,7 +51,7 @@ package final class ReactorPool: Sendable {
         return bound
     }
 
-    /// Runs `body` on the first reactor's thread and waits for it. Not from a reactor.
+    /// Runs `body` on the first reactor's thread and waits for it. Must not be called on a reactor.
     package func onFirstReactor<Value: Sendable>(_ body: @escaping @Sendable (Reactor) -> Value) -> Value {
         let outcome = DispatchFlag<Value>()
         let reactor = reactors[0]
@@ -59,14 +59,14 @@ package final class ReactorPool: Sendable {
         return outcome.wait()
     }
 
-    /// No new connections from here on; those that stand go on.
+    /// Stops accepting new connections; established ones go on.
     package func stopListening() {
         for reactor in reactors {
             reactor.submit { reactor.edge?.closeListening() }
         }
     }
 
-    /// Gives freed memory back to the system: libwebsockets', OpenSSL's and ours. Not on a reactor: it walks the heap.
+    /// Returns freed memory of libwebsockets, OpenSSL and our own code to the system. Not for a reactor: it walks the heap.
     package static func returnFreedMemory() {
         portcullis_malloc_trim()
     }
@@ -79,9 +79,9 @@ package final class ReactorPool: Sendable {
 }
 
 extension Reactor {
-    /// Serves by new settings from here on, as far as `EdgeListener.replace` says. On the reactor's thread.
+    /// Applies new settings, as far as `EdgeListener.replace` says. On the reactor's thread.
     ///
-    /// - Parameter material: made of `settings.tls`, for all reactors.
+    /// - Parameter material: made from `settings.tls`, shared by all reactors.
     package func replaceEdge(_ settings: EdgeSettings, material: TLSMaterial?) {
         edge?.replace(settings, material: material)
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Starts a detached POSIX thread that runs `body` once.
 ///
-/// The closure is boxed at +1 for the thread, which takes it back as its first act.
+/// The closure is boxed and retained for the thread, which first takes ownership of the box.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     let box = Unmanaged.passRetained(ThreadBody(run: body))
     var thread = pthread_t()
@@ -26,17 +26,17 @@ private final class ThreadBody: Sendable {
     }
 }
 
-/// The calling thread's identity, for the traps against misuse.
+/// The calling thread's identity, for precondition checks.
 func currentThreadID() -> UInt {
     UInt(pthread_self())
 }
 
-/// A write to a connection that its peer has reset must come back as an error, not as a signal.
+/// A write to a connection that the peer has reset must fail with an error, not raise a signal.
 func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
 }
 
-/// A value that one thread sets once and another waits for. Start-up only: no reactor ever waits on one.
+/// A value that one thread sets once and another waits for. Start-up only: a reactor never waits on one.
 final class DispatchFlag<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
     private let semaphore = Semaphore()
@@ -53,7 +53,7 @@ final class DispatchFlag<Value: Sendable>: Sendable {
     }
 }
 
-/// - Note: `@unchecked Sendable` because `sem_t` is made for use by several threads.
+/// - Note: `@unchecked Sendable` because `sem_t` is designed for use by several threads.
 final class Semaphore: @unchecked Sendable {
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 

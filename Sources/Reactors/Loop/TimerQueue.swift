@@ -1,44 +1,45 @@
 import CLibuv
 
-/// Something that wants to be called at a time.
+/// The object that a timer calls.
 package protocol TimerTarget: AnyObject {
     /// On the reactor's thread, once for each arming.
     func timerFired(now: UInt64)
 }
 
-/// One deadline that can be moved: armed, moved and cancelled on the reactor's thread.
+/// One movable deadline. It is armed, moved and cancelled on the reactor's thread.
 ///
-/// Moving a deadline later costs nothing: the queue looks at `deadline` when the earlier time comes up.
+/// Moving a deadline later is free: the queue checks `deadline` when the earlier time comes.
 ///
-/// An armed timer keeps its target alive, until it fires or is cancelled: who arms one cancels it at its own end. (A weak reference would
-/// make every use of its target slower: Swift then counts all references to it in a table of its own.)
+/// An armed timer retains its target until it fires or is cancelled, so an object that arms a timer must cancel it when it ends. (A weak
+/// reference would slow down every use of the target: Swift then counts all references to it in a side table.)
 package final class ReactorTimer {
     private unowned let queue: TimerQueue
-    /// Nanoseconds of the reactor's clock; while it is armed.
+    /// Nanoseconds of the reactor's clock. Valid while armed.
     fileprivate var deadline: UInt64 = 0
-    /// When the queue looks at it, which is no later; while it is armed. Here too, so that moving it later asks nobody.
+    /// When the queue checks this timer, never later than `deadline`. Valid while armed. It is stored here too, so that moving the deadline
+    /// later needs no lookup.
     fileprivate var lookedAt: UInt64 = 0
-    /// Where it stands in the queue's heap; nil while it isn't armed. Four bytes, as each session has timers.
+    /// Its index in the queue's heap; nil while not armed. Only four bytes, because each session has timers.
     fileprivate var place: Int32?
 
     package init(on reactor: Reactor) {
         queue = reactor.timers
     }
 
-    /// - Parameter target: while the timer is armed always the same.
+    /// - Parameter target: must be the same object for as long as the timer is armed.
     package func arm(at deadline: UInt64, calling target: any TimerTarget) {
         self.deadline = deadline
         if place == nil || deadline < lookedAt { queue.arm(self, calling: target) }
     }
 
-    /// The queue lets go of it at once.
+    /// The queue releases the timer and its target at once.
     package func cancel() {
-        // Else the queue, which may be gone, isn't asked.
+        // Otherwise the queue isn't accessed: it may be gone.
         if let place { queue.remove(at: Int(place)) }
     }
 }
 
-/// All deadlines of a reactor, as a binary heap over a single `uv_timer`.
+/// All deadlines of a reactor, as a binary heap with a single `uv_timer`.
 final class TimerQueue {
     private struct Entry {
         /// Not later than the timer's deadline.
@@ -56,11 +57,11 @@ final class TimerQueue {
     init(reactor: Reactor) {
         self.reactor = reactor
         checkUV(uv_timer_init(reactor.loop, handle), "uv_timer_init")
-        // Unretained: the reactor owns both, and closes the handle.
+        // Unretained: the reactor owns both and closes the handle.
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     }
 
-    /// No timer fires any more; arming one does nothing.
+    /// Afterwards no timer fires, and arming one does nothing.
     func close() {
         isClosed = true
         for entry in heap { entry.timer.place = nil }
@@ -107,7 +108,7 @@ final class TimerQueue {
         let now = reactor.now
         while let first = heap.first, first.time <= now {
             if first.timer.deadline > first.time {
-                // It was moved later, and takes its new place in the order, even if it is overdue there too.
+                // The deadline was moved later: the timer is reordered, even if its new deadline has passed too.
                 first.timer.lookedAt = first.timer.deadline
                 heap[0].time = first.timer.deadline
                 siftDown(0)

@@ -1,11 +1,11 @@
-/// What it takes to open a connection: the addresses that are left to try, how they are dialled, and for how long. Reactor thread only.
+/// The state of opening a connection: the addresses left to try, the options and the timeout. Reactor thread only.
 ///
-/// An object of its own, because it is larger than all the rest of a connection, which needs none of it once it stands.
+/// It is a separate object because it is larger than the rest of a connection, which doesn't need it once it is established.
 final class Dial: TimerTarget {
     let options: DialOptions
-    /// The address that was dialled last.
+    /// The address dialled last.
     private(set) var address: ResolvedAddress?
-    /// Calls come only until `end`, which comes before the connection's own end.
+    /// Called only until `end`, which comes before the connection's own end.
     private unowned let connection: TCPConnection
     private var addresses: ArraySlice<ResolvedAddress> = []
     private var lookup: NameLookup?
@@ -17,20 +17,20 @@ final class Dial: TimerTarget {
         timer.arm(at: connection.reactor.now + UInt64(options.timeoutMilliseconds) * 1_000_000, calling: self)
     }
 
-    /// - Parameter done: called once, and not before this returns; not after `end`.
+    /// - Parameter done: called once, never before this returns and never after `end`.
     func lookUp(
         _ host: String, _ port: UInt16, done: @escaping (Result<[ResolvedAddress], TCPError>) -> Void
     ) {
         lookup = NameLookup.begin(host: host, port: port, for: options.chooser, on: connection.reactor, done: done)
     }
 
-    /// From here on `nextAddress` gives those of them that are allowed.
+    /// Sets the resolved addresses; `nextAddress` returns the allowed ones.
     func resolved(_ found: [ResolvedAddress]) {
         lookup = nil
         addresses = found.filter(isAllowed)[...]
     }
 
-    /// What isn't an IP address is nothing that a filter could judge.
+    /// An address that isn't an IP address is refused: the filter can't judge it.
     private func isAllowed(_ address: ResolvedAddress) -> Bool {
         address.peer.map { options.accepts($0.bytes) } ?? false
     }
@@ -43,7 +43,7 @@ final class Dial: TimerTarget {
         return next
     }
 
-    /// The connection stands, or has been given up.
+    /// The connection is established or was given up.
     func end() {
         lookup?.cancel()
         lookup = nil

@@ -1,22 +1,22 @@
-/// How a connection toward a target is opened.
+/// Options for opening a connection to a target.
 package struct DialOptions: Sendable {
     package typealias Prologue = @Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8]
 
-    /// For resolving and connecting together. What TLS may take comes on top: see `TargetTLSSettings`.
+    /// The time limit for resolving and connecting together. The TLS handshake has its own limit: see `TargetTLSSettings`.
     package var timeoutMilliseconds: Int
-    /// Asked about every address before it is dialled, also where the host is numeric: 4 bytes or 16 in network order, an IPv4-mapped
-    /// one as its 4. Where it accepts none, the dial ends as `TCPError.notAllowed`.
+    /// Called for every address before it is dialled, also for a numeric host. The address has 4 or 16 bytes in network order; an
+    /// IPv4-mapped address is passed as its 4 bytes. If it accepts none, the dial ends with `TCPError.notAllowed`.
     package var accepts: @Sendable (_ address: [UInt8]) -> Bool
-    /// Whose choice the host is.
+    /// The party that chose the host.
     package var chooser = HostChooser.operators
-    /// Closes a connection whose two ends have the same address before its first byte, as `TCPError.notAllowed`: it has come back to this
-    /// machine, whose own public addresses no list of networks knows.
+    /// Closes a connection whose two ends have the same address, before its first byte, with `TCPError.notAllowed`. Such a connection leads
+    /// back to this machine, whose own public addresses appear in no list of networks.
     package var refusesThisMachine = false
-    /// Makes the very first bytes on the wire, once both ends' addresses are known: a PROXY header, before any TLS. Called once for each
-    /// connection that comes about; empty means nothing.
+    /// Makes the first bytes to send, once both ends' addresses are known: a PROXY header, before any TLS. Called once per established
+    /// connection; an empty result sends nothing.
     package var prologue: Prologue?
 
-    /// The local IPv4 address to connect from; nil leaves it to the system.
+    /// The local IPv4 address to connect from; nil lets the system choose.
     package var source: String?
 
     package init(

@@ -1,12 +1,11 @@
 import CLibuv
 import Glibc
 
-/// Closes a socket so that the peer can still read what was written last.
+/// Closes a socket so that the peer can still read the last bytes written.
 ///
-/// A socket that is closed with unread input makes the kernel send RST, and the RST may overtake our answer: a client that
-/// was still sending its body would never see the 413. So this keeps a duplicate of the descriptor after libwebsockets
-/// has closed its own, sends FIN, and throws away what still arrives, until the peer is done, too much has come, or time is up
-/// (RFC 9112 §9.6).
+/// If a socket is closed with unread input, the kernel sends RST, which may overtake our response: a client still sending its body would
+/// never see the 413. This class therefore keeps a duplicate of the descriptor after libwebsockets has closed its own, sends FIN, and
+/// discards input until the peer is done, the byte limit is reached or time is up (RFC 9112 §9.6).
 final class LingeringClose: TimerTarget {
     private static let limitNanoseconds: UInt64 = 2_000_000_000
     private static let limitBytes = 1 << 20
@@ -33,7 +32,7 @@ final class LingeringClose: TimerTarget {
         timer?.arm(at: reactor.now + Self.limitNanoseconds, calling: self)
     }
 
-    /// Call when everything to be sent stands in the socket's buffer.
+    /// Call it when all output is in the socket's buffer.
     func begin() {
         shutdown(descriptor, Int32(SHUT_WR))
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, status, _ in
@@ -46,12 +45,12 @@ final class LingeringClose: TimerTarget {
         guard !failed, discardAll() else { return close() }
     }
 
-    /// - Returns: whether more may come.
+    /// - Returns: whether more input may come.
     private func discardAll() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: Self.scratchBytes, alignment: 1) { scratch in
             while remaining > 0 {
-                // MSG_TRUNC on TCP: the kernel throws the bytes away without copying them. Systems in the kernel's place may not know it:
-                // the buffer is as large as they are told.
+                // On TCP, MSG_TRUNC makes the kernel discard the bytes without copying them. A kernel replacement may not support it, so
+                // the buffer really has the stated size.
                 let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_TRUNC))
                 guard count > 0 else { return count < 0 && errno == EAGAIN }
                 remaining -= count

@@ -1,23 +1,24 @@
 import CLibuv
 import Glibc
 
-/// A listening TCP socket of our own.
+/// A listening TCP socket, created without libwebsockets.
 ///
-/// Ours, because libwebsockets 4.1.6 as Debian builds it sets no SO_REUSEPORT (so a second reactor could not bind), and
-/// because with IPv6 compiled in it listens on every interface when told one IPv4 address. Each reactor has a socket of its
-/// own on the same address; the kernel spreads new connections over them. It would do so over two processes of one user as well,
-/// hence the first of our sockets asks whether anybody listens there.
+/// libwebsockets 4.1.6 as Debian builds it doesn't set SO_REUSEPORT, so a second reactor could not bind. With IPv6 compiled in, it also
+/// listens on every interface when given one IPv4 address. Each reactor has its own socket on the same address; the kernel distributes new
+/// connections among them. It would also distribute them among two processes of one user, so the first socket checks that no other process
+/// listens there.
 package struct ListeningSocket: ~Copyable, Sendable {
     package let descriptor: Int32
-    /// As the kernel reports it: with the port it chose where 0 was asked for.
+    /// As the kernel reports it: the port it chose if 0 was requested.
     package let port: UInt16
 
-    /// Of a flood that comes at once; where it is full the kernel drops an honest client's SYN, which comes again after a second.
+    /// The backlog for a burst of connections. If it is full, the kernel drops SYNs of honest clients, which are retransmitted after a
+    /// second.
     private static let backlog: Int32 = 4_096
 
     /// - Parameters:
     ///   - host: a numeric IPv4 or IPv6 address.
-    ///   - isFirst: false joins sockets of this process that listen there; true throws where anybody does.
+    ///   - isFirst: false joins this process's sockets on that address; true throws if any socket listens there.
     package init(host: String, port: UInt16, isFirst: Bool = true) throws(ReactorError) {
         let name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         var hints = addrinfo()
@@ -42,8 +43,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
         self.port = localPort(of: socket)
     }
 
-    /// A socket on the address. One that doesn't share it is refused by Linux beside a listener, even one that would share, but
-    /// not beside connections that are left of an earlier process.
+    /// A socket bound to the address. Next to a listener, Linux refuses a socket without SO_REUSEPORT, even if the listener has it.
+    /// Leftover connections of an earlier process don't matter.
     private static func bound(
         to address: addrinfo, named name: String, sharing: Bool
     ) throws(ReactorError) -> Int32 {
@@ -64,7 +65,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         return socket
     }
 
-    /// Takes the descriptor out; whoever takes it closes it.
+    /// Transfers the descriptor to the caller, who must close it.
     consuming func take() -> Int32 {
         let descriptor = descriptor
         discard self
@@ -76,20 +77,20 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
 enum AcceptOutcome {
     case done
-    /// No descriptor or no memory for another socket (system error text): what waits stays in the backlog, and the descriptor stays
-    /// readable. Who asks again at once asks for ever.
+    /// No descriptor or memory for another socket (system error text). The waiting connections stay in the backlog, and the descriptor
+    /// stays readable. Retrying at once would loop endlessly.
     case exhausted(String)
 
-    /// Right after an `accept` that failed.
+    /// Call it directly after a failed `accept`.
     static var ofLastError: AcceptOutcome {
         [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .exhausted(systemErrorText()) : .done
     }
 
-    /// How long new connections wait then.
+    /// How long accepting pauses then.
     static let retryNanoseconds: UInt64 = 100_000_000
 }
 
-/// Accepts what waits on a listening descriptor, a few at a time, so that a storm leaves room for the connections that stand.
+/// Accepts waiting connections, a limited number at a time, so that a connection flood leaves time for established connections.
 @discardableResult
 func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) -> Void) -> AcceptOutcome {
     for _ in 0..<64 {
@@ -114,12 +115,12 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
     return .done
 }
 
-/// Fixed, and large against a frame: a socket that poll calls writable has a third of this free, so it takes a whole frame. See
+/// A fixed size, large compared with a frame. When poll reports a socket writable, a third of this is free, so it takes a whole frame. See
 /// `WebSocketConnection.flush`.
 private let sendBufferBytes: Int32 = 131_072
 
-/// The kernel asks a quiet peer whether it is still there (RFC 9293 §3.8.4). One that has vanished is given up after a minute and a
-/// half, or later where something waits to be acknowledged.
+/// Turns on TCP keep-alive (RFC 9293 §3.8.4). A vanished peer is detected after a minute and a half, or later if data waits to be
+/// acknowledged.
 private func setKeepAlive(_ socket: Int32) {
     setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1)
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
@@ -127,7 +128,8 @@ private func setKeepAlive(_ socket: Int32) {
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
 }
 
-/// Dissolving the association makes Linux send RST (tcp(7)); SO_LINGER would leave that to a close, which may be somebody else's.
+/// Dissolving the association makes Linux send RST (tcp(7)). SO_LINGER would send it only at close, which another owner of the socket may
+/// perform.
 func sendReset(on socket: Int32) {
     var unspecified = sockaddr()
     unspecified.sa_family = sa_family_t(AF_UNSPEC)
@@ -147,7 +149,7 @@ private func localPort(of socket: Int32) -> UInt16 {
     localAddress(of: socket)?.port ?? 0
 }
 
-/// The socket's own end.
+/// The socket's local address.
 func localAddress(of socket: Int32) -> PeerAddress? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -1,9 +1,9 @@
 import CLibuv
 import Glibc
 
-/// A listening Unix socket for tools of the same user on the same machine. Its connections are `TCPConnection`s like any other.
+/// A listening Unix socket for tools of the same user on the same machine. Its connections are `TCPConnection`s.
 ///
-/// The socket's file has mode 0600 from its first moment, and is removed at the end.
+/// The socket's file has mode 0600 from creation and is removed at the end.
 package final class LocalListener: TimerTarget {
     private let path: String
     private let descriptor: Int32
@@ -13,8 +13,8 @@ package final class LocalListener: TimerTarget {
     private lazy var retry = ReactorTimer(on: reactor)
 
     /// - Parameters:
-    ///   - path: at most `LocalSocket.maximumPathBytes`; a socket there that nobody answers on any more is replaced.
-    ///   - accepted: gets each new socket; it owns it, for instance by `TCPConnection.adopt`.
+    ///   - path: at most `LocalSocket.maximumPathBytes`; a stale socket there is replaced.
+    ///   - accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
         path: String, on reactor: Reactor, accepted: @escaping (Int32) -> Void
     ) throws(ReactorError) {
@@ -47,7 +47,7 @@ package final class LocalListener: TimerTarget {
         accepted(socket)
     }
 
-    /// Once.
+    /// Call it once.
     package func close() {
         unlink(path)
         retry.cancel()
@@ -59,12 +59,12 @@ package final class LocalListener: TimerTarget {
 
 /// Unix sockets by path.
 package enum LocalSocket {
-    /// What `sockaddr_un` holds, without its final NUL.
+    /// The capacity of `sockaddr_un`, without the final NUL.
     package static let maximumPathBytes = 107
 
-    /// Sends `request` to whoever listens there and waits for all of its answer. Blocking: not for a reactor.
+    /// Sends `request` to the socket's listener and waits for the whole answer. Blocking: not for a reactor.
     ///
-    /// - Returns: nil where nobody listens, it may not be used, or nobody answers within `secondsToWait`.
+    /// - Returns: nil if nothing listens there, access is denied, or no answer arrives within `secondsToWait`.
     package static func exchange(
         _ path: String, _ request: [UInt8], maximumAnswer: Int, secondsToWait: Int = 10
     ) -> [UInt8]? {
@@ -72,7 +72,7 @@ package enum LocalSocket {
         defer { Glibc.close(socket) }
         var limit = timeval(tv_sec: secondsToWait, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        // A request is short: a socket's buffer takes it whole.
+        // A request is short: the socket's buffer takes it whole.
         guard write(socket, request, request.count) == request.count else { return nil }
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
@@ -84,7 +84,7 @@ package enum LocalSocket {
         return nil
     }
 
-    /// - Returns: a blocking descriptor; nil where nothing listens there, or it may not be used.
+    /// - Returns: a blocking descriptor; nil if nothing listens there or access is denied.
     static func connect(_ path: String) -> Int32? {
         let socket = socket()
         guard socket >= 0 else { return nil }
@@ -99,7 +99,7 @@ package enum LocalSocket {
         try removeStale(path)
         let socket = socket()
         guard socket >= 0 else { throw .bindFailed(address: path, reason: systemErrorText()) }
-        // Before `bind`: on Linux the file then never has another mode.
+        // Before `bind`: on Linux the file then has this mode from creation.
         fchmod(socket, 0o600)
         guard withAddress(path, { bind(socket, $0, $1) }) == 0, Glibc.listen(socket, 16) == 0 else {
             let reason = systemErrorText()
@@ -110,7 +110,7 @@ package enum LocalSocket {
         return socket
     }
 
-    /// A socket's file outlives a process that was killed. One that still answers belongs to somebody.
+    /// A killed process leaves its socket's file behind. If the socket still accepts connections, another process uses it.
     private static func removeStale(_ path: String) throws(ReactorError) {
         var information = stat()
         guard lstat(path, &information) == 0 else { return }
@@ -128,7 +128,7 @@ package enum LocalSocket {
         Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     }
 
-    /// - Returns: what `body` returns; -1 with ENAMETOOLONG for a path that doesn't fit.
+    /// - Returns: the result of `body`; -1 with ENAMETOOLONG if the path doesn't fit.
     private static func withAddress(
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {

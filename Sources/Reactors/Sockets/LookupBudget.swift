@@ -1,23 +1,23 @@
 import Glibc
 
-/// Who has chosen the host of a target, and so how much its name may cost.
+/// The party that chose a target's host. It determines the limit on name lookups.
 package enum HostChooser: Sendable, Hashable {
-    /// Its names are always looked up.
+    /// Names chosen by operators are always looked up.
     case operators
-    /// One lookup at a time for each of these texts, by which the client is known: its credential, its address.
+    /// At most one lookup at a time for each of these texts, which identify the client: its credential and its address.
     case client([String])
 }
 
-/// Why a name that a client has chosen isn't looked up; the text is for the log.
+/// Why a client-chosen name isn't looked up; the text is for the log.
 enum LookupRefusal: String, Error {
     case clientIsBusy = "a name that this client chose is still being looked up"
     case exhausted = "too many names that clients chose are being looked up"
 }
 
-/// The lookups that clients have caused and that hold a thread, or wait for one.
+/// The client-caused lookups that hold a thread or wait for one.
 ///
-/// A name server that doesn't answer holds a thread for as long as the resolver likes, whether or not anybody still waits for the name.
-/// So a lookup counts until its thread is free again, and what is over the budget is refused: nothing of clients' ever queues up.
+/// An unresponsive name server holds a thread for as long as the resolver waits, even if the result is no longer needed. A lookup therefore
+/// counts until its thread is free again, and lookups over the budget are refused: clients' lookups never queue up.
 struct LookupBudget {
     private let maximum: Int
     private var count = 0
@@ -27,7 +27,7 @@ struct LookupBudget {
         self.maximum = maximum
     }
 
-    /// - Returns: nil where it may begin: then `end` must follow.
+    /// - Returns: nil if the lookup may begin; `end` must follow then.
     mutating func begin(for chooser: HostChooser) -> LookupRefusal? {
         guard case .client(let names) = chooser else { return nil }
         guard busy.isDisjoint(with: names) else { return .clientIsBusy }
@@ -44,15 +44,16 @@ struct LookupBudget {
     }
 }
 
-/// libuv's thread pool, which this process uses for lookups alone. It gives them half of its threads.
+/// libuv's thread pool, which this process uses only for lookups. libuv gives lookups half of its threads.
 enum LookupThreads {
-    /// libuv's own four would make two for lookups: too few to part clients from operators.
+    /// libuv's default of four would leave two for lookups: too few to separate clients from operators.
     static let count = 16
     private static let forLookups = count / 2
-    /// The others are the operators'.
+    /// The rest is reserved for operators.
     static let forClients = forLookups - 2
 
-    /// libuv reads it when the pool is first used. Made once, with the first reactor: later, other threads may read the environment.
+    /// libuv reads the variable when the pool is first used. It is set once, with the first reactor, because later other threads may read
+    /// the environment.
     static let prepared: Void = {
         setenv("UV_THREADPOOL_SIZE", "\(count)", 1)
     }()

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// A connected socket between two reactors. Whoever takes it owns it; if nobody does it is closed.
+/// A connected socket on its way between two reactors. The caller of `take` owns it; otherwise it is closed.
 final class MovingSocket: Sendable {
     private static let taken: Int32 = -1
 
-    /// What was sent, and the kernel hasn't taken yet.
+    /// Sent bytes that the kernel hasn't taken yet.
     let unsent: [UInt8]
     private let descriptor: Atomic<Int32>
 
@@ -19,6 +19,6 @@ final class MovingSocket: Sendable {
         if left != Self.taken { Glibc.close(left) }
     }
 
-    /// The first call gets it.
+    /// Only the first call gets the descriptor.
     func take() -> Int32 { descriptor.exchange(Self.taken, ordering: .relaxed) }
 }

@@ -2,7 +2,7 @@ import CLibuv
 import Glibc
 import Synchronization
 
-/// An address that a name resolved to.
+/// An address from name resolution.
 struct ResolvedAddress {
     private let storage: sockaddr_storage
 
@@ -20,7 +20,7 @@ struct ResolvedAddress {
         self.storage = storage
     }
 
-    /// nil for what isn't written as an address: `192.0.2.1`, `2001:db8::1`.
+    /// nil unless the host is a numeric address: `192.0.2.1`, `2001:db8::1`.
     init?(numeric host: String, port: UInt16) {
         var storage = sockaddr_storage()
         let isNumeric = withUnsafeMutablePointer(to: &storage) { storage in
@@ -35,7 +35,7 @@ struct ResolvedAddress {
 
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// nil for what is neither IPv4 nor IPv6.
+    /// nil unless it is IPv4 or IPv6.
     var peer: PeerAddress? { PeerAddress(storage) }
 
     func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
@@ -43,20 +43,20 @@ struct ResolvedAddress {
     }
 }
 
-/// One host that becomes addresses. Reactor thread only.
+/// Resolves one host to addresses. Reactor thread only.
 ///
-/// A name is looked up on libuv's thread pool: no reactor ever waits for a name server. A numeric address never goes there.
+/// Names are looked up on libuv's thread pool, so a reactor never waits for a name server. Numeric addresses need no lookup.
 final class NameLookup {
     typealias Outcome = Result<[ResolvedAddress], TCPError>
 
     static let maximumAddresses = 8
 
-    /// {budget} One for the process, as the thread pool is.
+    /// {budget} One per process, like the thread pool.
     private static let budget = Mutex(LookupBudget(maximum: LookupThreads.forClients))
 
     private let chooser: HostChooser
     private var done: ((Outcome) -> Void)?
-    /// While libuv has it.
+    /// Set while libuv owns the request.
     private var request: UnsafeMutablePointer<uv_getaddrinfo_t>?
 
     private init(for chooser: HostChooser, done: @escaping (Outcome) -> Void) {
@@ -64,8 +64,8 @@ final class NameLookup {
         self.done = done
     }
 
-    /// - Parameter done: called once, on the reactor's thread and not before this returns, with up to `maximumAddresses` addresses in
-    ///   the resolver's order; not after `cancel`.
+    /// - Parameter done: called once, on the reactor's thread and never before this returns, with up to `maximumAddresses` addresses in the
+    ///   resolver's order; never after `cancel`.
     static func begin(
         host: String, port: UInt16, for chooser: HostChooser, on reactor: Reactor, done: @escaping (Outcome) -> Void
     ) -> NameLookup {
@@ -80,8 +80,8 @@ final class NameLookup {
         return lookup
     }
 
-    /// Nobody wants to know any more. A lookup that waits for a thread leaves the queue; one that has its thread keeps it to the end,
-    /// and its place in the budget.
+    /// Discards the result. A lookup that waits for a thread leaves the queue; one that is running keeps its thread and its share of the
+    /// budget to the end.
     func cancel() {
         done = nil
         guard let request else { return }

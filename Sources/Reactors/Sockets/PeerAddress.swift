@@ -1,8 +1,8 @@
 import CLibuv
 import Glibc
 
-/// The address and port of a TCP connection's end, as the kernel or a trusted proxy reports it. IPv4-mapped IPv6 addresses are IPv4
-/// addresses here.
+/// The address and port of one end of a TCP connection, as the kernel or a trusted proxy reports it. IPv4-mapped IPv6 addresses are stored
+/// as IPv4 addresses.
 package struct PeerAddress: Hashable, Sendable {
     /// 4 bytes or 16, in network order.
     package let bytes: [UInt8]
@@ -10,10 +10,10 @@ package struct PeerAddress: Hashable, Sendable {
 
     package var isIPv4: Bool { bytes.count == 4 }
 
-    /// What limits count by: the address, or an IPv6 address's /64, which is the least that one subscriber has.
+    /// The key for limits: the IPv4 address, or an IPv6 address's /64, the smallest block that one subscriber has.
     var limitKey: ArraySlice<UInt8> { isIPv4 ? bytes[...] : bytes[..<8] }
 
-    /// - Parameter bytes: 4 or 16, an IPv4 address not mapped.
+    /// - Parameter bytes: 4 or 16; an IPv4 address must not be mapped.
     init(bytes: [UInt8], port: UInt16) {
         self.bytes = bytes
         self.port = port

@@ -1,15 +1,15 @@
 import CLibuv
 import Glibc
 
-/// From one reactor to another: a connection itself never changes its thread, its socket does.
+/// Moves a connection from one reactor to another. A connection object never changes its thread; only its socket does.
 extension TCPConnection {
-    /// Gives the socket away, with what waits to be written. The handler hears nothing more.
+    /// Gives the socket away, with the bytes that wait to be written. The handler gets no more calls.
     ///
-    /// - Returns: nil where it isn't connected, has been told to finish, or there is no descriptor left; then it stays as it is.
+    /// - Returns: nil if it isn't connected, `finish` was called, or no descriptor is left; the connection then stays as it is.
     func leave() -> MovingSocket? {
         reactor.preconditionOnThread()
         guard isConnected, !isClosed, !wantsFinish else { return nil }
-        // A second descriptor, since libuv closes the one that it has been given.
+        // A second descriptor, because libuv closes its own.
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return nil }
         let moving = MovingSocket(copy, unsent: unsent())
@@ -23,7 +23,7 @@ extension TCPConnection {
         return connection
     }
 
-    /// Of a write under way libuv has written the front by itself; how much of it is left it says in bytes.
+    /// During a write libuv has already written the front of the data; it reports the number of bytes left.
     private func unsent() -> [UInt8] {
         let left = handle.withMemoryRebound(to: uv_stream_t.self, capacity: 1) { uv_stream_get_write_queue_size($0) }
         return inFlight.front(limit: inFlight.count).suffix(left) + output.front(limit: output.count)

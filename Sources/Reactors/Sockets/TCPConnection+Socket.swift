@@ -1,7 +1,7 @@
 import CLibuv
 import Glibc
 
-/// What the kernel says of a connection's socket.
+/// Queries the kernel about a connection's socket.
 extension TCPConnection {
     var descriptor: Int32 {
         var descriptor: Int32 = -1
@@ -9,8 +9,8 @@ extension TCPConnection {
         return descriptor
     }
 
-    /// A reset that came together with the last bytes libuv tells as an end of the stream: it sees the hang-up behind a short read, and
-    /// doesn't read on. The socket still knows.
+    /// libuv reports a reset that arrives together with the last bytes as an end of stream: it sees the hang-up after a short read and
+    /// stops reading. The socket still has the error.
     func pendingSocketError() -> String? {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -18,7 +18,7 @@ extension TCPConnection {
         return String(cString: strerror(error))
     }
 
-    /// Its two ends have one address: it has come back to this machine.
+    /// Whether both ends have the same address: the connection leads back to this machine.
     func isOwn(_ remote: PeerAddress?) -> Bool {
         guard let remote, let local = localAddress(of: descriptor) else { return true }
         return local.bytes == remote.bytes

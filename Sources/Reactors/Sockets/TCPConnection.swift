@@ -1,41 +1,42 @@
 import CLibuv
 import Glibc
 
-/// What a TCP connection tells its owner, on the reactor's thread. `closed` is the last call, and comes exactly once.
+/// The events of a TCP connection, on the reactor's thread. `tcpClosed` is the last call and comes exactly once.
 package protocol TCPHandler: AnyObject {
     func tcpConnected()
-    /// The bytes are gone when this returns.
+    /// The bytes are valid only during the call.
     func tcpReceived(_ bytes: UnsafeRawBufferPointer)
-    /// The peer will send nothing more (its FIN); writing may go on.
+    /// The peer has sent FIN; writing may go on.
     func tcpPeerFinished()
-    /// All or some of what waited has been handed to the socket.
+    /// Some or all of the queued bytes were handed to the socket.
     func tcpWrote()
-    /// - Parameter error: nil after `finish` and the peer's FIN, or after `drop`; else what went wrong.
+    /// - Parameter error: nil after `finish` and the peer's FIN, or after `drop`; otherwise the cause.
     func tcpClosed(error: TCPError?)
 }
 
 package enum TCPError: Error, Equatable {
     case notResolved(String)
-    /// The name has addresses, and `DialOptions.accepts` refused every one; or it led to this machine, and `refusesThisMachine` says no.
+    /// `DialOptions.accepts` refused all addresses of the name; or the connection led to this machine, and `refusesThisMachine` forbids
+    /// that.
     case notAllowed
     case notConnected(String)
     case timedOut
-    /// The connection came about, and TLS on it didn't.
+    /// TCP connected, but TLS failed.
     case notSecured(TargetTLSFailure)
     case broken(String)
 }
 
 /// One TCP connection on libuv. Reactor thread only.
 ///
-/// Not libwebsockets' raw role: that closes at the first end-of-file and drops what is queued. Output is collected and written once
-/// at the end of the turn; what the socket does not take at once is given to one `uv_write` at a time.
+/// It doesn't use libwebsockets' raw role, which closes at the first end-of-file and drops the queue. Output is collected and written once
+/// at the end of the turn. What the socket doesn't take at once goes to `uv_write`, one write at a time.
 package final class TCPConnection: Flushable {
     package let reactor: Reactor
     private(set) var handle = allocateHandle(uv_tcp_t.self)
     private var handler: (any TCPHandler)?
 
     @exclusivity(unchecked) private(set) var output = OutputBuffer()
-    /// What a `uv_write` holds; it must stay where it is until libuv is done with it.
+    /// The bytes of the current `uv_write`; they must not move until libuv is done with them.
     @exclusivity(unchecked) private(set) var inFlight = OutputBuffer()
     private var isWriting = false
     private(set) var isConnected = false
@@ -45,7 +46,7 @@ package final class TCPConnection: Flushable {
     private var hasFinished = false
     private var peerHasFinished = false
     private(set) var isClosed = false
-    /// Until it stands; nil where it was accepted.
+    /// Set until the connection is established; nil if it was accepted.
     private(set) var dial: Dial?
     var isTouched = false
 
@@ -63,19 +64,19 @@ package final class TCPConnection: Flushable {
 
     // MARK: Opening
 
-    /// Resolves `host`, dials the first allowed address that answers, and tells `handler`.
+    /// Resolves `host`, dials the allowed addresses in order until one answers, and tells `handler`.
     package static func dial(
         host: String, port: UInt16, options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
         let dial = Dial(options, of: connection)
         connection.dial = dial
-        // Unowned: `close`, without which no connection goes, ends the lookup.
+        // Unowned: every connection ends with `close`, which ends the lookup.
         dial.lookUp(host, port) { [unowned connection] in connection.resolved($0) }
         return connection
     }
 
-    /// Dials the first of `addresses` that is allowed and answers. Where none can be dialled at all, `handler` hears so before this
+    /// Dials the allowed ones of `addresses` in order until one answers. If none can be dialled at all, `handler` is called before this
     /// returns.
     static func dial(
         _ addresses: [ResolvedAddress], options: DialOptions, on reactor: Reactor, handler: any TCPHandler
@@ -86,7 +87,7 @@ package final class TCPConnection: Flushable {
         return connection
     }
 
-    /// Takes over a connected socket that was accepted here.
+    /// Takes ownership of a connected socket that was accepted here.
     package static func adopt(_ socket: Int32, on reactor: Reactor, handler: any TCPHandler) -> TCPConnection {
         let connection = TCPConnection(on: reactor, handler: handler)
         guard uv_tcp_open(connection.handle, socket) == 0 else {
@@ -122,7 +123,7 @@ package final class TCPConnection: Flushable {
         }
     }
 
-    /// Where that fails, libuv tells of it as the outcome of connecting.
+    /// If the bind fails, libuv reports it as the result of connecting.
     private func bind(to source: String?) {
         guard let source else { return }
         var address = sockaddr_in()
@@ -132,7 +133,7 @@ package final class TCPConnection: Flushable {
         }
     }
 
-    /// The next address gets a handle of its own: libuv keeps a handle's first socket, which has the family of the address that failed.
+    /// The next address gets its own handle: libuv keeps a handle's first socket, whose family is that of the address that failed.
     private func dialFailed(_ dial: Dial, _ code: Int32) {
         if dial.hasMoreAddresses {
             closeOwnedHandle(handle)
@@ -154,7 +155,7 @@ package final class TCPConnection: Flushable {
         handler?.tcpConnected()
     }
 
-    /// Puts it before whatever was sent while dialling.
+    /// Puts the prologue before the bytes sent while dialling.
     ///
     /// - Returns: whether it could be made.
     private func queue(_ prologue: DialOptions.Prologue?, to remote: PeerAddress?) -> Bool {
@@ -197,7 +198,7 @@ package final class TCPConnection: Flushable {
         updateReading()
     }
 
-    /// Writes what is queued, then sends FIN. Reading goes on.
+    /// Writes the queue, then sends FIN. Reading goes on.
     package func finish() {
         reactor.preconditionOnThread()
         guard !isClosed, !wantsFinish else { return }
@@ -205,7 +206,7 @@ package final class TCPConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Closes now; what is queued is lost.
+    /// Closes now; queued bytes are lost.
     package func drop() {
         reactor.preconditionOnThread()
         close(error: nil)
@@ -295,7 +296,7 @@ package final class TCPConnection: Flushable {
 
     // MARK: Closing
 
-    /// Closes now, and the handler hears no more of it.
+    /// Closes now, without calling the handler.
     func abandon() {
         handler = nil
         close(error: nil)
@@ -321,7 +322,7 @@ package final class TCPConnection: Flushable {
 }
 
 extension Reactor {
-    /// For the reactor's end: every TCP connection is closed now, and its handler told.
+    /// For the reactor's shutdown: closes every TCP connection now and tells its handler.
     func dropTCPConnections() {
         var found: [TCPConnection] = []
         withUnsafeMutablePointer(to: &found) { found in

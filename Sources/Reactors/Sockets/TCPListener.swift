@@ -1,13 +1,13 @@
 import CLibuv
 import Glibc
 
-/// Accepts plain TCP connections on a reactor: for tools that play a target. The outside's own listener is `EdgeListener`.
+/// Accepts plain TCP connections on a reactor, for tools that simulate a target. The edge has its own listener, `EdgeListener`.
 package final class TCPListener {
     private let descriptor: Int32
     private let poll = allocateHandle(uv_poll_t.self)
     private let accepted: (Int32, PeerAddress) -> Void
 
-    /// - Parameter accepted: gets each new socket; it owns it, for instance by `TCPConnection.adopt`.
+    /// - Parameter accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
         _ socket: consuming ListeningSocket, on reactor: Reactor, accepted: @escaping (Int32, PeerAddress) -> Void
     ) {
@@ -22,7 +22,7 @@ package final class TCPListener {
         }
     }
 
-    /// Once.
+    /// Call it once.
     package func close() {
         uv_poll_stop(poll)
         Glibc.close(descriptor)

@@ -1,24 +1,24 @@
 import COpenSSL
 
-/// Decides what OpenSSL may verify of the certificates that a client sends, before it computes a signature.
+/// Limits what OpenSSL verifies of a client's certificates, before it computes any signature.
 ///
-/// A client sends its list before it has proved anything, so each computation on it is the client's choice. The list is bounded in bytes
-/// before it is parsed, then in certificates, names, and kinds of keys. A signature is checked only where the chain leads, name by name, to
-/// a configured authority. Runs on the reactor, inside the handshake.
+/// A client sends its certificate list before it has proved anything, so it chooses the computation that the gateway performs. The list is
+/// limited in bytes before it is parsed, then in certificates, names, and key types. Signatures are checked only if the chain leads, name
+/// by name, to a configured authority. Runs on the reactor, inside the handshake.
 enum ClientChain {
-    /// Of the whole list, with its certificates' encodings (RFC 8446 §4.4.2). OpenSSL parses all of it before anybody can count them: three
-    /// certificates with RSA keys of 4,096 bits fit, and thirty small ones take some milliseconds.
+    /// The maximum size of the whole list, including the certificates' encodings (RFC 8446 §4.4.2). OpenSSL parses all of it before the
+    /// certificates can be counted. Three certificates with 4,096-bit RSA keys fit; thirty small ones take some milliseconds.
     static let maximumListBytes = 6_144
     /// The client's own certificate and two intermediate ones.
     static let maximumCertificates = 3
     static let maximumCertificateBytes = 4_096
-    /// Of a subject or an issuer (RFC 5280 §4.1.2.4).
+    /// The maximum number of parts of a subject or issuer name (RFC 5280 §4.1.2.4).
     static let maximumNameParts = 16
-    /// In bits, for RSA.
+    /// The allowed RSA key sizes, in bits.
     static let rsaModulus: ClosedRange<Int32> = 2_048...4_096
     static let maximumRSAExponentBits: Int32 = 33
     private static let curves: Set<String> = ["prime256v1", "secp384r1"]
-    /// For the signature by which the client proves its key (RFC 8446 §4.4.3, RFC 5246 §7.4.8).
+    /// The algorithms for the signature that proves possession of the client's key (RFC 8446 §4.4.3, RFC 5246 §7.4.8).
     private static let signatureAlgorithms =
         "ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:ed25519:rsa_pss_rsae_sha256:rsa_pss_rsae_sha384"
         + ":rsa_pss_rsae_sha512:RSA+SHA256:RSA+SHA384:RSA+SHA512"
@@ -30,10 +30,10 @@ enum ClientChain {
         return portcullis_SSL_CTX_set1_client_sigalgs_list(context, signatureAlgorithms) == 1
     }
 
-    /// In place of OpenSSL's own verification of a client's list.
+    /// Replaces OpenSSL's own verification of a client's list.
     ///
-    /// - Returns: false ends the handshake: the list is over a limit. Otherwise the handshake goes on, and a chain that did not verify is
-    ///   marked, so that the client is told so in HTTP.
+    /// - Returns: false ends the handshake: the list is over a limit. Otherwise the handshake goes on, and an unverified chain is marked,
+    ///   so that the client gets the reason in an HTTP response.
     private static func verify(_ context: OpaquePointer) -> Bool {
         let chain = Stack.elements(of: X509_STORE_CTX_get0_untrusted(context))
         if let fault = fault(in: chain) {
@@ -47,12 +47,12 @@ enum ClientChain {
         }
         X509_VERIFY_PARAM_set_depth(X509_STORE_CTX_get0_param(context), Int32(maximumCertificates - 1))
         if X509_verify_cert(context) != 1 { PeerCertificate.markUnverified(context) }
-        // What OpenSSL has noted about the chain is for the connection, not for the next one on this thread.
+        // The errors in OpenSSL's queue concern this connection. They must not be attributed to the next one on this thread.
         OpenSSLError.clear()
         return true
     }
 
-    /// - Returns: the error of OpenSSL's that says best which limit the list is over.
+    /// - Returns: the OpenSSL error that best describes the limit that the list exceeds; nil if it exceeds none.
     private static func fault(in chain: [OpaquePointer]) -> Int32? {
         guard chain.count <= maximumCertificates else { return X509_V_ERR_CERT_CHAIN_TOO_LONG }
         for certificate in chain {
@@ -81,7 +81,7 @@ enum ClientChain {
         }
     }
 
-    /// A check of an RSA signature costs what the exponent costs.
+    /// The cost of an RSA signature check grows with the exponent.
     private static func hasShortExponent(_ key: OpaquePointer) -> Bool {
         var exponent: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, "e", &exponent) == 1, let exponent else { return false }
@@ -89,7 +89,7 @@ enum ClientChain {
         return BN_num_bits(exponent) <= maximumRSAExponentBits
     }
 
-    /// A named curve: one whose parameters the certificate spells out has no name.
+    /// Only named curves are allowed; a curve given by explicit parameters has no name.
     private static func isOnAllowedCurve(_ key: OpaquePointer) -> Bool {
         var name = [CChar](repeating: 0, count: 64)
         var length = 0
@@ -97,7 +97,7 @@ enum ClientChain {
         return curves.contains(String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
-    /// Whether the names lead from the client's certificate to one of the store's: what leads nowhere isn't worth a signature.
+    /// Whether the names lead from the client's certificate to one in the store. Otherwise no signature is checked.
     private static func leadsToAuthority(_ chain: [OpaquePointer], _ store: OpaquePointer?) -> Bool {
         guard var current = chain.first else { return false }
         let authorities = Stack.elements(of: X509_STORE_get0_objects(store)).compactMap { X509_OBJECT_get0_X509($0) }

@@ -1,19 +1,20 @@
 import COpenSSL
 
-/// Holds a TLS handshake back until its reactor has time for it.
+/// Delays a TLS handshake until its reactor has time for it.
 ///
-/// libwebsockets runs `SSL_accept` as soon as a socket is readable, and each flight of a client's costs milliseconds. So many that arrive
-/// together would be computed in one turn of the loop. A callback of the socket's BIO answers OpenSSL that there is nothing to read until
-/// `HandshakeQueue` has chosen the connection. It then computes one flight; a costly one that came with the first waits for its own turn.
+/// libwebsockets runs `SSL_accept` as soon as a socket is readable, and each flight of a client costs milliseconds. Many that arrive
+/// together would all be computed in one turn of the loop. A callback of the socket's BIO therefore tells OpenSSL that there is nothing to
+/// read until `HandshakeQueue` selects the connection. One flight is computed then; a costly one that came with the first waits for its own
+/// turn.
 ///
-/// The gate goes with the handshake: afterwards reads are libwebsockets' own.
+/// The callback is removed when the handshake ends; later reads are libwebsockets' own.
 enum HandshakeGate {
-    /// Of the `SSL_CTX`: the `EdgeTLS`, unretained.
+    /// Ex-data of the `SSL_CTX`: the `EdgeTLS`, unretained.
     private static let ownerIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL_CTX, 0, nil, nil, nil, nil)
-    /// Of the `SSL`: the `EdgeConnection`, unretained. Nil before its handshake begins and after it ends.
+    /// Ex-data of the `SSL`: the `EdgeConnection`, unretained. Nil before its handshake begins and after it ends.
     private static let connectionIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
 
-    /// - Parameter tls: unretained; it outlives the context.
+    /// - Parameter tls: unretained; it must outlive the context.
     static func watch(_ context: OpaquePointer, for tls: EdgeTLS) {
         SSL_CTX_set_ex_data(context, ownerIndex, Unmanaged.passUnretained(tls).toOpaque())
         SSL_CTX_set_info_callback(context) { ssl, event, _ in
@@ -23,7 +24,7 @@ enum HandshakeGate {
         }
     }
 
-    /// Also called for what follows the handshake (a KeyUpdate): then nobody is being adopted.
+    /// Also called for post-handshake messages (a KeyUpdate); no connection is being adopted then.
     private static func begin(_ ssl: OpaquePointer) {
         guard let owner = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), ownerIndex),
             let connection = Unmanaged<EdgeTLS>.fromOpaque(owner).takeUnretainedValue().takeAdopted(),

@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// OpenSSL's error queue of the calling thread.
+/// The calling thread's OpenSSL error queue.
 enum OpenSSLError {
     static func clear() {
         ERR_clear_error()
     }
 
-    /// Everything in the queue, oldest first, in OpenSSL's words; empties it.
+    /// Removes all errors from the queue and returns their texts, oldest first.
     static func drain() -> String {
         var texts: [String] = []
         while case let code = ERR_get_error(), code != 0 {

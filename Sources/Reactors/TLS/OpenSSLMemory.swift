@@ -1,20 +1,20 @@
 import COpenSSL
 import Glibc
 
-/// OpenSSL's memory. For each record that it reads or writes OpenSSL 3.0 asks for a buffer of 16 KiB, which it lets go at once because
-/// libwebsockets wants no idle connection to hold any, and for the bookkeeping of its packet writer. On a reactor these come from what
-/// the last record has left: in the steady state a message allocates nothing.
+/// OpenSSL's memory allocator. For each record that it reads or writes, OpenSSL 3.0 allocates a 16 KiB buffer and the packet writer's
+/// bookkeeping. It frees the buffer at once, because libwebsockets doesn't let idle connections hold any. On a reactor these blocks are
+/// reused from record to record, so a message allocates nothing in the steady state.
 ///
-/// All blocks are the C library's own, and it alone knows their sizes: so any may be freed anywhere, here or not.
+/// All blocks come from the C library, which alone knows their sizes. Any block may therefore be freed anywhere, here or elsewhere.
 enum OpenSSLMemory {
-    /// Whether OpenSSL takes its memory here: it has to be told before it has taken any. Where it isn't, only speed is lost.
+    /// Whether OpenSSL uses this allocator. It must be installed before OpenSSL's first allocation; if that fails, only speed is lost.
     static let isInstalled =
         CRYPTO_set_mem_functions(
             { size, _, _ in take(size) },
             { block, size, _, _ in realloc(block, size) },
             { block, _, _ in give(block) }) == 1
 
-    /// Whose value is the thread's `SpareBlocks`, at +1; it goes when the thread ends. On all other threads there is none.
+    /// The value is the thread's `SpareBlocks`, at +1, released when the thread ends. Only reactor threads have one.
     private static let key = {
         var key = pthread_key_t()
         let result = pthread_key_create(&key) { Unmanaged<SpareBlocks>.fromOpaque($0!).release() }
@@ -22,7 +22,7 @@ enum OpenSSLMemory {
         return key
     }()
 
-    /// From here on the calling thread, a reactor's, keeps spare blocks.
+    /// Makes the calling thread, a reactor's, keep spare blocks from now on.
     static func keepSpares() {
         guard isInstalled, pthread_getspecific(key) == nil else { return }
         pthread_setspecific(key, Unmanaged.passRetained(SpareBlocks()).toOpaque())
@@ -39,12 +39,12 @@ enum OpenSSLMemory {
     }
 }
 
-/// Freed blocks of the sizes that every record asks for, kept for the next record. One thread only.
+/// Freed blocks of the sizes that every record needs, kept for the next record. One thread only.
 final class SpareBlocks {
     /// The packet writer's bookkeeping.
     static let small = 25...40
     static let keptSmall = 32
-    /// A record's buffer: 16,384 bytes of payload with what surrounds it (OpenSSL 3.0: 16,712 to read, 16,584 to write).
+    /// A record's buffer: 16,384 bytes of payload plus overhead (OpenSSL 3.0: 16,712 to read, 16,584 to write).
     static let large = 16_385...16_712
     static let keptLarge = 8
 
@@ -57,7 +57,7 @@ final class SpareBlocks {
         while let block = smallBlocks.pop() ?? largeBlocks.pop() { free(block) }
     }
 
-    /// - Returns: nil for no bytes, as OpenSSL has it, and where there is no memory.
+    /// - Returns: nil for zero bytes, as OpenSSL expects, and if there is no memory.
     func take(_ size: Int) -> UnsafeMutableRawPointer? {
         switch size {
         case Self.small: smallBlocks.pop() ?? malloc(Self.small.upperBound)
@@ -75,7 +75,8 @@ final class SpareBlocks {
         }
     }
 
-    /// What is as large as the largest that may be asked for. Of 16 bytes more the C library makes no block of their own.
+    /// The usable sizes of a block that was allocated for the largest of `sizes`. The C library may add up to 16 bytes, because that is too
+    /// little for a block of its own.
     private static func fitting(_ sizes: ClosedRange<Int>) -> ClosedRange<Int> {
         sizes.upperBound...sizes.upperBound + 16
     }

@@ -1,28 +1,28 @@
 import COpenSSL
 import Glibc
 
-/// The certificate that a TLS client presented, and what became of its verification.
+/// The certificate that a TLS client presented, and the result of its verification.
 package struct PeerCertificate: Sendable {
-    /// The chain verified against the configured CA in this very handshake, and again where the CA has been replaced since.
+    /// The chain verified against the configured CA in this handshake, and again if the CA was replaced since.
     package let isVerified: Bool
-    /// The TLS session was resumed: nothing was verified anew.
+    /// The TLS session was resumed: nothing was verified in this handshake.
     package let isResumedSession: Bool
-    /// Of the DER form; 32 bytes.
+    /// The digest of the DER form, 32 bytes.
     package let sha256: [UInt8]
-    /// RFC 2253 form, with control and multibyte characters escaped.
+    /// In RFC 2253 form, with control and multibyte characters escaped.
     package let subject: String
-    /// The issuer's name and the serial number, which revocation lists go by; both DER.
+    /// The issuer's name and the serial number, which identify a certificate in revocation lists; both DER.
     package let issuer: [UInt8]
     package let serial: [UInt8]
-    /// The certificate and what the client sent with it, each in DER; empty where it isn't verified.
+    /// The certificate and the others that the client sent, each in DER; empty unless verified.
     package let chain: [[UInt8]]
     /// Why verification failed, in OpenSSL's words.
     package let verificationError: String?
 
-    /// Marks a handshake whose client certificate did not verify, beside OpenSSL's own result.
+    /// Ex-data that marks a handshake whose client certificate did not verify, in addition to OpenSSL's own result.
     private static let failureIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
 
-    /// - Returns: nil where the client presented none.
+    /// - Returns: nil if the client presented none.
     init?(of ssl: OpaquePointer, trusting material: TLSMaterial) {
         guard let certificate = portcullis_SSL_get1_peer_certificate(ssl) else { return nil }
         defer { X509_free(certificate) }
@@ -42,7 +42,7 @@ package struct PeerCertificate: Sendable {
         verificationError = isVerified ? nil : String(cString: X509_verify_cert_error_string(result))
     }
 
-    /// Inside the handshake: the chain in `context` did not verify.
+    /// Called inside the handshake: the chain in `context` did not verify.
     static func markUnverified(_ context: OpaquePointer) {
         let ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx())
         if let ssl {
@@ -50,7 +50,7 @@ package struct PeerCertificate: Sendable {
         }
     }
 
-    /// What an `i2d` function writes.
+    /// Returns the output of an `i2d` function.
     static func der(
         _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
     ) -> [UInt8] {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The one public key that a target may have: SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
+/// A pinned public key of a target: SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
 ///
 /// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints it.
 package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
@@ -12,7 +12,7 @@ package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
         self.sha256 = sha256
     }
 
-    /// - Parameter base64: 44 characters, padded, of the standard alphabet; the one spelling that `base64` gives back.
+    /// - Parameter base64: 44 characters of the standard alphabet, padded; only the canonical encoding is accepted.
     package init?(base64: String) {
         guard let data = Data(base64Encoded: base64), data.base64EncodedString() == base64 else { return nil }
         self.init(sha256: [UInt8](data))
@@ -20,7 +20,7 @@ package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
 
     package var base64: String { Data(sha256).base64EncodedString() }
 
-    /// As `MUD_TLS_PIN` takes it: what a log says of a key can be pinned.
+    /// In the form of `MUD_TLS_PIN`, so that a key from a log line can be pinned.
     package var description: String { base64 }
 
     static let digestBytes = 32

@@ -2,17 +2,17 @@ import CLibwebsockets
 import COpenSSL
 import Glibc
 
-/// Reading ahead: OpenSSL takes all that the socket has in one call, in place of two for each record (its header, then its body).
+/// Read-ahead: OpenSSL reads all available bytes of the socket in one call, instead of two calls per record (header, then body).
 ///
-/// libwebsockets 4.1.6 waits for the socket to become readable, and would not come for what OpenSSL holds already. So the connection is
-/// told of each read of its socket (by a callback of the BIO, since libwebsockets doesn't tell of one that brings no whole record), and
-/// has libwebsockets served itself, outside of its callbacks, until nothing is left. That also brings what a client has sent in several
-/// records into one turn of the loop, and so into one write to the target.
+/// libwebsockets 4.1.6 waits for the socket to become readable, so it would not read what OpenSSL already holds. The connection is
+/// therefore notified of each read of its socket, by a callback of the BIO, because libwebsockets doesn't report a read that completes no
+/// record. It then makes libwebsockets serve it, outside the callbacks, until nothing is left. This also delivers several records of a
+/// client in one turn of the loop, and so in one write to the target.
 enum ReadAhead {
-    /// Records that are served in one turn behind the first: one that sends many small ones waits for the others.
+    /// The maximum number of further records served in one turn: a client that sends many small ones must wait for the others.
     static let recordsPerTurn = 64
 
-    /// - Parameter connection: unretained; it calls ``end(on:)`` before it goes.
+    /// - Parameter connection: unretained; it calls ``end(on:)`` before it is released.
     static func begin(on wsi: OpaquePointer, for connection: WebSocketConnection) {
         guard let ssl = lws_get_ssl(wsi), let bio = SSL_get_rbio(ssl) else { return }
         SSL_set_read_ahead(ssl, 1)
@@ -32,13 +32,13 @@ enum ReadAhead {
         BIO_set_callback_arg(bio, nil)
     }
 
-    /// Whether OpenSSL holds bytes of the socket, be it a part of a record.
+    /// Whether OpenSSL holds bytes of the socket, even part of a record.
     static func holdsBytes(_ wsi: OpaquePointer) -> Bool {
         guard let ssl = lws_get_ssl(wsi) else { return false }
         return SSL_has_pending(ssl) == 1
     }
 
-    /// What libuv does when the socket is readable. Not inside a callback of libwebsockets.
+    /// Does what libuv does when the socket is readable. Not inside a callback of libwebsockets.
     static func serve(_ wsi: OpaquePointer) {
         let readable = Int16(POLLIN)
         var event = pollfd(fd: lws_get_socket_fd(wsi), events: readable, revents: readable)

@@ -1,23 +1,23 @@
 import COpenSSL
 import Glibc
 
-/// Takes what a TLS session wants on the wire, in order, before the call returns. It must not call the session back.
+/// Receives the records that a TLS session sends, in order, and handles them before the call returns. It must not call the session back.
 protocol TLSRecordSink: AnyObject {
     func tlsWrites(_ records: UnsafeRawBufferPointer)
 }
 
-/// The client's end of one TLS connection over memory: no socket, no clock. Reactor thread only.
+/// The client side of one TLS connection, over memory: no socket, no clock. Reactor thread only.
 ///
-/// Records from the peer go in through `take`; handshake, read and write then do what they can with them. What OpenSSL hasn't asked for
-/// yet is kept, so a caller may stop reading at any byte.
+/// Records from the peer are passed to `take`; the handshake, reads and writes inside it process them. Bytes that OpenSSL hasn't requested
+/// yet are kept, so a caller may stop reading at any byte.
 final class TLSClientSession {
     private let tls: TargetTLS
     private let ssl: OpaquePointer
     private unowned let sink: any TLSRecordSink
     private let buffers: BufferPool
-    /// From the peer, before `borrowed`.
+    /// Input from the peer that precedes `borrowed`.
     private var kept = OutputBuffer()
-    /// The caller's memory, while `take` runs.
+    /// The caller's memory. Set while `take` runs.
     private var borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
     private var presentedPin: PublicKeyPin?
 
@@ -28,16 +28,16 @@ final class TLSClientSession {
     }
 
     enum Outcome: Equatable {
-        /// As much as there was room for; there may be more.
+        /// The buffer is full; there may be more.
         case full
         /// The peer's next record isn't complete.
         case needsInput
-        /// close_notify: nothing more comes.
+        /// The peer sent close_notify: no more data follows.
         case finished
         case failed(String)
     }
 
-    /// - Parameter host: as it was configured; sent as SNI and verified where it is a name, verified alone where it is an address.
+    /// - Parameter host: as configured. A name is sent as SNI and verified; an address is only verified.
     init(_ tls: TargetTLS, host: String, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
         OpenSSLError.clear()
         guard let ssl = SSL_new(tls.context) else { throw .failed(OpenSSLError.drain()) }
@@ -50,7 +50,7 @@ final class TLSClientSession {
         SSL_set_connect_state(ssl)
     }
 
-    /// A session that another reactor has had.
+    /// Continues a session from another reactor.
     init(arriving moving: MovingTLS, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
         OpenSSLError.clear()
         SSL_up_ref(moving.ssl)
@@ -68,7 +68,7 @@ final class TLSClientSession {
         kept.release(to: buffers)
     }
 
-    /// Not to be used afterwards.
+    /// Hands the session off. It must not be used afterwards.
     func leave() -> MovingTLS {
         MovingTLS(tls, ssl, kept: Array(kept.front(limit: kept.count)))
     }
@@ -78,7 +78,7 @@ final class TLSClientSession {
         if X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return true }
         OpenSSLError.clear()
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        // RFC 9525: names stand in subjectAltName, and a wildcard is a whole label.
+        // RFC 9525: names are taken from subjectAltName only, and a wildcard must be a whole label.
         X509_VERIFY_PARAM_set_hostflags(
             parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         return !name.isEmpty && X509_VERIFY_PARAM_set1_host(parameters, name, name.utf8.count) == 1
@@ -90,7 +90,7 @@ final class TLSClientSession {
 
     // MARK: Input
 
-    /// Lets `body` work with `records` after those that were kept before, and keeps what it leaves.
+    /// Makes `records` available to `body`, after those kept before, and keeps the unread rest.
     func take(_ records: UnsafeRawBufferPointer, _ body: () -> Void) {
         borrowed = records
         body()
@@ -98,7 +98,7 @@ final class TLSClientSession {
         borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    /// From OpenSSL, by way of `TLSMemoryBIO`.
+    /// Called by OpenSSL through `TLSMemoryBIO`.
     func bioRead(_ bio: OpaquePointer?, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
         portcullis_BIO_forget_retry(bio)
         var count = 0
@@ -140,7 +140,7 @@ final class TLSClientSession {
         return .failed(.failed(text))
     }
 
-    /// OpenSSL has verified already, or the handshake would have failed: this is the belt to its braces.
+    /// OpenSSL has verified already, or the handshake would have failed. This is a second, independent check.
     private var isVerified: Bool {
         guard SSL_get_verify_result(ssl) == Int(X509_V_OK), SSL_session_reused(ssl) == 0,
             let certificate = portcullis_SSL_get1_peer_certificate(ssl)
@@ -159,8 +159,8 @@ final class TLSClientSession {
         return Unmanaged<TLSClientSession>.fromOpaque(session).takeUnretainedValue()
     }
 
-    /// Whether the target's own certificate has a pinned key; in place of the verification of its chain. That the target holds the
-    /// private key too is proven by the rest of the handshake.
+    /// Whether the target's own certificate has a pinned key. This replaces the verification of its chain. The rest of the handshake proves
+    /// that the target holds the private key.
     func verifyPin(in store: OpaquePointer?) -> Bool {
         presentedPin = X509_STORE_CTX_get0_cert(store).flatMap(pin)
         let isPinned = presentedPin.map(tls.settings.pins.contains) == true
@@ -180,7 +180,7 @@ final class TLSClientSession {
 
     // MARK: Application data
 
-    /// Decrypts into `buffer` what there is.
+    /// Decrypts the available data into `buffer`.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, outcome: Outcome) {
         var total = 0
         while total < buffer.count {
@@ -204,7 +204,8 @@ final class TLSClientSession {
 
     /// Encrypts the front of `plaintext` into the sink.
     ///
-    /// - Returns: how much, a record's worth at most; `.needsInput` where OpenSSL first has to see the rest of a message of the peer's.
+    /// - Returns: the number of bytes encrypted, at most one record; `.needsInput` if OpenSSL first needs the rest of a message from the
+    ///   peer.
     func write(_ plaintext: UnsafeRawBufferPointer) -> (count: Int, outcome: Outcome) {
         var count = 0
         OpenSSLError.clear()
@@ -214,16 +215,16 @@ final class TLSClientSession {
         return (count, .full)
     }
 
-    /// Sends close_notify: nothing more goes out. Reading goes on.
+    /// Sends close_notify. Nothing can be written afterwards; reading goes on.
     func finish() {
         OpenSSLError.clear()
         SSL_shutdown(ssl)
     }
 }
 
-/// A TLS session between two reactors: nobody uses it meanwhile.
+/// A TLS session on its way between two reactors. It isn't used meanwhile.
 ///
-/// - Note: `@unchecked Sendable` because nothing is done with `ssl` here but counting references, which OpenSSL does atomically.
+/// - Note: `@unchecked Sendable` because the only operation on `ssl` here is reference counting, which OpenSSL does atomically.
 final class MovingTLS: @unchecked Sendable {
     let tls: TargetTLS
     let ssl: OpaquePointer

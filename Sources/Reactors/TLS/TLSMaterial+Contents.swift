@@ -1,18 +1,18 @@
 import COpenSSL
 
 extension TLSMaterial {
-    /// What a handshake shows, whom it asks for and what it trusts, each certificate, name and list by its SHA-256. Of the key nothing: it is
-    /// the first certificate's, or there is no material.
+    /// The certificates that a handshake presents, the CA names it requests and what it trusts, each by its SHA-256. The key isn't
+    /// included: material exists only if the key matches the first certificate.
     struct Contents: Equatable {
         private let shown: [[UInt8]]
         private let askedFor: [[UInt8]]
         private let trusted: [[UInt8]]
-        /// A list may stand in the file of the CA too: what is trusted doesn't tell whether lists are gone by.
+        /// The CA file may contain a revocation list too, so `trusted` alone doesn't tell whether lists are checked.
         private let asksForCertificates: Bool
         private let checksLists: Bool
 
-        /// - Parameter holder: with everything loaded.
-        /// - Returns: nil where a digest could not be had: such contents equal no others.
+        /// - Parameter holder: fully loaded.
+        /// - Returns: nil if a digest could not be computed; such contents equal no others.
         init?(of holder: OpaquePointer, _ settings: TLSSettings) {
             asksForCertificates = settings.clientCAPath != nil
             checksLists = settings.clientCRLPath != nil
@@ -52,7 +52,7 @@ extension TLSMaterial {
     }
 }
 
-/// OpenSSL's lists of pointers, which Swift sees as untyped.
+/// OpenSSL's pointer stacks, which are untyped in Swift.
 enum Stack {
     static func elements(of stack: OpaquePointer?) -> [OpaquePointer] {
         guard let stack else { return [] }

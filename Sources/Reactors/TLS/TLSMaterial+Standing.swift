@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// Client certificates that were verified on a connection which may be gone: how they are kept, and how they are verified again.
+/// Keeps client certificates that were verified on a connection which may be closed by now, and verifies them again.
 extension TLSMaterial {
-    /// Verifies a client's chain as the handshake of a new connection does, against this material's authorities and lists. A list that
-    /// is missing, not valid yet or expired refuses.
+    /// Verifies a client's chain as the handshake of a new connection does, against this material's authorities and revocation lists. If a
+    /// list is missing, not valid yet or expired, verification fails.
     ///
-    /// Any thread; no clock is read and no connection is needed. It costs one signature for each certificate of the path, so whoever calls
-    /// bounds how many there are.
+    /// Any thread; it reads no clock and needs no connection. It costs one signature check for each certificate of the path, so the caller
+    /// limits how many there are.
     ///
     /// - Parameters:
-    ///   - chain: the client's certificate, then what it sent along; each in DER.
+    ///   - chain: the client's certificate, then the others it sent; each in DER.
     ///   - seconds: since 1970.
-    /// - Returns: nil where it verifies; otherwise why not, in OpenSSL's words.
+    /// - Returns: nil if the chain verifies; otherwise the reason, in OpenSSL's words.
     package func problem(withChain chain: [[UInt8]], atUnixSeconds seconds: Int) -> String? {
         guard asksForCertificates else { return "no authority is configured" }
         OpenSSLError.clear()
@@ -22,7 +22,7 @@ extension TLSMaterial {
             X509_STORE_CTX_set_default(context, "ssl_client") == 1
         else { return OpenSSLError.drain() }
         let parameters = X509_STORE_CTX_get0_param(context)
-        // Of certificates and of lists alike.
+        // Applies to certificates and to lists.
         X509_VERIFY_PARAM_set_time(parameters, seconds)
         X509_VERIFY_PARAM_set_auth_level(parameters, SSL_CTX_get_security_level(holder))
         guard X509_verify_cert(context) != 1 else { return nil }
@@ -30,14 +30,14 @@ extension TLSMaterial {
     }
 }
 
-/// Certificates that OpenSSL has decoded, in a stack of its own. They go with this object.
+/// Certificates decoded by OpenSSL, in a stack of their own. This object owns them.
 private final class DecodedChain {
-    /// All of them, the leaf among them.
+    /// All certificates, including the leaf.
     let certificates: OpaquePointer
 
     var leaf: OpaquePointer? { OPENSSL_sk_value(certificates, 0).map { OpaquePointer($0) } }
 
-    /// - Returns: nil for none, and where one can't be decoded.
+    /// - Returns: nil if `chain` is empty or a certificate can't be decoded.
     init?(_ chain: [[UInt8]]) {
         guard !chain.isEmpty, let stack = OPENSSL_sk_new_null() else { return nil }
         certificates = stack
@@ -56,7 +56,7 @@ private final class DecodedChain {
 }
 
 extension PeerCertificate {
-    /// - Parameter certificate: the client's own, which a server's list of what the client sent doesn't have.
+    /// - Parameter certificate: the client's own, which OpenSSL's list of the peer's certificates doesn't contain on a server.
     static func chain(of ssl: OpaquePointer, from certificate: OpaquePointer) -> [[UInt8]] {
         let certificates = [certificate] + Stack.elements(of: SSL_get_peer_cert_chain(ssl))
         return certificates.map { certificate in der { i2d_X509(certificate, $0) } }

@@ -1,28 +1,27 @@
 import COpenSSL
 import Glibc
 
-/// What the outside shows and whom it trusts, read from its files once: the certificate with its chain and key, the client CA and that
-/// one's revocation lists.
+/// The edge's TLS material, read from its files once: the certificate with its chain and key, the client CA and that CA's revocation lists.
 ///
-/// It is tried out when it is made, so that putting it to use fails on no reactor. A handshake takes all it needs from one
-/// material, at its beginning (`EdgeTLS`); the same routine serves the start and every reload.
+/// It is tested when it is created, so that using it fails on no reactor. A handshake takes all it needs from one material, at its
+/// beginning (`EdgeTLS`). The same code serves the start and every reload.
 ///
-/// - Note: `@unchecked Sendable` because nothing in it is changed after `init`; OpenSSL counts references atomically and locks its
-///   certificate stores and lists, so all reactors share one.
+/// - Note: `@unchecked Sendable` because nothing in it changes after `init`; OpenSSL counts references atomically and locks its certificate
+///   stores and lists, so all reactors share one.
 package final class TLSMaterial: @unchecked Sendable {
     package let settings: TLSSettings
-    /// Holds the parts, and never serves a connection.
+    /// Holds the parts; it never serves a connection.
     let holder: OpaquePointer
     private var contents: Contents?
 
-    /// Reads the files: not for a reactor that serves already.
+    /// Reads the files, so it must not run on a reactor that is already serving.
     package init(_ settings: TLSSettings) throws(TLSMaterialError) {
         _ = OpenSSLMemory.isInstalled
         OpenSSLError.clear()
         guard let holder = SSL_CTX_new(TLS_server_method()) else { throw TLSMaterialError(OpenSSLError.drain()) }
         self.settings = settings
         self.holder = holder
-        // Nobody is there to be asked for a passphrase.
+        // Disables the passphrase prompt: an encrypted key is an error.
         SSL_CTX_set_default_passwd_cb(holder) { _, _, _, _ in 0 }
         try load(settings.certificatePath) { SSL_CTX_use_certificate_chain_file(holder, $0) == 1 }
         try load(settings.privateKeyPath) {
@@ -57,7 +56,7 @@ package final class TLSMaterial: @unchecked Sendable {
         guard serve(ssl) else { throw TLSMaterialError("\(settings.certificatePath): \(OpenSSLError.drain())") }
     }
 
-    /// Whether a handshake would show and trust the same by either.
+    /// Whether a handshake would present and trust the same with either material.
     func isSame(as other: TLSMaterial) -> Bool { contents != nil && contents == other.contents }
 
     // MARK: A handshake
@@ -66,9 +65,9 @@ package final class TLSMaterial: @unchecked Sendable {
 
     var store: OpaquePointer? { SSL_CTX_get_cert_store(holder) }
 
-    /// Makes `ssl` show this certificate, of whichever kind its key is, and check clients against this CA.
+    /// Makes `ssl` present this certificate, whatever the type of its key, and verify clients against this CA.
     func serve(_ ssl: OpaquePointer?) -> Bool {
-        // What the context had for another kind of key would be chosen by clients that prefer that.
+        // Otherwise clients that prefer another key type would be served the context's certificate for that type.
         SSL_certs_clear(ssl)
         guard
             SSL_use_cert_and_key(
@@ -83,33 +82,33 @@ package final class TLSMaterial: @unchecked Sendable {
             let names = SSL_dup_CA_list(SSL_CTX_get_client_CA_list(holder))
         else { return false }
         SSL_set_client_CA_list(ssl, names)  // `ssl` owns the names.
-        // Asked for, not demanded: who has none may still come by App Attest. Who shows a bad one is told so in HTTP.
-        // `ClientChain` verifies it.
+        // A certificate is requested, not required: a client without one may still be admitted by App Attest. A client with an invalid one
+        // gets the reason in an HTTP response. `ClientChain` verifies it.
         SSL_set_verify(ssl, SSL_VERIFY_PEER, nil)
         return true
     }
 
-    /// Frees what `ssl` has needed in its handshake alone: the client CA's names, to ask for a certificate; and the keys that were
-    /// exchanged, whose secret could later open what was recorded. The store it keeps, which is shared, and which `vouches` knows it by.
+    /// Frees what `ssl` needed only for its handshake: the client CA's names, and the exchanged keys, whose secret could later decrypt
+    /// recorded traffic. `ssl` keeps the store, which is shared and by which `vouches` recognises this material.
     ///
-    /// OpenSSL has no call that takes a key from a connection: it stays, and is emptied. There is no second handshake that would look at
-    /// it (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
+    /// OpenSSL has no call that removes a key from a connection, so the key object stays and is emptied. There is no second handshake that
+    /// would use it (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
     static func letGoOfHandshake(_ ssl: OpaquePointer) {
         SSL_set_client_CA_list(ssl, nil)
         for key in [portcullis_SSL_get1_tmp_key(ssl), portcullis_SSL_get1_peer_tmp_key(ssl)] {
             guard let key else { continue }
-            EVP_PKEY_set_type(key, EVP_PKEY_X25519)  // Any type that it knows: with the old one goes what was of it.
+            EVP_PKEY_set_type(key, EVP_PKEY_X25519)  // Any known type: setting it frees the data of the old one.
             EVP_PKEY_free(key)
         }
     }
 
     // MARK: A client's certificate
 
-    /// For how long a handshake's verification counts, in seconds: certificates and lists end while connections stand.
+    /// How long the verification of a handshake stays valid, in seconds: certificates and lists may expire while a connection is open.
     static let verificationSeconds = 60
 
-    /// Whether the certificate of a connection's client, which verified in its handshake, does so by this material. A connection that
-    /// is older than a reload that changed anything, or than `verificationSeconds`, is verified anew.
+    /// Whether a client's certificate, verified in its handshake, verifies with this material. It is verified again if the connection is
+    /// older than `verificationSeconds`, or than a reload that changed anything.
     func vouches(for certificate: OpaquePointer, of ssl: OpaquePointer) -> Bool {
         guard asksForCertificates else { return false }
         if portcullis_SSL_get0_verify_cert_store(ssl) == store, isRecent(ssl) { return true }
@@ -122,13 +121,13 @@ package final class TLSMaterial: @unchecked Sendable {
         return X509_verify_cert(context) == 1
     }
 
-    /// By the clock that OpenSSL itself goes by; one that was set back makes nothing recent.
+    /// By the clock that OpenSSL itself uses. If that clock was set back, no handshake counts as recent.
     private func isRecent(_ ssl: OpaquePointer) -> Bool {
         guard let session = SSL_get_session(ssl) else { return false }
         return (0...Self.verificationSeconds).contains(time(nil) - portcullis_SSL_SESSION_get_time(session))
     }
 
-    /// Whether one of the lists has the certificate. Not for a reactor: a list may be long.
+    /// Whether one of the revocation lists contains the certificate. Not for a reactor: a list may be long.
     ///
     /// - Parameters:
     ///   - issuer: the issuer's name, DER.
@@ -140,7 +139,7 @@ package final class TLSMaterial: @unchecked Sendable {
         guard let number = serial.withDER({ d2i_ASN1_INTEGER(nil, &$0, $1) }) else { return false }
         defer { ASN1_INTEGER_free(number) }
         return lists.contains { list in
-            // 1: revoked; 2: taken off the list again (RFC 5280, removeFromCRL).
+            // 1: revoked; 2: removed from the list again (RFC 5280, removeFromCRL).
             X509_NAME_cmp(X509_CRL_get_issuer(list), name) == 0 && X509_CRL_get0_by_serial(list, nil, number) == 1
         }
     }
@@ -150,7 +149,7 @@ package final class TLSMaterial: @unchecked Sendable {
     }
 }
 
-/// Why a material can't be used: the file, and OpenSSL's words.
+/// Why material can't be used: the file, and OpenSSL's words.
 package struct TLSMaterialError: Error, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// OpenSSL's way to the network, which is none: it reads from and writes to a `TLSClientSession`'s memory.
+/// A BIO that connects OpenSSL to a `TLSClientSession`'s memory instead of a network.
 ///
-/// A BIO of our own instead of OpenSSL's memory BIO: it reads straight from the reactor's read buffer and writes straight into the
-/// connection's output, so a session holds no buffers for it.
+/// It replaces OpenSSL's own memory BIO: it reads directly from the reactor's read buffer and writes directly into the connection's output,
+/// so a session needs no buffers for it.
 ///
 /// - Note: `@unchecked Sendable` because the method table isn't changed after `init`.
 final class TLSMemoryBIO: @unchecked Sendable {
@@ -18,13 +18,13 @@ final class TLSMemoryBIO: @unchecked Sendable {
         BIO_meth_set_write(method) { bio, bytes, count in
             session(of: bio).bioWrite(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
         }
-        // A flush has nothing to do; everything else isn't supported.
+        // A flush is a no-op; all other commands are unsupported.
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
     }
 
     deinit { BIO_meth_free(method) }
 
-    /// Gives `ssl` a BIO that belongs to it. Unretained: the session frees `ssl`, and the BIO with it, before it goes.
+    /// Gives `ssl` a BIO, which `ssl` owns. The session is unretained: it frees `ssl`, and the BIO with it, before it is released.
     func attach(to ssl: OpaquePointer, of session: TLSClientSession) -> Bool {
         guard let bio = BIO_new(method) else { return false }
         BIO_set_data(bio, Unmanaged.passUnretained(session).toOpaque())

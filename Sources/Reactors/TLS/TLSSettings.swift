@@ -1,10 +1,10 @@
-/// What the outside's TLS is made of. The files are read where a `TLSMaterial` is made of them.
+/// The edge's TLS settings. The files are read when a `TLSMaterial` is created.
 package struct TLSSettings: Sendable {
     package var certificatePath: String
     package var privateKeyPath: String
-    /// Certificates that verify against this CA alone count as debug clients'; nil asks for none.
+    /// Only certificates that verify against this CA identify debug clients; nil requests no certificates.
     package var clientCAPath: String?
-    /// Certificates revoked by that CA. An expired list refuses everybody.
+    /// The revocation list of that CA. With an expired list all client certificates are refused.
     package var clientCRLPath: String?
 
     package init(

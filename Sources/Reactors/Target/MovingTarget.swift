@@ -1,10 +1,10 @@
-/// A connection to a target between two reactors: `TargetConnection.leave` makes it, `arrive` takes it. If nobody does it is closed.
+/// A connection to a target on its way between two reactors, from `TargetConnection.leave` to `arrive`. If it isn't taken up, it is closed.
 package final class MovingTarget: Sendable {
     let host: String
     let socket: MovingSocket
     /// Nil for a plain connection.
     let session: MovingTLS?
-    /// Sent, and not encrypted yet.
+    /// Sent, but not encrypted yet.
     let plaintext: [UInt8]
     let firstRecord: FirstTLSRecord
     let tlsVersion: String?

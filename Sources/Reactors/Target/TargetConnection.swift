@@ -1,19 +1,19 @@
 import Glibc
 
-/// A connection to a target, plain or with TLS as its settings say. Reactor thread only.
+/// A connection to a target, plain or over TLS, depending on its settings. Reactor thread only.
 ///
-/// It has the calls of a `TCPConnection` and tells its handler the same things: `tcpConnected` comes when bytes may flow, which with TLS is
-/// after the handshake, and they are the plain text's. A session needn't know more.
+/// It has the methods of a `TCPConnection` and calls the same handler methods, so a session need not distinguish the two. `tcpConnected`
+/// comes when data may flow, with TLS after the handshake; the bytes are always plaintext.
 ///
-/// What is sent during a turn of the loop is collected, and encrypted in whole records at its end. `setReading(paused: true)` stops
-/// decrypting too: what had arrived by then is kept, one read at most.
+/// Bytes sent during a turn of the loop are collected and encrypted in whole records at its end. `setReading(paused: true)` stops
+/// decryption too: input that has already arrived, at most one read, is kept.
 ///
-/// With `prefer` a target that shows that it speaks no TLS is dialled once more, plain, at the address that answered. What the client
-/// had sent meanwhile goes there; over the failed connection nothing of it went.
+/// With `prefer`, a target that shows no sign of TLS is dialled once more, plain, at the address that answered. Bytes that the client sent
+/// meanwhile go over the new connection; none of them went over the failed one.
 package final class TargetConnection: Flushable, TimerTarget {
     package let reactor: Reactor
     private let host: String
-    /// Until it is open: the transport's, to dial once more.
+    /// The transport's dial, kept for a second attempt until the connection is open.
     private var dial: Dial?
     private var tls: TargetTLS?
     private var handler: (any TCPHandler)?
@@ -37,17 +37,17 @@ package final class TargetConnection: Flushable, TimerTarget {
     private var hasFinished = false
     private var peerHasFinished = false
     private var transportHasFinished = false
-    /// Something may be left to decrypt. Until it has been, the transport isn't read, so no more than one read of it is ever kept.
+    /// There may be bytes left to decrypt. The transport isn't read until they are, so at most one read of it is kept.
     private var mayHaveUnread = false
-    /// The transport is being given up: what it still says isn't heard.
+    /// The transport is being dropped: its remaining events are ignored.
     private var isDeaf = false
     var isTouched = false
 
-    /// `prefer` ended plain, and why.
+    /// The reason why `prefer` fell back to a plain connection.
     package private(set) var fallback: TargetTLSFailure?
-    /// `TLSv1.3`; nil while or where there is none.
+    /// Such as `TLSv1.3`; nil without TLS or before its handshake is done.
     package private(set) var tlsVersion: String?
-    /// The target's FIN came without close_notify, as many telnet servers' does: whether something was cut off before it can't be known.
+    /// The target's FIN came without close_notify, as from many telnet servers. Truncation can't be ruled out then.
     package private(set) var endedWithoutCloseNotify = false
 
     private init(host: String, tls: TargetTLS?, on reactor: Reactor, handler: any TCPHandler) {
@@ -60,7 +60,7 @@ package final class TargetConnection: Flushable, TimerTarget {
     // MARK: Opening
 
     /// - Parameters:
-    ///   - host: a name or a numeric address; with TLS also what the certificate has to be for, and a name is sent as SNI.
+    ///   - host: a name or a numeric address. With TLS the certificate must be valid for it, and a name is sent as SNI.
     ///   - tls: nil for a plain connection.
     package static func dial(
         host: String, port: UInt16, options: DialOptions, tls: TargetTLS?, on reactor: Reactor,
@@ -118,7 +118,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         }
     }
 
-    /// Once at most: from here on there is no TLS that could fail.
+    /// Happens at most once: from here on there is no TLS that could fail.
     private func fallBack(after failure: TargetTLSFailure) {
         guard let dial, let address = dial.address else { return close(error: .notSecured(failure)) }
         fallback = failure
@@ -139,7 +139,7 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     // MARK: For the handler
 
-    /// What waits to be taken by the kernel, encrypted or not.
+    /// Bytes that the kernel hasn't taken yet, encrypted or not.
     package var queuedBytes: Int { plaintext.count + (transport?.queuedBytes ?? 0) }
 
     package func send(_ bytes: UnsafeRawBufferPointer) {
@@ -164,7 +164,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         transport?.setReading(paused: stage != .securing && (isPaused || mayHaveUnread))
     }
 
-    /// Writes what is queued, then sends close_notify, where there is TLS, and FIN. Reading goes on.
+    /// Writes the queue, then sends close_notify (with TLS) and FIN. Reading goes on.
     package func finish() {
         guard tls != nil else {
             wantsFinish = true
@@ -177,13 +177,13 @@ package final class TargetConnection: Flushable, TimerTarget {
         touchIfOpen()
     }
 
-    /// Closes now; what is queued is lost.
+    /// Closes now; queued bytes are lost.
     package func drop() {
         reactor.preconditionOnThread()
         close(error: nil)
     }
 
-    /// After a failure of TLS: what OpenSSL has said of it to the target still goes out, if the socket takes it now.
+    /// After a TLS failure: OpenSSL's alert to the target is still sent, if the socket takes it now.
     private func closeWithAlert(error: TCPError) {
         isDeaf = true
         transport?.flush()
@@ -206,9 +206,9 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     // MARK: To another reactor
 
-    /// Gives the connection away, with all that waits in it. The handler hears nothing more.
+    /// Gives the connection away, with all buffered bytes. The handler gets no more calls.
     ///
-    /// - Returns: nil where it isn't open, has been told to finish, or can't be moved for want of a descriptor; then it stays as it is.
+    /// - Returns: nil if it isn't open, `finish` was called, or no descriptor is left for the move; the connection then stays as it is.
     package func leave() -> MovingTarget? {
         reactor.preconditionOnThread()
         guard stage == .open, !wantsFinish, let socket = transport?.leave() else { return nil }
@@ -222,8 +222,8 @@ package final class TargetConnection: Flushable, TimerTarget {
         return moving
     }
 
-    /// What arrives on `reactor` is read there from the next turn on. An end that the target had sent before is told again. Where TLS
-    /// can't be taken up `handler` hears so before this returns.
+    /// Continues the connection on `reactor`, which reads it from the next turn on. If the target had already ended its side, that is
+    /// reported again. If TLS can't be continued, `handler` is called before this returns.
     package static func arrive(
         _ moving: MovingTarget, on reactor: Reactor, handler: any TCPHandler
     ) -> TargetConnection {
@@ -282,7 +282,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         }
     }
 
-    /// Decrypts what has arrived and hands it over, a block at a time, until there is no more or the handler pauses.
+    /// Decrypts the input and delivers it block by block until it is used up or the handler pauses.
     private func deliver(from session: TLSClientSession) {
         let block = reactor.buffers.take(Reactor.readBufferBytes)
         defer { reactor.buffers.give(block) }
@@ -295,7 +295,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         if stage == .open { updateReading() }
     }
 
-    /// Nothing more can be decrypted for now. The end of the stream isn't told while the handler pauses, but met again afterwards.
+    /// Nothing more can be decrypted for now. While the handler pauses, the end of the stream isn't reported; it is found again afterwards.
     private func settle(_ outcome: TLSClientSession.Outcome) {
         if case .failed(let text) = outcome { return closeWithAlert(error: .broken("TLS: \(text)")) }
         let isEnd = outcome == .finished || transportHasFinished

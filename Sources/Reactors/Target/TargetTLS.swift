@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// What all TLS connections to one target share: settings and their `SSL_CTX`, made once, at start.
+/// The state shared by all TLS connections to one target: the settings and their `SSL_CTX`, created once, at start.
 ///
 /// - Note: `@unchecked Sendable` because the context isn't changed after `init`; OpenSSL counts its references atomically and locks its
 ///   certificate store, so all reactors share one.
@@ -10,12 +10,12 @@ package final class TargetTLS: @unchecked Sendable {
     let context: OpaquePointer
     let bio: TLSMemoryBIO
 
-    /// Of the certificates that a target sends, together; a handshake with more fails.
+    /// The maximum total size of the certificates that a target sends; with more the handshake fails.
     static let maximumCertificateBytes = 65_536
-    /// Certificates between the target's and a root.
+    /// The maximum number of certificates between the target's and a root.
     static let maximumChainDepth: Int32 = 8
 
-    /// For `prefer` and `required`; with `plain` nobody needs one.
+    /// For `prefer` and `required`; `plain` doesn't need one.
     package init(_ settings: TargetTLSSettings) throws(TargetTLSSettingsError) {
         OpenSSLError.clear()
         guard let context = SSL_CTX_new(TLS_client_method()) else { throw .openSSL(OpenSSLError.drain()) }
@@ -49,7 +49,7 @@ package final class TargetTLS: @unchecked Sendable {
         }
     }
 
-    /// The system's CAs stand in a file, which has been loaded, or in a folder, which is searched later.
+    /// The system's CAs are in a file, which has been loaded, or in a folder, which is searched later.
     private var hasAuthorities: Bool {
         if hasLoadedAuthorities { return true }
         let variable = getenv(X509_get_default_cert_dir_env())
@@ -67,7 +67,7 @@ package final class TargetTLS: @unchecked Sendable {
         OPENSSL_sk_num(X509_STORE_get0_objects(SSL_CTX_get_cert_store(context))) > 0
     }
 
-    /// Instead of OpenSSL's whole verification of the chain.
+    /// Replaces OpenSSL's verification of the chain.
     private func trustPins() {
         SSL_CTX_set_cert_verify_callback(
             context, { store, _ in TLSClientSession.verifying(in: store)?.verifyPin(in: store) == true ? 1 : 0 }, nil)

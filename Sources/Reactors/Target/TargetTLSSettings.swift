@@ -1,20 +1,20 @@
-/// Whether and how the way to a target is encrypted.
+/// Whether and how the connection to a target is encrypted.
 package struct TargetTLSSettings: Sendable, Equatable {
     package enum Mode: String, Sendable, CaseIterable {
         /// Never TLS.
         case plain
-        /// TLS, or one plain connection where the target shows that it speaks none: see `TargetTLSFailure.showsNoTLS`. It keeps
-        /// listeners out, not somebody who can change what passes on the wire.
+        /// TLS, or one plain connection if the target shows no sign of TLS: see `TargetTLSFailure.showsNoTLS`. It protects against
+        /// eavesdroppers, not against active attackers.
         case prefer
         /// TLS or no session.
         case required
     }
 
     package var mode: Mode
-    /// A PEM file of the CAs that may vouch for the target; nil trusts the system's.
+    /// A PEM file of the CAs trusted for the target; nil uses the system's.
     package var caPath: String?
-    /// Where there are any, one of them decides alone: the target's own certificate must carry that key, and who signed it, for which name
-    /// and until when doesn't matter. So a self-signed target is trusted exactly, and a pinned one isn't lost with its CA.
+    /// If there are any, only they decide: the target's own certificate must have one of these keys; its issuer, name and expiry are
+    /// ignored. A self-signed target is therefore trusted exactly, and a pinned target doesn't depend on its CA.
     package var pins: [PublicKeyPin]
     /// From the TCP connection to the end of the handshake.
     package var handshakeTimeoutMilliseconds: Int
@@ -32,31 +32,31 @@ package struct TargetTLSSettings: Sendable, Equatable {
     package static let defaultHandshakeTimeoutMilliseconds = 4_000
 }
 
-/// What makes `TargetTLS` impossible, at start.
+/// Why `TargetTLS` can't be created, at start.
 package enum TargetTLSSettingsError: Error, Equatable {
-    /// The CA file can't be read, or isn't certificates in PEM; OpenSSL's words.
+    /// The CA file can't be read or contains no PEM certificates; OpenSSL's words.
     case caFile(path: String, reason: String)
-    /// No pin, no CA file, and the system has no CAs either (Debian's package: `ca-certificates`).
+    /// There is no pin and no CA file, and the system has no CAs either (Debian's package: `ca-certificates`).
     case nothingTrusted
     case openSSL(String)
 }
 
-/// Why a connection to a target didn't get its TLS. The texts are OpenSSL's, and carry nothing of what was sent.
+/// Why TLS to a target failed. The texts are OpenSSL's and contain no received data.
 package enum TargetTLSFailure: Error, Hashable, Sendable {
-    /// The certificate doesn't lead to a trusted CA, isn't valid now, or is for another name.
+    /// The certificate doesn't chain to a trusted CA, isn't currently valid, or is for another name.
     case untrusted(String)
-    /// The key is none of the pinned ones. The one shown is public: it may be logged, and pinned.
+    /// The key isn't pinned. The presented key is public: it may be logged, and pinned.
     case notPinned(PublicKeyPin)
-    /// The first bytes are no TLS record.
+    /// The first bytes are not a TLS record.
     case notTLS
     /// The target closed or reset the connection before the handshake was over.
     case closed(hasSpokenTLS: Bool)
     case timedOut(hasSpokenTLS: Bool)
-    /// An alert, or a handshake that went wrong.
+    /// An alert, or another handshake failure.
     case failed(String)
 
-    /// Whether the target doesn't speak TLS, as far as can be seen: what it sent isn't TLS, or it sent nothing at all. A target that spoke
-    /// TLS and failed, above all one with a wrong certificate, is none of these.
+    /// Whether the target apparently doesn't support TLS: it sent something that isn't TLS, or nothing at all. A target that spoke TLS and
+    /// failed, above all one with an invalid certificate, doesn't count.
     var showsNoTLS: Bool {
         switch self {
         case .notTLS, .closed(hasSpokenTLS: false), .timedOut(hasSpokenTLS: false): true

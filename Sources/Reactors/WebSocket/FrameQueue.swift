@@ -1,20 +1,20 @@
 import WebSocketWire
 
-/// What waits to be written to a WebSocket, in order: first bytes that no frame holds yet, behind them whole frames.
+/// The output queue of a WebSocket, in order: first unframed stream bytes, then whole frames.
 ///
-/// Bytes of a stream get their frames when they are written, as large as the moment allows, and pass through here as they are. From the
-/// first message on everything is framed as it comes in (RFC 6455 §5.2, unmasked), until the queue has run empty. So boundaries of
-/// messages hold, the order is that of the calls, and what is written ends with a frame.
+/// Stream bytes are framed when they are written, as large as possible at that moment, and are stored as they are. From the first message
+/// on, everything is framed when it is queued (RFC 6455 §5.2, unmasked), until the queue is empty. This keeps message boundaries and the
+/// order of the calls, and each write ends with a frame.
 ///
-/// Holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
+/// It holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
 struct FrameQueue {
-    /// Of one frame's payload: with its header it fills a TLS record (RFC 8446 §5.1).
+    /// The maximum payload of one frame: with its header it fills a TLS record (RFC 8446 §5.1).
     static let maximumPayloadBytes = 16_380
     static let maximumHeaderBytes = 4
 
     enum Front {
         case empty
-        /// Bytes without a frame, at most `maximumPayloadBytes`.
+        /// Unframed bytes, at most `maximumPayloadBytes`.
         case stream(UnsafeMutableRawBufferPointer)
         /// Whole frames, as many as a TLS record holds.
         case frames(UnsafeMutableRawBufferPointer)
@@ -23,22 +23,23 @@ struct FrameQueue {
     private var output = OutputBuffer()
     private var streamBytes = 0
 
-    /// Bytes that wait, headers among them.
+    /// Queued bytes, including headers.
     var count: Int { output.count }
     var isEmpty: Bool { output.isEmpty }
-    /// Bytes wait that get their frame when they are written. What is compressed before that must not come behind them.
+    /// The queue contains stream bytes that are framed when they are written. Data that is compressed before then must not be queued behind
+    /// them.
     var hasStream: Bool { streamBytes > 0 }
 
     mutating func appendStream(_ bytes: UnsafeRawBufferPointer, from pool: BufferPool) {
         guard streamBytes == output.count else {
-            // Behind a message. Nothing to send is no message.
+            // There is a message before them. Zero bytes make no message.
             return bytes.isEmpty ? () : appendMessage(bytes, isText: false, from: pool)
         }
         output.append(bytes, from: pool)
         streamBytes += bytes.count
     }
 
-    /// One message: in one frame, or in fragments where it is longer than a frame's payload may be (RFC 6455 §5.4).
+    /// Queues one message: in one frame, or in fragments if it exceeds the maximum payload (RFC 6455 §5.4).
     mutating func appendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool, from pool: BufferPool) {
         var fragments = Fragments(of: bytes.count, isText: isText, maximum: Self.maximumPayloadBytes)
         while let fragment = fragments.next() {
@@ -46,14 +47,14 @@ struct FrameQueue {
         }
     }
 
-    /// A control frame, behind everything before it (RFC 6455 §5.5).
+    /// Queues a control frame after everything before it (RFC 6455 §5.5).
     mutating func appendControl(_ opcode: Opcode, _ payload: ControlPayload, from pool: BufferPool) {
         payload.withSpan { bytes in
             bytes.withUnsafeBytes { append(FrameHeader(opcode, payloadBytes: $0.count), $0, from: pool) }
         }
     }
 
-    /// One frame, whose payload is at most `maximumPayloadBytes`.
+    /// Queues one frame, whose payload is at most `maximumPayloadBytes`.
     mutating func append(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer, from pool: BufferPool) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.maximumHeaderBytes) { room in
             let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[..<Self.write(header, to: room)])
@@ -67,9 +68,9 @@ struct FrameQueue {
         return header.write(to: &span)
     }
 
-    /// The frame around bytes of a stream, whose header takes the place of what stands before them.
+    /// Frames stream bytes in place: the header overwrites the bytes before them.
     ///
-    /// - Parameter bytes: of `front`, or with as much room before them.
+    /// - Parameter bytes: from `front`, or with as much room before them.
     static func framed(
         _ bytes: UnsafeMutableRawBufferPointer, isCompressed: Bool = false
     ) -> UnsafeMutableRawBufferPointer {
@@ -82,9 +83,9 @@ struct FrameQueue {
         return frame
     }
 
-    /// What is to be written next. Up to `LWS_PRE` bytes before it may be overwritten.
+    /// The bytes to write next. Up to `LWS_PRE` bytes before them may be overwritten.
     ///
-    /// - Parameter streamLimit: of bytes without a frame.
+    /// - Parameter streamLimit: the maximum number of unframed bytes.
     func front(streamLimit: Int = maximumPayloadBytes) -> Front {
         if output.isEmpty { return .empty }
         if streamBytes > 0 { return .stream(output.front(limit: min(streamBytes, streamLimit))) }
@@ -98,7 +99,7 @@ struct FrameQueue {
         return .frames(UnsafeMutableRawBufferPointer(rebasing: candidates[..<end]))
     }
 
-    /// How long the frame is that begins there, which `append` wrote; nil where its header isn't all there.
+    /// The length of the frame that begins at `start`, which `append` wrote; nil if its header is incomplete.
     static func frameBytes(at start: Int, of frames: UnsafeRawBufferPointer) -> Int? {
         guard frames.count >= start + 2 else { return nil }
         let isLong = frames[start + 1] == 126
@@ -106,7 +107,7 @@ struct FrameQueue {
         return isLong ? 4 + (Int(frames[start + 2]) << 8 | Int(frames[start + 3])) : 2 + Int(frames[start + 1])
     }
 
-    /// - Parameter written: as many bytes as `front` gave, or as the first of its frames has.
+    /// - Parameter written: as many bytes as `front` returned, or the length of the first of its frames.
     mutating func removeFirst(_ written: Int, to pool: BufferPool) {
         streamBytes -= min(streamBytes, written)
         output.removeFirst(written, to: pool)

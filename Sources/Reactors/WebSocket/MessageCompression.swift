@@ -2,49 +2,51 @@ import CLibwebsockets
 import Compression
 import WebSocketWire
 
-/// permessage-deflate on one WebSocket (RFC 7692), in both directions. A WebSocket without it has none of this. Reactor thread only.
+/// permessage-deflate on one WebSocket (RFC 7692), in both directions. Created only if it was negotiated. Reactor thread only.
 ///
-/// What a client's messages inflate to is given to the session a step at a time. When the session wants no more, or has had its share of
-/// the turn, the input that isn't inflated yet is held here and the socket isn't read: so a small message that becomes a large one costs
-/// no memory, and no other session its turn.
+/// A client's messages are inflated and delivered to the session in steps. If the session pauses, or has used up its share of the turn, the
+/// compressed rest is held here and the socket isn't read. A small message that inflates to a large one therefore costs no extra memory and
+/// doesn't delay other sessions.
 final class MessageCompression {
-    /// What one step inflates.
+    /// The maximum output of one step.
     static let stepBytes = 16_384
-    /// What the messages of one WebSocket may inflate to in a turn of the loop. The rest waits for the next turn.
+    /// The maximum output of one WebSocket in a turn of the loop. The rest waits for the next turn.
     static let inflatedBytesPerTurn = 262_144
-    /// What a step counts for at least: messages that inflate to nothing cost time too.
+    /// The minimum that a step counts for: messages that inflate to nothing cost time too.
     static let leastStepBytes = 256
-    /// Of a turn's share, for a byte of input: as if it had inflated to so many.
+    /// The bytes of the turn's share that one byte of input counts for, whatever it inflates to.
     static let costOfInputByte = 8
-    /// Input that isn't inflated yet. A WebSocket that holds some isn't read: two reads of 16 KiB can come until then.
+    /// The limit on held compressed input. While some is held, the socket isn't read, but two reads of 16 KiB may arrive before that takes
+    /// effect.
     static let maximumHeldBytes = 65_536
-    /// Of a message that is deflated at once, so that the result fits into one frame whatever the message is. Longer ones have several.
+    /// The maximum size of a message deflated at once, so that the result always fits into one frame. Longer messages are sent in several
+    /// frames.
     static let maximumPieceBytes = 14_300
 
     let agreement: DeflateAgreement
-    /// Its memory goes back with this object.
+    /// The memory is returned when this object is released.
     private let lease: CompressionLease
-    /// The session may turn it off: every message may be sent uncompressed (RFC 7692 §6).
+    /// The session may turn it off: any message may be sent uncompressed (RFC 7692 §6).
     var isCompressing = true
     private var inflater: MessageInflater<MessageInflateEngine>
-    /// Its own, or one that the WebSockets of a reactor share and that keeps no context.
+    /// Its own engine, or one without context that the reactor's WebSockets share.
     private var deflater: MessageDeflater<MessageDeflateEngine>
     private let shared: SharedDeflaters
     private let minimumBytes: Int
-    /// Something was deflated since `rest` was called last.
+    /// Whether a message was deflated since the last call of `rest`.
     private var hasDeflated = true
     private var held: HeldInput?
     private var turn: UInt64 = 0
     private var inflatedInTurn = 0
 
-    /// Input from the middle of a read on.
+    /// Held input, starting in the middle of a read.
     struct HeldInput {
         var bytes: [UInt8]
-        /// The piece that is at the front of `bytes`, unmasked; what follows it are frames.
+        /// The piece at the front of `bytes`, unmasked; frames follow it.
         var piece: DataPiece
     }
 
-    /// Nil where there is no memory for a deflater.
+    /// Nil if there is no memory for a deflater.
     init?(_ lease: CompressionLease, sharing shared: SharedDeflaters, minimumBytes: Int, limits: MessageLimits) {
         let agreement = lease.agreement
         let engine =
@@ -63,7 +65,7 @@ final class MessageCompression {
 
     // MARK: From the client
 
-    /// One step. Call it again with the same piece while it has more.
+    /// Inflates one step. Call it again with the same piece while it has more.
     func inflate(
         _ piece: DataPiece, _ input: UnsafeMutableRawBufferPointer, from position: inout Int,
         into room: UnsafeMutableRawBufferPointer
@@ -72,12 +74,12 @@ final class MessageCompression {
         var output = room.assumingMemoryBound(to: UInt8.self).mutableSpan
         let before = position
         let inflated = try inflater.inflate(piece, bytes, from: &position, into: &output)
-        // Blocks that inflate to nothing cost as much as others.
+        // Blocks that inflate to nothing cost as much time as others.
         inflatedInTurn += max(inflated.count, Self.costOfInputByte * (position - before), Self.leastStepBytes)
         return inflated
     }
 
-    /// Whether the WebSocket has something left of its share of this turn.
+    /// Whether part of the WebSocket's share of this turn is left.
     func mayInflate(in turn: UInt64) -> Bool {
         if turn != self.turn { (self.turn, inflatedInTurn) = (turn, 0) }
         return inflatedInTurn < Self.inflatedBytesPerTurn
@@ -85,7 +87,7 @@ final class MessageCompression {
 
     var isHolding: Bool { held != nil }
 
-    /// Holds what is left of a piece, and all of the read behind it.
+    /// Holds the rest of a piece, and all input after it.
     func hold(_ piece: DataPiece, from position: Int, of input: UnsafeMutableRawBufferPointer) {
         let start = piece.range.lowerBound + position
         held = HeldInput(
@@ -95,9 +97,9 @@ final class MessageCompression {
                 isFirst: piece.isFirst, isLast: piece.isLast))
     }
 
-    /// Holds a read behind what is held already.
+    /// Holds a read after the input that is already held.
     ///
-    /// - Returns: false where it is more than a paused socket can bring.
+    /// - Returns: false if it is more than a paused socket can deliver.
     func hold(_ input: UnsafeMutableRawBufferPointer) -> Bool {
         held?.bytes.append(contentsOf: input)
         return (held?.bytes.count ?? 0) <= Self.maximumHeldBytes
@@ -110,9 +112,9 @@ final class MessageCompression {
 
     // MARK: Idle
 
-    /// Gives memory back, from time to time: an inflater that keeps no context, between messages; and, where memory is tight, the deflater of
-    /// a WebSocket that has sent nothing since the last time. It then uses a shared one, until it sends something and there is
-    /// memory again.
+    /// Returns memory, called periodically. Between messages it frees an inflater that keeps no context. If memory is tight, it also frees
+    /// the deflater of a WebSocket that has sent nothing since the last call; the WebSocket then uses a shared one until it sends something
+    /// and memory is available again.
     func rest() {
         inflater.releaseIdle()
         if lease.isDeflaterSuspended {
@@ -133,9 +135,9 @@ final class MessageCompression {
 
     // MARK: To the client
 
-    /// Queues a message, compressed where that is allowed and pays.
+    /// Queues a message, compressed if that is allowed and worthwhile.
     ///
-    /// - Returns: false where the deflater has failed, which it does for no input: the WebSocket has to end.
+    /// - Returns: false if the deflater failed, which no input can cause: the WebSocket must end.
     func append(
         _ message: UnsafeRawBufferPointer, isText: Bool, to queue: inout FrameQueue, from pool: BufferPool
     ) -> Bool {
@@ -175,7 +177,7 @@ final class MessageCompression {
         case failed
     }
 
-    /// A whole message of at most `maximumPieceBytes`.
+    /// Deflates a whole message of at most `maximumPieceBytes`.
     func deflated(_ message: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer) -> Deflated {
         hasDeflated = true
         var output = room.assumingMemoryBound(to: UInt8.self).mutableSpan
@@ -200,7 +202,7 @@ final class MessageCompression {
 }
 
 extension MessagePiece {
-    /// - Parameter room: what it was inflated into.
+    /// - Parameter room: the buffer it was inflated into.
     init(_ inflated: InflatedPiece, of room: UnsafeMutableRawBufferPointer) {
         self.init(
             bytes: UnsafeRawBufferPointer(rebasing: room[..<inflated.count]), isText: inflated.isText,

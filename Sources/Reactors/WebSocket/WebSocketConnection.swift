@@ -1,46 +1,46 @@
 import CLibwebsockets
 import WebSocketWire
 
-/// One established WebSocket of a client's (RFC 6455), over the bytes that libwebsockets carries. Reactor thread only.
+/// One established client WebSocket (RFC 6455), over the bytes that libwebsockets transports. Reactor thread only.
 ///
-/// Input is judged by `FrameReader` and unmasked in place. Output is collected and written at the end of the turn: bytes of a stream in
-/// binary messages as they happen to fall, messages whole and one by one. The owner bounds it by `queuedBytes`. When and how the connection
-/// ends is `ClosingHandshake`'s to say.
+/// `FrameReader` validates the input and unmasks it in place. Output is collected and written at the end of the turn: stream bytes in
+/// binary messages with arbitrary boundaries, messages whole and one by one. The owner bounds it by `queuedBytes`. `ClosingHandshake`
+/// decides when and how the connection ends.
 package final class WebSocketConnection: Flushable {
-    /// Of a frame's payload: a stream's bytes come in messages of at most so many, longer messages in fragments.
+    /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are fragmented.
     package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
     package let peer: PeerAddress?
     package let reactor: Reactor
-    /// As `wsi`: until `ended`.
+    /// Like `wsi`, set until `ended`.
     private var owner: EdgeConnection?
     private var wsi: OpaquePointer?
     private var handler: (any WebSocketHandler)?
-    // Unchecked, as elsewhere on a message's path: while they change these values call nothing that could come back to them.
+    // Unchecked, as elsewhere on a message's path: code that modifies these values must not call anything that could re-enter them.
     @exclusivity(unchecked) private var reader: FrameReader
     @exclusivity(unchecked) private var closing = ClosingHandshake(limits: closingLimits)
     @exclusivity(unchecked) private var pongs = PongQueue()
     @exclusivity(unchecked) private var output = FrameQueue()
     /// Nil: no message is compressed, in either direction.
     private var compression: MessageCompression?
-    /// Bytes of frames, with their headers, that were read and written: what TLS carries of this WebSocket.
+    /// Frame bytes read and written, including headers: the TLS payload of this WebSocket.
     package private(set) var wireBytesRead = 0
     package private(set) var wireBytesWritten = 0
     private var wantsPing = false
-    /// The payload of our Close frame, from the moment on that it is queued.
+    /// The payload of our Close frame, set once the frame is queued.
     private var closePayload: ControlPayload?
     private var wantsPause = false
     private var isPaused = false
-    /// OpenSSL may hold what nobody has asked for: see `ReadAhead`.
+    /// OpenSSL may hold bytes that have not been read yet: see `ReadAhead`.
     private var mayHoldBytes = false
     private var isSocketEmpty = false
     private var hasReadSocket = false
-    /// The turn in which it was served last: once a turn, however often something is to be written.
+    /// The last turn in which it was served. It is served once a turn, however often output is queued.
     private var turnOfReading: UInt64?
-    var isDeferred = false  // Of `Reactor.touchNextTurn`.
+    var isDeferred = false  // Used by `Reactor.touchNextTurn`.
     var isTouched = false
 
-    /// How long queued output may keep our Close frame waiting is the owner's to say (`CLOSE_FLUSH_MS`).
+    /// A high limit: the owner limits how long queued output may delay our Close frame (`CLOSE_FLUSH_MS`).
     private static let closingLimits = ClosingHandshake.Limits(writeNanoseconds: 600_000_000_000)
 
     init(
@@ -59,10 +59,10 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: For the handler
 
-    /// Bytes that wait here, with the headers of their frames where they have them.
+    /// Queued bytes, including the headers of frames that are already built.
     package var queuedBytes: Int { output.count + (owner?.unsentBytes ?? 0) }
 
-    /// Sends bytes of a stream, in binary messages whose boundaries mean nothing.
+    /// Sends stream bytes in binary messages whose boundaries have no meaning.
     package func send(_ bytes: UnsafeRawBufferPointer) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing.maySend else { return }
@@ -70,17 +70,18 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Sends one message, behind everything that was sent before it.
+    /// Sends one message after everything sent before it.
     ///
     /// - Parameters:
-    ///   - bytes: may be empty, which is a message too.
-    ///   - isText: the bytes are UTF-8; nobody checks it here (RFC 6455 §5.6).
-    ///   - isSecret: the message is never compressed. So its length tells nothing of it, and nothing that is compressed later refers to it.
+    ///   - bytes: may be empty; an empty message is sent too.
+    ///   - isText: the bytes are UTF-8; this isn't checked here (RFC 6455 §5.6).
+    ///   - isSecret: the message is never compressed, so its length reveals nothing about it and later compressed messages don't refer to
+    ///     it.
     package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool, isSecret: Bool = false) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing.maySend else { return }
         reactor.touch(self)
-        // Bytes of a stream are compressed when they are written, and each message refers to those before it.
+        // Stream bytes are compressed when they are written, and each message refers to those before it.
         guard let compression, compression.isCompressing, !isSecret, !output.hasStream else {
             return output.appendMessage(bytes, isText: isText, from: reactor.buffers)
         }
@@ -89,10 +90,10 @@ package final class WebSocketConnection: Flushable {
         }
     }
 
-    /// Compression was agreed on. What the gateway sends may still be uncompressed.
+    /// Compression was negotiated. The gateway's own messages may still be uncompressed.
     package var isCompressed: Bool { compression != nil }
 
-    /// Whether messages to the client are compressed from now on, if that was agreed on.
+    /// Turns compression of messages to the client on or off, if it was negotiated.
     package func setCompressing(_ isCompressing: Bool) {
         reactor.preconditionOnThread()
         compression?.isCompressing = isCompressing
@@ -105,10 +106,10 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Stops and starts the reading of the socket: TCP then slows the client down. While it isn't read nobody polls it either, so
-    /// only writing tells that the client is gone: the owner's pings have to go on.
+    /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the client down. The socket isn't polled
+    /// then, so only a write detects that the client is gone: the owner must keep sending pings.
     ///
-    /// It counts from the end of the turn: what has been read by then, at most one TLS record, is still delivered.
+    /// Takes effect at the end of the turn. Bytes read by then, at most one TLS record, are still delivered.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
         guard wsi != nil, paused != wantsPause else { return }
@@ -116,10 +117,10 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Sends what is queued, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). The first call counts.
+    /// Sends the queue, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). Only the first call has an effect.
     ///
     /// - Parameters:
-    ///   - code: one that may not be sent (RFC 6455 §7.4.1) becomes 1011.
+    ///   - code: a code that may not be sent (RFC 6455 §7.4.1) becomes 1011.
     ///   - reason: at most 123 bytes of UTF-8; longer ones are cut.
     package func close(code: UInt16, reason: String) {
         reactor.preconditionOnThread()
@@ -137,7 +138,7 @@ package final class WebSocketConnection: Flushable {
 
     func opened() { handler?.webSocketOpened(self) }
 
-    /// - Parameter input: decrypted bytes, which are unmasked in place.
+    /// - Parameter input: decrypted bytes, unmasked in place.
     func received(_ input: UnsafeMutableRawBufferPointer) {
         wireBytesRead &+= input.count
         if let compression, compression.isHolding {
@@ -181,9 +182,9 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: Inflating
 
-    /// Gives the handler what a piece inflates to, step by step.
+    /// Inflates a piece and delivers it to the handler, step by step.
     ///
-    /// - Returns: false where the rest, with all of `input` behind it, is held for later.
+    /// - Returns: false if the rest of the piece, and all of `input` after it, is held for later.
     private func inflate(_ piece: DataPiece, of input: UnsafeMutableRawBufferPointer) -> Bool {
         guard let compression else { return true }
         let room = reactor.buffers.take(MessageCompression.stepBytes)
@@ -193,7 +194,7 @@ package final class WebSocketConnection: Flushable {
         while let owner, !owner.isDoomed, closing.delivers {
             guard compression.mayInflate(in: reactor.turn), !wantsPause else {
                 compression.hold(piece, from: position, of: input)
-                // Otherwise the handler's word wakes it.
+                // Otherwise reading continues when the handler resumes it.
                 if !wantsPause { reactor.touchNextTurn(self) }
                 return false
             }
@@ -214,7 +215,7 @@ package final class WebSocketConnection: Flushable {
         return true
     }
 
-    /// At the end of a turn: goes on with input that was held.
+    /// Called at the end of a turn: continues with held input.
     private func readHeld() {
         guard let compression, compression.isHolding, !(wantsPause && closing.delivers) else { return }
         guard compression.mayInflate(in: reactor.turn) || !closing.delivers else { return reactor.touchNextTurn(self) }
@@ -237,10 +238,10 @@ package final class WebSocketConnection: Flushable {
         if isNews { handler?.webSocketPeerClosed(code: close.code?.rawValue) }
     }
 
-    /// The connection's deadline, which is the closing handshake's.
+    /// The connection's deadline has passed; it is the closing handshake's.
     func timePassed(now: UInt64) { perform(closing.passed(now: now)) }
 
-    /// The last word about this WebSocket.
+    /// The last event for this WebSocket.
     func ended() {
         guard let handler else { return }
         self.handler = nil
@@ -264,7 +265,7 @@ package final class WebSocketConnection: Flushable {
         case .dropQueuedData:
             output.release(to: reactor.buffers)
             queueClose(closePayload ?? ControlPayload())
-        // Not inside a callback of libwebsockets: at the end of the turn.
+        // Done at the end of the turn, not inside a callback of libwebsockets.
         case .endTCP: reactor.touch(self)
         case .abortTCP: owner?.kill()
         }
@@ -279,7 +280,7 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: Reading ahead
 
-    /// From OpenSSL, inside a callback of libwebsockets.
+    /// Called by OpenSSL, inside a callback of libwebsockets.
     func socketWasRead(isEmpty: Bool) {
         isSocketEmpty = isEmpty
         guard !isEmpty else { return }
@@ -288,8 +289,8 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Before anything is written: so all that has come is answered together. What the socket brings beyond that is for the next turn,
-    /// behind the other connections.
+    /// Runs before any write, so that all available input is answered together. Input that the socket delivers later waits for the next
+    /// turn, after the other connections.
     private func readOn() {
         guard mayHoldBytes, !isPaused, !pauses else { return }
         guard holdsBytes else { return mayHoldBytes = false }
@@ -300,7 +301,7 @@ package final class WebSocketConnection: Flushable {
             guard !hasReadSocket, !pauses, let wsi, holdsBytes else { break }
             isSocketEmpty = false
             ReadAhead.serve(wsi)
-            // The rest of a record is still to come.
+            // The rest of the record has not arrived yet.
             if isSocketEmpty { return mayHoldBytes = false }
         }
         guard holdsBytes else { return mayHoldBytes = false }
@@ -311,7 +312,7 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: Writing
 
-    /// Writes until the socket is full or nothing is left.
+    /// Writes until the socket is full or the queue is empty.
     func flush() {
         if compression != nil { readHeld() }
         guard let wsi, let owner else { return }
@@ -339,21 +340,20 @@ package final class WebSocketConnection: Flushable {
         perform(closing.closeWritten(now: reactor.now))
     }
 
-    /// A connection that closes is always read: the client's Close has to be heard.
+    /// A closing connection is always read, to receive the client's Close frame.
     private var pauses: Bool { (wantsPause || compression?.isHolding == true) && closing.delivers }
 
-    /// Never inside a callback: the rest of what libwebsockets has read would be put aside, and it spins when TLS still holds a part of the
-    /// record.
+    /// Never call it inside a callback: libwebsockets would buffer the rest of its read, and spins if TLS still holds part of the record.
     private func applyPause(to wsi: OpaquePointer) {
         let pauses = pauses
         guard pauses != isPaused else { return }
         isPaused = pauses
         lws_rx_flow_control(wsi, pauses ? 0 : 1)
-        // What libwebsockets holds back is served from its next turn.
+        // libwebsockets serves its buffered input from its next turn.
         if !pauses { lws_cancel_service(lws_get_context(wsi)) }
     }
 
-    /// - Returns: how many bytes of the queue were written; nil when the connection is broken.
+    /// - Returns: the number of queued bytes written; nil if the connection is broken.
     private func writeFront(to owner: EdgeConnection, _ wsi: OpaquePointer) -> Int? {
         if let compression, compression.isCompressing, output.hasStream {
             return writeStream(compression, to: owner, wsi)
@@ -370,7 +370,7 @@ package final class WebSocketConnection: Flushable {
         return owner.write(bytes, to: wsi)
     }
 
-    /// The same of bytes of a stream, as one compressed message. They are compressed only now, when the socket takes them.
+    /// Writes stream bytes as one compressed message. They are compressed only now, when the socket can take them.
     private func writeStream(_ deflater: MessageCompression, to owner: EdgeConnection, _ wsi: OpaquePointer) -> Int? {
         guard case .stream(let bytes) = output.front(streamLimit: MessageCompression.maximumPieceBytes) else {
             return 0

@@ -1,31 +1,31 @@
-/// What a WebSocket tells its owner, on the reactor's thread. `webSocketClosed` is the last call, and comes exactly once.
+/// The events of a WebSocket, on the reactor's thread. `webSocketClosed` is the last call and comes exactly once.
 package protocol WebSocketEvents: AnyObject {
-    /// A piece of a text or binary message's payload; the pieces of a message come in order, and none after a Close.
-    /// The bytes are gone when this returns.
+    /// A piece of a text or binary message's payload. The pieces of a message come in order, and none comes after a Close frame. The bytes
+    /// are valid only during the call.
     func webSocketReceived(_ piece: MessagePiece)
-    /// The peer sent a Close frame (RFC 6455 §5.5.1); its answer is on the way. `code` is nil where it named none.
+    /// The peer sent a Close frame (RFC 6455 §5.5.1); the answer is sent automatically. `code` is nil if the frame has none.
     func webSocketPeerClosed(code: UInt16?)
-    /// Something was heard from the peer that carries no payload.
+    /// The peer sent a Pong, which carries no application data.
     func webSocketHeardPong()
-    /// All or some of what waited has been handed to the socket; `queuedBytes` tells what still waits.
+    /// Some or all of the queued bytes were handed to the socket; `queuedBytes` is the rest.
     func webSocketWrote()
     func webSocketClosed()
 }
 
-/// A client's WebSocket, as the gateway hears it.
+/// The events of a client's WebSocket on the gateway's side.
 package protocol WebSocketHandler: WebSocketEvents {
     func webSocketOpened(_ webSocket: WebSocketConnection)
-    /// A Ping or a Pong came: it costs something, as a message does.
+    /// A Ping or Pong was received. It counts toward the rate limits, as a message does.
     ///
-    /// - Parameter bytes: of its payload.
+    /// - Parameter bytes: the size of its payload.
     func webSocketReceivedControlFrame(bytes: Int)
-    /// The client broke RFC 6455, or sent more at once than it may. Its connection ends, and ``WebSocketEvents/webSocketClosed()`` follows.
+    /// The client violated RFC 6455 or exceeded a message limit. Its connection ends, and ``WebSocketEvents/webSocketClosed()`` follows.
     ///
-    /// - Parameter code: of the Close frame.
+    /// - Parameter code: the code of the Close frame.
     func webSocketPeerFailed(code: UInt16)
-    /// Compressed input came that inflated to less than it has itself.
+    /// Compressed input was received that inflated to fewer bytes than it has.
     ///
-    /// - Parameter bytes: how much more it was.
+    /// - Parameter bytes: the difference.
     func webSocketReceivedSurplus(bytes: Int)
 }
 
@@ -34,8 +34,8 @@ extension WebSocketHandler {
     package func webSocketReceivedSurplus(bytes: Int) {}
 }
 
-/// A piece of a message's payload, however the peer and TCP have cut it. A message has exactly one first piece and, unless the
-/// connection ends before, one last; both may be the same, and any may be empty.
+/// A piece of a message's payload, split arbitrarily by the peer and TCP. A message has exactly one first piece and, unless the connection
+/// ends before, one last piece. Both may be the same, and any piece may be empty.
 package struct MessagePiece {
     package let bytes: UnsafeRawBufferPointer
     /// The same for all pieces of a message.

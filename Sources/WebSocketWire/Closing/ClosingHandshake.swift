@@ -1,27 +1,27 @@
-/// The closing handshake of one connection (RFC 6455 §7): what is to be done when something has happened. It has no clock; `now` and `deadline`
-/// are monotonic nanoseconds.
+/// The closing handshake of one connection (RFC 6455 §7): maps each event to the action to take. It has no clock; `now` and `deadline` are
+/// monotonic nanoseconds.
 ///
-/// At most one Close frame is sent, and nothing behind it (§5.5.1). The server ends TCP first (§7.1.1); a client waits for that.
+/// At most one Close frame is sent, and nothing after it (§5.5.1). The server ends TCP first (§7.1.1); a client waits for that.
 package struct ClosingHandshake: Sendable {
     package enum Action: Equatable, Sendable {
         case none
-        /// Queue a Close frame behind what waits to be sent.
+        /// Queue a Close frame after the waiting output.
         case queueClose(ControlPayload)
-        /// Drop what waits to be sent, except the rest of a frame that was begun, and queue a Close frame behind that.
+        /// Drop the waiting output, except the rest of a frame in progress, and queue a Close frame after that.
         case replaceQueue(ControlPayload)
-        /// Drop the data frames that wait before our Close frame, except the rest of one that was begun. The Close frame stays.
+        /// Drop the data frames that wait before our Close frame, except the rest of a frame in progress. Keep the Close frame.
         case dropQueuedData
-        /// End TCP. Input that nobody has read mustn't make the kernel send RST, which could overtake our Close frame: send FIN and discard
-        /// what still comes for a moment.
+        /// End TCP: send FIN, then discard input for a moment. Otherwise unread input would make the kernel send RST, which could overtake
+        /// our Close frame.
         case endTCP
-        /// End TCP at once: the peer doesn't read.
+        /// Abort TCP: the peer doesn't read.
         case abortTCP
     }
 
     package struct Limits: Hashable, Sendable {
-        /// From the order to close until our Close frame is written, behind what was queued before it.
+        /// From the call of `close` until our Close frame is written, after the output queued before it.
         package var writeNanoseconds: UInt64
-        /// From our Close frame to the peer's, or to the end of TCP; and all that a fault may take.
+        /// From our Close frame to the peer's, or to the end of TCP. Also the total time after a fault.
         package var answerNanoseconds: UInt64
 
         package init(writeNanoseconds: UInt64 = 5_000_000_000, answerNanoseconds: UInt64 = 1_000_000_000) {
@@ -32,13 +32,13 @@ package struct ClosingHandshake: Sendable {
 
     private enum State: Sendable {
         case open
-        /// Our Close frame is queued; the peer's hasn't come.
+        /// Our Close frame is queued; the peer's has not arrived.
         case closing
-        /// Our Close frame is written; the peer's hasn't come.
+        /// Our Close frame is written; the peer's has not arrived.
         case awaitingClose
-        /// The peer's Close has come, or a fault was found; our Close frame is queued. Input is ignored.
+        /// The peer's Close frame has arrived, or a fault was found; our Close frame is queued. Input is ignored.
         case finishing
-        /// Both Close frames were sent, and the server is about to end TCP. A client's only.
+        /// Client only: both Close frames were sent, and the server is about to end TCP.
         case awaitingEnd
         case ended
     }
@@ -46,7 +46,7 @@ package struct ClosingHandshake: Sendable {
     private let role: FrameReader.Role
     private let limits: Limits
     private var state = State.open
-    /// When `passed` is to be called at the latest; nil while there is nothing to wait for.
+    /// When `passed` must be called; nil if there is no deadline.
     package private(set) var deadline: UInt64?
 
     package init(role: FrameReader.Role = .server, limits: Limits = Limits()) {
@@ -54,15 +54,15 @@ package struct ClosingHandshake: Sendable {
         self.limits = limits
     }
 
-    /// Frames may be queued. False from the moment on that we have decided to close or the peer has (§5.5.1).
+    /// Whether frames may be queued. False once either side has decided to close (§5.5.1).
     package var maySend: Bool { state == .open }
-    /// Data that is read means something. After our own order to close it doesn't, though the peer may still send some.
+    /// Whether received data is delivered. After our own `close` it isn't, although the peer may still send some.
     package var delivers: Bool { state == .open }
-    /// Input goes to the frame reader: to find the peer's Close, if nothing else. Otherwise it is discarded.
+    /// Whether input goes to the frame reader, if only to find the peer's Close frame. Otherwise it is discarded.
     package var reads: Bool { state == .open || state == .closing || state == .awaitingClose }
     package var hasEnded: Bool { state == .ended }
 
-    /// We want to close (§7.1.2). Only the first order counts.
+    /// Starts closing from our side (§7.1.2). Only the first call has an effect.
     package mutating func close(_ code: CloseCode, reason: String = "", now: UInt64) -> Action {
         guard state == .open else { return .none }
         wait(.closing, until: now, limits.writeNanoseconds)
@@ -74,10 +74,10 @@ package struct ClosingHandshake: Sendable {
         switch state {
         case .open:
             wait(.finishing, until: now, limits.answerNanoseconds)
-            // Its code comes back; where it has none, ours has none either.
+            // The peer's code is echoed; without one, ours has none either.
             return .replaceQueue(ControlPayload(close: close.code))
         case .closing:
-            // Both at once: ours says what it was to say, and nothing waits before it any more.
+            // Both sides closed at the same time: our Close frame stays as it is, and the data before it is dropped.
             wait(.finishing, until: now, limits.answerNanoseconds)
             return .dropQueuedData
         case .awaitingClose:
@@ -103,7 +103,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// All of our Close frame was handed to the socket.
+    /// Our whole Close frame was handed to the socket.
     package mutating func closeWritten(now: UInt64) -> Action {
         switch state {
         case .closing:
@@ -121,10 +121,10 @@ package struct ClosingHandshake: Sendable {
         state == .ended ? .none : end(.endTCP)
     }
 
-    /// Time has passed. Before `deadline` this does nothing.
+    /// Call it when time has passed. Before `deadline` it does nothing.
     package mutating func passed(now: UInt64) -> Action {
         guard let deadline, now >= deadline else { return .none }
-        // A peer that is only slow still finds our Close frame before the end.
+        // A slow peer can still read our Close frame before the end.
         if case .awaitingClose = state { return end(.endTCP) }
         return end(.abortTCP)
     }

@@ -1,44 +1,44 @@
-/// What was agreed on permessage-deflate for one connection (RFC 7692 §7.1).
+/// The negotiated permessage-deflate parameters of one connection (RFC 7692 §7.1).
 package struct DeflateAgreement: Hashable, Sendable {
     /// The window of the server's deflater, 9 to 15 bits.
     package let serverWindowBits: Int
-    /// The window that inflates what the client sends, 9 to 15 bits.
+    /// The window for inflating the client's messages, 9 to 15 bits.
     package let clientWindowBits: Int
     package let serverKeepsContext: Bool
     package let clientKeepsContext: Bool
-    /// The member of the server's `Sec-WebSocket-Extensions`.
+    /// The element of the server's `Sec-WebSocket-Extensions`.
     package let response: WebSocketExtension
 
-    /// zlib's memory level that makes the deflater's tables as large as its window, twice: 1 to 8.
+    /// The zlib memory level for which the deflater's tables take as much memory as its window: 1 to 8.
     package var memoryLevel: Int { max(1, serverWindowBits - 7) }
 
-    /// The server's answer to an offer; nil where it must be declined.
+    /// The server's response to an offer; nil if the offer must be declined.
     package init?(to offer: DeflateOffer, settings: DeflateSettings) {
         guard settings.isOn else { return nil }
-        // §7.1.2.1: the answer's window is no larger than the offer's, and ours can't be of 8 bits.
+        // §7.1.2.1: the response's window is no larger than the offer's. Ours can't have 8 bits.
         let server = min(settings.serverWindowBits, offer.serverMaxWindowBits ?? 15)
         guard DeflateSettings.windowBits.contains(server) else { return nil }
         serverWindowBits = server
         serverKeepsContext = settings.serverKeepsContext && !offer.serverNoContextTakeover
         clientKeepsContext = settings.clientKeepsContext && !offer.clientNoContextTakeover
-        // §7.1.2.2: only a client that has named the parameter can be limited.
+        // §7.1.2.2: only a client that named the parameter can be limited.
         let client = offer.clientMaxWindowBits ?? 15
         let limit = offer.allowsClientMaxWindowBits ? min(client, settings.clientWindowBits) : 15
-        // A window of 9 bits inflates what one of 8 has made.
+        // A 9-bit window can inflate the output of an 8-bit one.
         clientWindowBits = max(limit, 9)
         var parameters: [WebSocketExtension.Parameter] = []
-        // §7.1.1.1: to accept an offer with it is to answer with it; without it the answer may still have it.
+        // §7.1.1.1: accepting an offer with this parameter requires it in the response; the response may also add it.
         if !serverKeepsContext { parameters.append(.init("server_no_context_takeover")) }
         if !clientKeepsContext { parameters.append(.init("client_no_context_takeover")) }
-        // §7.1.2.1: likewise. A smaller window needs no word where the client hasn't asked.
+        // §7.1.2.1: likewise. A smaller window that the client didn't request need not be announced.
         if offer.serverMaxWindowBits != nil { parameters.append(.init("server_max_window_bits", "\(server)")) }
         if limit < 15 { parameters.append(.init("client_max_window_bits", "\(limit)")) }
         response = WebSocketExtension(DeflateOffer.name, parameters)
     }
 
-    /// The client's view of a server's answer to an offer of ours (§7.1.3); nil where the connection has to fail.
+    /// The client's check of a server's response to its offer (§7.1.3); nil if the connection must fail.
     package init?(response: WebSocketExtension, to offered: WebSocketExtension) {
-        // An answer has an offer's parameters, each with its value.
+        // A response has the same parameters as an offer, each with its value.
         guard let offer = DeflateOffer(offered), let answer = DeflateOffer(response) else { return nil }
         guard !answer.allowsClientMaxWindowBits || answer.clientMaxWindowBits != nil else { return nil }
         guard !answer.allowsClientMaxWindowBits || offer.allowsClientMaxWindowBits else { return nil }

@@ -1,4 +1,4 @@
-/// What engines cost, from the library that makes them.
+/// The memory cost of engines, as their library reports it.
 package struct DeflateCosts: Sendable {
     package let inflater: @Sendable (_ windowBits: Int) -> Int
     package let deflater: @Sendable (_ windowBits: Int, _ memoryLevel: Int) -> Int
@@ -8,26 +8,27 @@ package struct DeflateCosts: Sendable {
         deflater = { Deflater.bytes(windowBits: $0, memoryLevel: $1) }
     }
 
-    /// What a connection with this agreement needs for as long as it lives.
+    /// The memory that a connection with this agreement reserves for its life.
     ///
-    /// - Its inflater always: a client decides when a message begins, and no message may fail for want of memory. Where the client keeps no
-    ///   context the inflater is let go between messages (`MessageInflater.releaseIdle`); its share isn't, so it can always come back.
-    /// - Its deflater only if the server keeps its context. Otherwise a message is deflated in one go, by an engine that all connections of
+    /// - The inflater always: a client decides when a message begins, and no message may fail for lack of memory. If the client keeps no
+    ///   context, the inflater is freed between messages (`MessageInflater.releaseIdle`), but its reservation stays, so it can always be
+    ///   recreated.
+    /// - The deflater only if the server keeps its context. Otherwise a message is deflated in one go, by an engine that all connections of
     ///   a reactor share.
     package func bytes(of agreement: DeflateAgreement) -> Int {
         inflater(agreement.clientWindowBits) + deflaterBytes(of: agreement)
     }
 
-    /// The deflater's part of it.
+    /// The deflater's share of it.
     package func deflaterBytes(of agreement: DeflateAgreement) -> Int {
         agreement.serverKeepsContext ? deflater(agreement.serverWindowBits, agreement.memoryLevel) : 0
     }
 }
 
-/// The memory that compression may take, of one session and of all together. Whoever shares one guards it by a lock.
+/// The memory budget for compression, per session and in total. Shared instances must be protected by a lock.
 ///
-/// Memory never refuses a session: agreements get smaller windows, then no context for the server, and then no compression. When most of it
-/// is used connections that are idle give up their deflaters.
+/// Memory never causes a session to be refused: agreements get smaller windows, then no server context, then no compression. When most of
+/// the budget is in use, idle connections give up their deflaters.
 package struct DeflateBudget: Sendable {
     package struct Limits: Hashable, Sendable {
         package var sessionBytes: Int
@@ -39,7 +40,7 @@ package struct DeflateBudget: Sendable {
         }
     }
 
-    /// A new limit is for agreements to come.
+    /// New limits apply to later agreements only.
     package var limits: Limits
     private let costs: DeflateCosts
     package private(set) var reservedBytes = 0
@@ -49,8 +50,8 @@ package struct DeflateBudget: Sendable {
         self.costs = costs
     }
 
-    /// Takes the first of the client's offers that can be accepted (RFC 7692 §5.1), as large as there is memory for, and reserves that. Nil where
-    /// there is no such offer, or no memory: the answer then has no extension.
+    /// Accepts the first acceptable offer of the client (RFC 7692 §5.1), with the largest windows that memory allows, and reserves that
+    /// memory. Nil if no offer is acceptable or there is no memory: the response then has no extension.
     package mutating func agree(
         to offers: [WebSocketExtension], settings: DeflateSettings
     ) -> DeflateAgreement? {
@@ -66,31 +67,31 @@ package struct DeflateBudget: Sendable {
         return nil
     }
 
-    /// Gives back what `agree` has reserved: once, when the engines are gone.
+    /// Releases what `agree` reserved. Call it once, when the engines are freed.
     ///
-    /// - Parameter isDeflaterSuspended: `suspendDeflater` has given a part back already.
+    /// - Parameter isDeflaterSuspended: `suspendDeflater` has already released a part.
     package mutating func release(_ agreement: DeflateAgreement, isDeflaterSuspended: Bool = false) {
         reservedBytes -= costs.bytes(of: agreement)
         if isDeflaterSuspended { reservedBytes += costs.deflaterBytes(of: agreement) }
         precondition(reservedBytes >= 0, "an agreement was released twice")
     }
 
-    /// Three quarters are reserved: it is time for idle connections to give up their deflaters.
+    /// More than three quarters are reserved: idle connections should give up their deflaters.
     package var isTight: Bool { reservedBytes > limits.totalBytes / 4 * 3 }
 
-    /// Gives back the deflater's part, where memory is tight. The server may forget its window at any time: its messages then don't refer to
-    /// it, which the client needn't know (RFC 7692 §7.1.1.1).
+    /// Releases the deflater's share, if memory is tight. The server may discard its window at any time: its messages then don't refer to
+    /// it, and the client need not know (RFC 7692 §7.1.1.1).
     ///
-    /// - Returns: false where memory isn't tight, or there is no such part.
+    /// - Returns: false if memory isn't tight, or there is no such share.
     package mutating func suspendDeflater(of agreement: DeflateAgreement) -> Bool {
         guard isTight, agreement.serverKeepsContext else { return false }
         reservedBytes -= costs.deflaterBytes(of: agreement)
         return true
     }
 
-    /// Reserves that part again.
+    /// Reserves that share again.
     ///
-    /// - Returns: false where there is no memory for it.
+    /// - Returns: false if there is no memory for it.
     package mutating func resumeDeflater(of agreement: DeflateAgreement) -> Bool {
         let bytes = costs.deflaterBytes(of: agreement)
         guard reservedBytes + bytes <= limits.totalBytes / 4 * 3 else { return false }
@@ -98,7 +99,7 @@ package struct DeflateBudget: Sendable {
         return true
     }
 
-    /// From what is wanted to what costs least: smaller windows first, then the same without the server's context.
+    /// The settings to try, from the preferred to the cheapest: smaller windows first, then the same without the server's context.
     private static func candidates(_ settings: DeflateSettings) -> [DeflateSettings] {
         let largest = max(settings.serverWindowBits, settings.clientWindowBits)
         let windows = stride(from: largest, through: DeflateSettings.windowBits.lowerBound, by: -1).map { bits in
@@ -110,7 +111,7 @@ package struct DeflateBudget: Sendable {
         guard settings.serverKeepsContext else { return windows }
         let withoutContext = windows.map { smaller in
             var candidate = smaller
-            // The deflater costs the session nothing then.
+            // The deflater then costs the session nothing.
             candidate.serverWindowBits = settings.serverWindowBits
             candidate.serverKeepsContext = false
             return candidate

@@ -1,20 +1,20 @@
-/// A client's offer of permessage-deflate that is valid (RFC 7692 §7.1).
+/// A client's valid offer of permessage-deflate (RFC 7692 §7.1).
 package struct DeflateOffer: Hashable, Sendable {
     package static let name = "permessage-deflate"
 
-    /// §7.1.1.1: the server is to forget its window after each message.
+    /// §7.1.1.1: the server must reset its window after each message.
     package private(set) var serverNoContextTakeover = false
-    /// §7.1.1.2: the client will do so whatever the answer says.
+    /// §7.1.1.2: the client will reset its window after each message, whatever the response says.
     package private(set) var clientNoContextTakeover = false
-    /// §7.1.2.1: the server's window is to be no larger than this, 8 to 15 bits.
+    /// §7.1.2.1: the maximum size of the server's window, 8 to 15 bits.
     package private(set) var serverMaxWindowBits: Int?
-    /// §7.1.2.2: whether the answer may limit the client's window.
+    /// §7.1.2.2: whether the response may limit the client's window.
     package private(set) var allowsClientMaxWindowBits = false
-    /// §7.1.2.2: the client's window won't be larger than this, whatever the answer says.
+    /// §7.1.2.2: the maximum size of the client's window, whatever the response says.
     package private(set) var clientMaxWindowBits: Int?
 
-    /// Nil where the offer is of another extension, or is to be declined: for a parameter that isn't defined for an offer, has an invalid value
-    /// or comes twice (§7.1).
+    /// Nil if the offer is for another extension or must be declined: a parameter is undefined for offers, has an invalid value or is
+    /// repeated (§7.1).
     package init?(_ offered: WebSocketExtension) {
         guard offered.name == Self.name else { return nil }
         guard Set(offered.parameters.map(\.name)).count == offered.parameters.count else { return nil }

@@ -1,18 +1,18 @@
-/// What the gateway wants of permessage-deflate.
+/// The gateway's settings for permessage-deflate.
 package struct DeflateSettings: Hashable, Sendable {
-    /// zlib makes no raw stream for a window of 8 bits.
+    /// zlib can't create a raw stream with an 8-bit window.
     package static let windowBits = 9...15
 
     package var isOn: Bool
-    /// The largest windows. A client may ask for smaller ones, and memory may make them smaller.
+    /// The maximum windows. A client may request smaller ones, and low memory may reduce them.
     package var serverWindowBits: Int
     package var clientWindowBits: Int
-    /// Whether windows live from one message to the next. It compresses short messages far better, and costs the memory.
+    /// Whether windows are kept between messages. This compresses short messages far better, but costs memory.
     package var serverKeepsContext: Bool
     package var clientKeepsContext: Bool
-    /// Messages of ours that are shorter are sent as they are.
+    /// Shorter messages of ours are sent uncompressed.
     package var minimumBytes: Int
-    /// zlib's: 1 is fastest, 9 smallest.
+    /// zlib's level: 1 is fastest, 9 smallest.
     package var level: Int
 
     package init(

@@ -1,11 +1,11 @@
-/// Deflates messages of one connection into the caller's memory (RFC 7692 §7.2.1).
+/// Deflates the messages of one connection into the caller's memory (RFC 7692 §7.2.1).
 ///
-/// Where no context is kept the engine may be shared: by all connections of a reactor whose windows are of one size.
+/// If no context is kept, the engine may be shared by all connections of a reactor with the same window size.
 package struct MessageDeflater<Engine: DeflateEngine>: ~Copyable {
     package enum Outcome: Hashable, Sendable {
-        /// Send the message uncompressed: it is short, would become longer, or the output has no room for the worst case.
+        /// Send the message uncompressed: it is short, would grow, or the output is too small for the worst case.
         case unchanged
-        /// Send so many bytes of the output, with RSV1 on the first frame.
+        /// Send this many bytes of the output, with RSV1 on the first frame.
         case deflated(Int)
     }
 
@@ -20,7 +20,8 @@ package struct MessageDeflater<Engine: DeflateEngine>: ~Copyable {
         self.minimumBytes = minimumBytes
     }
 
-    /// Deflates a whole message. One that may hold a secret beside text that a client controls isn't to come here: its length would tell.
+    /// Deflates a whole message. Don't pass a message that may contain a secret next to text that a client controls: its length would leak
+    /// the secret.
     ///
     /// After a fault the connection can't compress any more.
     package mutating func deflate(
@@ -31,23 +32,23 @@ package struct MessageDeflater<Engine: DeflateEngine>: ~Copyable {
         }
         if !keepsContext { engine.reset() }
         let count = try flushed(message, &output)
-        // With a context there is no way back: the next message may refer to this one.
+        // With a context there is no way back, because the next message may refer to this one.
         guard keepsContext || count < message.count else { return .unchanged }
         return .deflated(count)
     }
 
-    /// Deflates a message in pieces, for one that is longer than the output. Each result goes into a frame of its own, or several; only
-    /// after the last one may a shared engine serve another connection.
+    /// Deflates a message in pieces, for messages longer than the output. Each result goes into one or more frames of its own. A shared
+    /// engine may serve another connection only after the last piece.
     ///
     /// - Parameter output: has room for `Engine.bound(piece.count)`.
-    /// - Returns: how many bytes to send.
+    /// - Returns: the number of bytes to send.
     package mutating func deflate(
         piece: Span<UInt8>, isFirst: Bool, isLast: Bool, into output: inout MutableSpan<UInt8>
     ) throws(DeflateEngineFault) -> Int {
         if isFirst, !keepsContext { engine.reset() }
         guard !piece.isEmpty else {
             guard isLast else { return 0 }
-            // §7.2.3.6: the header of an empty block without its lengths, which are the tail.
+            // §7.2.3.6: the header of an empty block; its length fields are the removed tail.
             guard !output.isEmpty else { throw .noRoom }
             output[0] = 0
             return 1
@@ -55,7 +56,7 @@ package struct MessageDeflater<Engine: DeflateEngine>: ~Copyable {
         return isLast ? try flushed(piece, &output) : try engine.deflate(piece, into: &output)
     }
 
-    /// Deflates and takes 00 00 FF FF off the end (§7.2.1, step 3).
+    /// Deflates and removes 00 00 FF FF from the end (§7.2.1, step 3).
     private func flushed(
         _ bytes: Span<UInt8>, _ output: inout MutableSpan<UInt8>
     ) throws(DeflateEngineFault) -> Int {

@@ -1,20 +1,20 @@
-/// What a call of `MessageInflater` has given.
+/// The result of a call of `MessageInflater`.
 package struct InflatedPiece: Hashable, Sendable {
-    /// Bytes at the front of the output; may be none. Text is UTF-8 so far.
+    /// Bytes at the front of the output; may be 0. Text is valid UTF-8 so far.
     package let count: Int
     package let isText: Bool
     package let isFirst: Bool
     package let isLast: Bool
-    /// The piece isn't used up: the output was too small for all that it inflates to. A caller that has done enough for now may go on later.
+    /// The piece isn't used up: the output was too small for everything it inflates to. The caller may continue later.
     package let hasMore: Bool
 }
 
-/// What a sender takes off the end of each message (RFC 7692 §7.2.1).
+/// The bytes that a sender removes from the end of each message (RFC 7692 §7.2.1).
 private let removedTail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
 /// Inflates the compressed messages of one connection, piece by piece, into the caller's memory (RFC 7692 §7.2.2).
 ///
-/// Nothing is allocated for what a message inflates to, and a message that inflates to too much is refused at the first byte that is too much.
+/// It allocates nothing for the inflated data. A message that inflates to too much is refused at the first excess byte.
 package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
     private let windowBits: Int
     private let keepsContext: Bool
@@ -36,13 +36,13 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         self.limits = limits
     }
 
-    /// Inflates on. Call it again with the same piece while `hasMore`.
+    /// Inflates the next part. Call it again with the same piece while `hasMore`.
     ///
     /// - Parameters:
-    ///   - piece: the reader's, of a compressed message; its range isn't looked at.
+    ///   - piece: from the reader, of a compressed message; its range is ignored.
     ///   - input: the bytes of the piece.
-    ///   - position: 0 at first; how far the piece was used.
-    ///   - output: not empty. How large it is says how much is done at once.
+    ///   - position: 0 at first; the number of bytes of the piece used so far.
+    ///   - output: must not be empty. Its size limits the work of one call.
     package mutating func inflate(
         _ piece: DataPiece, _ input: Span<UInt8>, from position: inout Int, into output: inout MutableSpan<UInt8>
     ) throws(FrameFault) -> InflatedPiece {
@@ -64,13 +64,13 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         _ piece: DataPiece, _ input: Span<UInt8>, _ position: inout Int, _ output: inout MutableSpan<UInt8>
     ) throws(FrameFault) -> InflatedPiece {
         begin()
-        // One byte more than is allowed, to see that there is more.
+        // One byte more than allowed, to detect that there is more.
         let room = min(output.count, max(limits.messageBytes - expanded, 0) + 1)
         let step = try run(input.extracting(position..<input.count), &output, 0..<room)
         position += step.taken
         var written = step.written
         if position == input.count, piece.isLast, written < room, tailTaken < 4 {
-            // §7.2.2: what the sender has taken off.
+            // §7.2.2: the tail that the sender removed.
             let step = try run(removedTail.span.extracting(tailTaken..<4), &output, written..<room)
             tailTaken += step.taken
             written += step.written
@@ -79,7 +79,7 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         try checkExpansion()
         let isUsed = position == input.count && written < room
         let isLast = isUsed && piece.isLast
-        // §7.2.1: without the tail a message ends inside a block, and with it right behind one.
+        // §7.2.1: without the tail a message ends inside a block; with it, directly after one.
         if isLast, tailTaken < 4 || !isBetweenBlocks { throw .corruptDeflate }
         return try checked(piece, output.span.extracting(0..<written), isLast: isLast, hasMore: !isUsed)
     }
@@ -121,7 +121,7 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         }
     }
 
-    /// Text that isn't UTF-8 is refused at its first wrong byte, behind what was right (RFC 6455 §8.1).
+    /// Invalid UTF-8 is refused at its first invalid byte, after the valid part is delivered (RFC 6455 §8.1).
     private mutating func checked(
         _ piece: DataPiece, _ bytes: Span<UInt8>, isLast: Bool, hasMore: Bool
     ) throws(FrameFault) -> InflatedPiece {
@@ -144,10 +144,9 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         if !keepsContext { engine?.reset() }
     }
 
-    /// Gives the engine's memory back where that is allowed: between messages, and only if no context is kept. The next message makes
-    /// another.
+    /// Frees the engine if that is allowed: between messages, and only if no context is kept. The next message creates another.
     ///
-    /// - Returns: whether there was something to give back.
+    /// - Returns: whether there was something to free.
     @discardableResult
     package mutating func releaseIdle() -> Bool {
         guard !keepsContext, !isInside, engine != nil else { return false }
@@ -155,6 +154,6 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         return true
     }
 
-    /// Whether memory is held for this connection at this moment.
+    /// Whether this connection currently holds memory for an engine.
     package var holdsMemory: Bool { engine != nil }
 }

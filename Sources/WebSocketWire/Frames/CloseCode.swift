@@ -1,5 +1,5 @@
-/// A status code that may stand in a Close frame (RFC 6455 §7.4). Codes that may not be sent can't be made: those below 1000, 1004, 1005,
-/// 1006 and 1015 (§7.4.1), the unassigned ones up to 2999, and those from 5000 on (§7.4.2).
+/// A status code that may be sent in a Close frame (RFC 6455 §7.4). Other codes can't be represented: those below 1000, 1004, 1005, 1006
+/// and 1015 (§7.4.1), the unassigned ones up to 2999, and those from 5000 on (§7.4.2).
 package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 

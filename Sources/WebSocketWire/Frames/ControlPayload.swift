@@ -1,7 +1,7 @@
 /// The payload of a control frame: at most 125 bytes (RFC 6455 §5.5).
 ///
-/// On the heap: control frames are rare, and a connection that has none keeps no room for one. (An `InlineArray` in its place lost its bytes
-/// inside an enum's payload when it was compiled with optimisation by Swift 6.3.1.)
+/// It is on the heap: control frames are rare, and a connection without one reserves no memory. (An `InlineArray` lost its bytes inside an
+/// enum's payload when compiled with optimisation by Swift 6.3.1.)
 package struct ControlPayload: Hashable, Sendable {
     package static let maximumBytes = 125
 
@@ -9,7 +9,7 @@ package struct ControlPayload: Hashable, Sendable {
 
     package init() {}
 
-    /// Nil where `bytes` are too many.
+    /// Nil if there are too many bytes.
     package init?(_ bytes: some Sequence<UInt8>) {
         for byte in bytes {
             guard count < Self.maximumBytes else { return nil }
@@ -17,7 +17,7 @@ package struct ControlPayload: Hashable, Sendable {
         }
     }
 
-    /// The payload of a Close frame (RFC 6455 §5.5.1): empty without a code. A reason that is too long is cut between two characters.
+    /// The payload of a Close frame (RFC 6455 §5.5.1): empty without a code. A reason that is too long is cut between characters.
     package init(close code: CloseCode?, reason: String = "") {
         guard let code else { return }
         append(UInt8(code.rawValue >> 8))

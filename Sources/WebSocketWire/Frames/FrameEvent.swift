@@ -1,21 +1,21 @@
-/// What `FrameReader` has read.
+/// The events that `FrameReader` returns.
 package enum FrameEvent: Equatable, Sendable {
     case data(DataPiece)
-    // On the heap: so an event of data is small. Control frames are rare.
+    // Control payloads are on the heap, which keeps data events small. Control frames are rare.
     case ping(ControlPayload)
     case pong(ControlPayload)
-    /// The last event: whatever comes after a Close is ignored (RFC 6455 §5.5.1).
+    /// The last event: input after a Close frame is ignored (RFC 6455 §5.5.1).
     case close(PeerClose)
     /// The last event: the connection has failed (RFC 6455 §7.1.7).
     case fault(FrameFault)
 }
 
-/// A piece of a data message's payload, however frames and input have cut it. A message has exactly one first and one last piece, which may
-/// be the same. No piece is empty, except for a last one.
+/// A piece of a data message's payload, split arbitrarily by frames and input. A message has exactly one first and one last piece, which
+/// may be the same. Only a last piece may be empty.
 package struct DataPiece: Hashable, Sendable {
-    /// Where the payload is in the input, unmasked in place.
+    /// The position of the payload in the input, unmasked in place.
     package let range: Range<Int>
-    /// This and the next are the same for all pieces of a message. Text that isn't compressed is UTF-8 so far.
+    /// This and the next property are the same for all pieces of a message. Uncompressed text is valid UTF-8 so far.
     package let isText: Bool
     package let isCompressed: Bool
     package let isFirst: Bool
@@ -32,11 +32,11 @@ package struct DataPiece: Hashable, Sendable {
 
 /// A valid Close frame (RFC 6455 §5.5.1).
 package struct PeerClose: Equatable, Sendable {
-    /// Nil where it has none; an owner reports 1005 (§7.1.5).
+    /// Nil if the frame has none; owners report 1005 (§7.1.5).
     package let code: CloseCode?
     private let payload: ControlPayload
 
-    /// UTF-8. It is the peer's text: never log it unescaped.
+    /// The peer's text, valid UTF-8. Never log it unescaped.
     package var reason: String { String(decoding: payload.bytes.dropFirst(2), as: UTF8.self) }
 
     package static func read(_ payload: ControlPayload) throws(FrameFault) -> PeerClose {

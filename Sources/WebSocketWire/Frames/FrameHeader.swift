@@ -1,4 +1,4 @@
-/// RFC 6455 §5.2. Others are reserved.
+/// RFC 6455 §5.2. Other values are reserved.
 package enum Opcode: UInt8, Sendable, CaseIterable {
     case continuation = 0x0
     case text = 0x1
@@ -12,7 +12,7 @@ package enum Opcode: UInt8, Sendable, CaseIterable {
 
 /// The header of a frame that we send (RFC 6455 §5.2), with the shortest form of its length.
 package struct FrameHeader: Hashable, Sendable {
-    /// With a 64-bit length and a mask.
+    /// The size with a 64-bit length and a mask.
     package static let maximumBytes = 14
 
     package let opcode: Opcode
@@ -36,7 +36,7 @@ package struct FrameHeader: Hashable, Sendable {
         self.mask = mask
     }
 
-    /// How long the header is: 2, 4 or 10 bytes, and 4 for a mask.
+    /// The length of the header: 2, 4 or 10 bytes, plus 4 for a mask.
     package var count: Int { 2 + lengthBytes + (mask == nil ? 0 : 4) }
 
     private var lengthBytes: Int { payloadBytes < 126 ? 0 : payloadBytes <= 0xFFFF ? 2 : 8 }
@@ -63,11 +63,11 @@ package struct FrameHeader: Hashable, Sendable {
     package var bytes: [UInt8] { (0..<count).map { self[$0] } }
 }
 
-/// The frames of one message whose payloads are at most `maximum` bytes each (RFC 6455 §5.4). A message without payload has one frame.
+/// Splits one message into frames with payloads of at most `maximum` bytes each (RFC 6455 §5.4). An empty message has one frame.
 package struct Fragments: Sequence, IteratorProtocol, Sendable {
     package struct Fragment: Sendable {
         package let header: FrameHeader
-        /// In the message's payload.
+        /// The range in the message's payload.
         package let range: Range<Int>
     }
 
@@ -78,7 +78,7 @@ package struct Fragments: Sequence, IteratorProtocol, Sendable {
     private var position = 0
     private var isDone = false
 
-    /// - Parameter count: of the payload as it is sent, after compression.
+    /// - Parameter count: the size of the payload as it is sent, after compression.
     package init(of count: Int, isText: Bool, isCompressed: Bool = false, maximum: Int) {
         precondition(count >= 0 && maximum > 0)
         self.count = count
@@ -87,7 +87,7 @@ package struct Fragments: Sequence, IteratorProtocol, Sendable {
         opcode = isText ? .text : .binary
     }
 
-    /// Unmasked headers; a client makes its own with a key for each.
+    /// Returns unmasked headers; a client builds its own, each with a new key.
     package mutating func next() -> Fragment? {
         guard !isDone else { return nil }
         let range = position..<(position + Swift.min(maximum, count - position))

@@ -1,7 +1,7 @@
-/// Reads frames as they arrive, in any pieces (RFC 6455 §5). One for each connection; it keeps no payload but that of a control frame.
+/// Parses frames incrementally from input split anywhere (RFC 6455 §5). One per connection. It buffers only the payloads of control frames.
 ///
-/// Every byte of a header is judged when it arrives, so a frame is refused as early as possible: a message over the limit by its announced
-/// length, before its payload. Events don't depend on how the input is cut, except that pieces of data are cut with it.
+/// Every header byte is validated when it arrives, so a frame is refused as early as possible: an oversized message by its announced
+/// length, before its payload. The events don't depend on how the input is split, except that data pieces are split with it.
 package struct FrameReader: Sendable {
     package enum Role: Sendable { case server, client }
 
@@ -9,33 +9,33 @@ package struct FrameReader: Sendable {
 
     private let role: Role
     private let limits: MessageLimits
-    /// permessage-deflate was agreed, so RSV1 has a meaning (RFC 7692 §6).
+    /// permessage-deflate was negotiated, so RSV1 has a meaning (RFC 7692 §6).
     private let allowsCompression: Bool
 
     private var stage = Stage.opcode
     private var opcode = Opcode.continuation
     private var isFinal = false
-    /// Bytes of the extended length or the mask that are still to come.
+    /// Bytes of the extended length or the mask that have not arrived yet.
     private var awaited = 0
     /// The length has 64 bits, not 16.
     private var isLongForm = false
     private var length: UInt64 = 0
     private var mask = MaskKey(random: 0)
     private var maskWord: UInt32 = 0
-    /// Bytes of the frame's payload that are still to come.
+    /// Bytes of the frame's payload that have not arrived yet.
     private var rest = 0
     private var message = Message()
     private var text = UTF8Validator()
     private var control = ControlPayload()
-    /// Behind the bytes that were right.
+    /// A fault to report after the valid bytes before it.
     private var pending: FrameFault?
 
-    /// The data message that is being read, from its first frame to its last.
+    /// The current data message, from its first frame to its last.
     private struct Message: Sendable {
         var isOpen = false
         var isText = false
         var isCompressed = false
-        /// No piece of it was given yet.
+        /// No piece of it was returned yet.
         var isNew = false
         var bytes = 0
         var fragments = 0
@@ -48,17 +48,17 @@ package struct FrameReader: Sendable {
         self.allowsCompression = allowsCompression
     }
 
-    /// A Close has been read, or a fault found.
+    /// A Close frame or a fault was returned.
     package var hasEnded: Bool { stage == .ended && pending == nil }
 
-    /// Reads on until there is something to tell. Call it until it returns nil; then all of `input` has been read.
+    /// Parses until there is an event. Call it until it returns nil; then all of `input` has been consumed.
     ///
     /// - Parameters:
-    ///   - input: decrypted bytes. Payloads of data are unmasked in place.
-    ///   - position: where to go on in `input`.
+    ///   - input: decrypted bytes. Data payloads are unmasked in place.
+    ///   - position: where to continue in `input`.
     package mutating func next(in input: inout MutableSpan<UInt8>, from position: inout Int) -> FrameEvent? {
         if let fault = pending { return fail(fault) }
-        // A payload of no bytes needs no input.
+        // An empty payload needs no input.
         while position < input.count || (stage == .payload && rest == 0) {
             switch stage {
             case .payload:
@@ -122,7 +122,7 @@ package struct FrameReader: Sendable {
         stage = .length
     }
 
-    /// The mask bit, and the length or which form it has.
+    /// The mask bit, and the length or the form of the extended length.
     private mutating func shortLength(_ byte: UInt8) throws(FrameFault) {
         let isMasked = byte & 0x80 != 0
         guard isMasked == (role == .server) else { throw isMasked ? .masked : .unmasked }
@@ -140,7 +140,7 @@ package struct FrameReader: Sendable {
         length = length << 8 | UInt64(byte)
         awaited &-= 1
         guard awaited == 0 else { return }
-        // Below 126 there is the form of seven bits, below 65,536 that of two bytes.
+        // Lengths below 126 use the 7-bit form, those below 65,536 the two-byte form.
         guard length >= (isLongForm ? 65_536 : 126) else { throw .nonMinimalLength }
         try lengthIsKnown(length)
     }
@@ -186,7 +186,7 @@ package struct FrameReader: Sendable {
         return opcode.isControl ? controlEvent(input.span, range) : dataEvent(input.span, range)
     }
 
-    /// Control frames are collected here, since they mean something only as a whole.
+    /// Control frames are collected here, because they are processed only as a whole.
     private mutating func controlEvent(_ input: Span<UInt8>, _ range: Range<Int>) -> FrameEvent? {
         for index in range { control.append(input[index]) }
         guard rest == 0 else { return nil }
@@ -204,7 +204,7 @@ package struct FrameReader: Sendable {
         guard !range.isEmpty || isLast else { return nil }
         guard message.isText, !message.isCompressed else { return piece(range, isLast: isLast) }
         var right = text.accept(input.extracting(range))
-        // The byte that ends a message inside a character is wrong, too.
+        // A last byte inside a character is invalid too.
         let endsInside = isLast && !text.isComplete
         guard right < range.count || endsInside else { return piece(range, isLast: isLast) }
         if right == range.count { right = max(right - 1, 0) }

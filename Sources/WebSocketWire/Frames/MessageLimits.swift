@@ -1,14 +1,14 @@
-/// What a message may cost (RFC 6455 §10.4).
+/// Limits on the cost of a message (RFC 6455 §10.4).
 package struct MessageLimits: Hashable, Sendable {
-    /// Of a message's payload, inflated where it is compressed.
+    /// The maximum payload of a message, after inflation if it is compressed.
     package var messageBytes: Int
-    /// Frames of one message. Each costs its header on the wire, but nothing of `messageBytes` if it is empty.
+    /// The maximum number of frames of one message. An empty frame costs its header on the wire, but doesn't count toward `messageBytes`.
     package var fragments: Int
-    /// Frames of one message, other than its last, that have no payload.
+    /// The maximum number of empty frames of one message, not counting its last.
     package var emptyFragments: Int
-    /// A compressed message may inflate to so many bytes whatever its size, ...
+    /// A compressed message may always inflate to this many bytes, ...
     package var freeExpansionBytes: Int
-    /// ... and beyond that to so many times its size. DEFLATE reaches 1032.
+    /// ... and beyond that to this many times its size. DEFLATE reaches 1032.
     package var expansionRatio: Int
 
     package init(
@@ -24,8 +24,8 @@ package struct MessageLimits: Hashable, Sendable {
         self.expansionRatio = expansionRatio
     }
 
-    /// Of a message's compressed payload: as much as a compressor may make of `messageBytes` that don't compress. So empty DEFLATE blocks
-    /// can't go on for ever either.
+    /// The maximum compressed payload of a message: as much as a compressor may produce from `messageBytes` incompressible bytes. This also
+    /// bounds endless empty DEFLATE blocks.
     package var compressedBytes: Int {
         let bytes = min(messageBytes, Int.max / 2)
         return bytes + bytes / 8 + bytes / 64 + 64

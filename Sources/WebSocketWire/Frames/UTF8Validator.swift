@@ -1,20 +1,20 @@
-/// Whether bytes that arrive in pieces are UTF-8 so far (RFC 3629 §4): no overlong forms, no surrogates, nothing above U+10FFFF.
+/// Validates UTF-8 incrementally (RFC 3629 §4): no overlong forms, no surrogates, nothing above U+10FFFF.
 ///
-/// It refuses a sequence at the first byte that can't belong to it, as RFC 6455 §8.1 asks for text messages.
+/// It rejects a sequence at the first byte that can't belong to it, as RFC 6455 §8.1 requires for text messages.
 package struct UTF8Validator: Sendable {
-    /// Continuation bytes that must still come.
+    /// The number of continuation bytes still missing.
     private var missing: UInt8 = 0
-    /// The range of the next continuation byte: narrower than 80…BF right after E0, ED, F0 and F4.
+    /// The allowed range of the next continuation byte: narrower than 80…BF directly after E0, ED, F0 and F4.
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
 
     package init() {}
 
-    /// The bytes so far are whole characters.
+    /// The bytes so far end with a complete character.
     package var isComplete: Bool { missing == 0 }
 
-    /// - Returns: how many bytes from the front are right: all of them, or the index of the first wrong one. After a wrong one the validator
-    ///   is of no use.
+    /// - Returns: the number of valid bytes at the front: all of them, or the index of the first invalid one. After an invalid byte the
+    ///   validator must not be used again.
     package mutating func accept(_ bytes: Span<UInt8>) -> Int {
         var index = 0
         while index < bytes.count {
@@ -29,7 +29,7 @@ package struct UTF8Validator: Sendable {
         return bytes.count
     }
 
-    /// Blocks of a fixed size, so that the compiler can use vector instructions.
+    /// Works in blocks of a fixed size, so that the compiler can use vector instructions.
     private static func skipASCII(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var index = start
         while index &+ 32 <= bytes.count {

@@ -1,7 +1,7 @@
 import Crypto
 
-/// `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` (RFC 6455 §4.2.2, step 5.4). SHA-1 protects nothing here: the pair only shows that the
-/// server speaks WebSocket.
+/// `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` (RFC 6455 §4.2.2, step 5.4). SHA-1 has no security purpose here: the pair only shows that
+/// the server speaks WebSocket.
 package enum AcceptKey {
     private static let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -10,7 +10,7 @@ package enum AcceptKey {
         base64(Array(Insecure.SHA1.hash(data: Array((key + suffix).utf8))))
     }
 
-    /// The base64 form of exactly 16 bytes, with its padding and without stray bits (RFC 6455 §4.2.1, item 5; RFC 4648 §3.5).
+    /// Whether it is the base64 form of exactly 16 bytes, with padding and without stray bits (RFC 6455 §4.2.1, item 5; RFC 4648 §3.5).
     package static func isValid(_ key: String) -> Bool {
         let bytes = Array(key.utf8)
         guard bytes.count == 24, bytes[22] == UInt8(ascii: "="), bytes[23] == UInt8(ascii: "=") else { return false }
@@ -20,7 +20,7 @@ package enum AcceptKey {
         return last & 0xF == 0
     }
 
-    /// A client's key from 16 random bytes (RFC 6455 §4.1, item 7).
+    /// Makes a client's key from 16 random bytes (RFC 6455 §4.1, item 7).
     package static func key(from nonce: [UInt8]) -> String {
         precondition(nonce.count == 16, "the nonce has 16 bytes")
         return base64(nonce)

@@ -1,4 +1,4 @@
-/// The grammar that the header fields of the handshake share: tokens, lists and quoted strings (RFC 6455 §9.1; RFC 9110 §5.6).
+/// Parses the grammar shared by the handshake's header fields: tokens, lists and quoted strings (RFC 6455 §9.1; RFC 9110 §5.6).
 struct HeaderText {
     private let bytes: [UInt8]
     private var position = 0
@@ -11,7 +11,7 @@ struct HeaderText {
         while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
     }
 
-    /// Takes `character` if it comes next.
+    /// Consumes `character` if it comes next.
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
         position += 1
@@ -39,7 +39,7 @@ struct HeaderText {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// The tokens of a list that may come in several fields. Empty members are refused. Nil where the list isn't one, or is too long.
+    /// The tokens of a list that may span several fields. Empty elements are refused. Nil if the list is malformed or too long.
     static func tokens(_ fields: [String], limit: Int) -> [String]? {
         var tokens: [String] = []
         for field in fields {
@@ -55,7 +55,7 @@ struct HeaderText {
         return tokens
     }
 
-    /// Whether two tokens are the same but for the case of ASCII letters.
+    /// Whether two tokens are equal, ignoring the case of ASCII letters.
     static func isSame(_ left: String, _ right: String) -> Bool {
         left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
     }

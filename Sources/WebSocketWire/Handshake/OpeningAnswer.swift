@@ -1,14 +1,14 @@
-/// The client's check of the server's answer (RFC 6455 §4.1, after the request). For tools and tests.
+/// The client's check of the server's response (RFC 6455 §4.1, after the request). For tools and tests.
 package struct OpeningAnswer: Hashable, Sendable {
     package let subprotocol: String?
     package let extensions: [WebSocketExtension]
 
     package enum Fault: Error, Hashable, Sendable {
-        /// Item 1: 101 alone switches protocols.
+        /// Item 1: only 101 switches protocols.
         case status
         /// Items 2 and 3.
         case upgrade, connection
-        /// Item 4: the key's answer isn't the one that RFC 6455 §4.2.2 computes.
+        /// Item 4: the value isn't the one computed from the key (§4.2.2).
         case accept
         /// Item 5: an extension that wasn't offered.
         case extensions
@@ -17,8 +17,8 @@ package struct OpeningAnswer: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - key: as the client sent it, with what it offered.
-    ///   - accept: values of all `Sec-WebSocket-Accept` fields; the other lists likewise.
+    ///   - key: as the client sent it; its offers follow.
+    ///   - accept: values of all `Sec-WebSocket-Accept` fields. The other lists are for their fields.
     package static func check(
         status: Int, upgrade: [String], connection: [String], accept: [String], protocols: [String] = [],
         extensions: [String] = [], key: String, offeredProtocols: [String] = [], offeredExtensions: Set<String> = []

@@ -1,4 +1,4 @@
-/// What an HTTP request brings that asks for a WebSocket. Lists hold the values of all fields of a name, in order.
+/// The parts of an HTTP request for a WebSocket. Each list holds the values of all fields of a name, in order.
 package struct OpeningRequest: Sendable {
     package var method: String
     /// Major and minor version of HTTP.
@@ -25,12 +25,12 @@ package struct OpeningRequest: Sendable {
     }
 }
 
-/// A request that follows RFC 6455 §4.2.1. Only `check` makes one. `Host` is checked by the HTTP parser.
+/// A request that conforms to RFC 6455 §4.2.1. Only `check` creates one. The HTTP parser checks `Host`.
 package struct OpeningHandshake: Hashable, Sendable {
-    /// Members of `Upgrade` and of `Connection`, each.
+    /// The maximum number of elements of `Upgrade` and of `Connection`, each.
     package static let maximumTokens = 16
     package static let maximumProtocols = 32
-    /// RFC 6455 §4.2.1, item 6. A refusal for another version names it (§4.4).
+    /// RFC 6455 §4.2.1, item 6. A refusal of another version names this one (§4.4).
     package static let version = "13"
 
     package let key: String
@@ -44,13 +44,13 @@ package struct OpeningHandshake: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Why a request opens no WebSocket, named by the item of RFC 6455 §4.2.1.
+    /// Why a request can't open a WebSocket: the requirement of RFC 6455 §4.2.1 that it violates.
     package enum Fault: Error, Hashable, Sendable, CaseIterable {
         /// Item 1: the method is GET.
         case method
         /// Item 1: HTTP/1.1 or higher.
         case httpVersion
-        /// Item 3: `Upgrade` has the value `websocket`. An answer is 426 with `Upgrade: websocket` (RFC 9110 §15.5.22).
+        /// Item 3: `Upgrade` has the value `websocket`. The response is 426 with `Upgrade: websocket` (RFC 9110 §15.5.22).
         case upgrade
         /// Item 4: `Connection` has the token `Upgrade`.
         case connection
@@ -58,11 +58,11 @@ package struct OpeningHandshake: Hashable, Sendable {
         case key
         /// Item 6: one `Sec-WebSocket-Version`.
         case version
-        /// Item 6: it is 13. The answer is 426 with `Sec-WebSocket-Version: 13` (§4.4).
+        /// Item 6: the version is 13. The response is 426 with `Sec-WebSocket-Version: 13` (§4.4).
         case unsupportedVersion
-        /// Item 8 and §4.1, item 10: `Sec-WebSocket-Protocol` lists tokens, none empty, none twice, at most `maximumProtocols`.
+        /// Item 8 and §4.1, item 10: `Sec-WebSocket-Protocol` lists tokens: none empty, none repeated, at most `maximumProtocols`.
         case protocols
-        /// Item 9 and §9.1: `Sec-WebSocket-Extensions` follows the grammar and its limits.
+        /// Item 9 and §9.1: `Sec-WebSocket-Extensions` is well-formed and within its limits.
         case extensions
     }
 
@@ -82,7 +82,7 @@ package struct OpeningHandshake: Hashable, Sendable {
     /// The value of `Sec-WebSocket-Accept`.
     package var accept: String { AcceptKey.accept(for: key) }
 
-    /// The first of the client's subprotocols that the server knows (RFC 6455 §4.2.2, item 5.5). Names differ by case.
+    /// The first of the client's subprotocols that the server supports (RFC 6455 §4.2.2, item 5.5). Names are case-sensitive.
     package func subprotocol(known: [String]) -> String? { protocols.first(where: known.contains) }
 
     private static func contains(_ token: String, in fields: [String]) -> Bool {

@@ -1,8 +1,8 @@
-/// One member of `Sec-WebSocket-Extensions` (RFC 6455 §9.1).
+/// One element of `Sec-WebSocket-Extensions` (RFC 6455 §9.1).
 package struct WebSocketExtension: Hashable, Sendable {
     package struct Parameter: Hashable, Sendable {
         package let name: String
-        /// Unquoted; nil where the parameter has none.
+        /// Unquoted; nil if the parameter has no value.
         package let value: String?
 
         package init(_ name: String, _ value: String? = nil) {
@@ -19,12 +19,13 @@ package struct WebSocketExtension: Hashable, Sendable {
         self.parameters = parameters
     }
 
-    /// Members of all fields together, and parameters of one member. Browsers send one member with one or two parameters.
+    /// The maximum number of elements in all fields together, and of parameters in one element. Browsers send one element with one or two
+    /// parameters.
     package static let maximumMembers = 16
     package static let maximumParameters = 16
 
-    /// Reads the values of all `Sec-WebSocket-Extensions` fields, in order. Nil where one doesn't follow the grammar, has an empty member or
-    /// is over a limit: the handshake is then refused.
+    /// Parses the values of all `Sec-WebSocket-Extensions` fields, in order. Nil if one is malformed, has an empty element or exceeds a
+    /// limit: the handshake is then refused.
     package static func list(_ fields: [String]) -> [WebSocketExtension]? {
         var members: [WebSocketExtension] = []
         for field in fields {
@@ -61,7 +62,7 @@ package struct WebSocketExtension: Hashable, Sendable {
         return Parameter(name, value)
     }
 
-    /// As the field has it. Values that came quoted are tokens, so no quotes are needed.
+    /// The text of the field's element. Quoted values are tokens once unquoted, so no quotes are needed.
     package var text: String {
         parameters.reduce(name) { text, parameter in
             text + "; " + parameter.name + (parameter.value.map { "=" + $0 } ?? "")

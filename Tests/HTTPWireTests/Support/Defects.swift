@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// One way to be wrong, and the byte that gives it away: the first behind `‖`.
+/// One defect, and the byte that reveals it: the first one after `‖`.
 struct Defect: Sendable, CustomTestStringConvertible {
     let name: String
     let sample: String
@@ -15,7 +15,7 @@ struct Defect: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The good bytes, and the bad one with what follows it. Characters up to U+00FF stand for single bytes.
+    /// The valid bytes, then the invalid one with the bytes after it. Characters up to U+00FF represent single bytes.
     var halves: [[UInt8]] {
         sample.split(separator: "‖", omittingEmptySubsequences: false).map {
             $0.unicodeScalars.map { UInt8($0.value) }
@@ -232,6 +232,6 @@ enum Defects {
 }
 
 extension String {
-    /// With `‖` before its last byte.
+    /// The string with `‖` before its last byte.
     fileprivate var marked: String { String(unicodeScalars.dropLast()) + "‖" + String(unicodeScalars.suffix(1)) }
 }

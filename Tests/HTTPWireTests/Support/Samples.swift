@@ -1,4 +1,4 @@
-/// Requests that are well-formed, in all their variety.
+/// Well-formed requests of many kinds.
 enum Samples {
     static let upgrade =
         "GET /play?target=main&a=%2F HTTP/1.1\r\nHost: mud.example.org:8443\r\nConnection: keep-alive, Upgrade\r\n"

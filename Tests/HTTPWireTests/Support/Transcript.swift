@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// All that a parser says about the bytes of one connection.
+/// All events of a parser for the bytes of one connection.
 struct Transcript: Equatable {
     struct Request: Equatable {
         let head: RequestHead
@@ -10,14 +10,14 @@ struct Transcript: Equatable {
 
     var requests: [Request] = []
     var fault: RequestFault?
-    /// Bytes that the parser has read; none are counted when there is a fault.
+    /// The number of bytes consumed; 0 after a fault.
     var consumed = 0
     var hasBegun = false
     var isHead = false
 
     var only: RequestHead? { requests.count == 1 && fault == nil ? requests.first?.head : nil }
 
-    /// - Parameter pieces: as they come from the network, in this order.
+    /// - Parameter pieces: the network input, in this order.
     init(_ pieces: [ArraySlice<UInt8>], limits: RequestLimits = RequestLimits()) {
         var parser = RequestParser(limits: limits)
         var pending: [UInt8] = []
@@ -53,7 +53,7 @@ struct Transcript: Equatable {
     }
 }
 
-/// `bytes` in two pieces, at every position, and in pieces of one byte.
+/// `bytes` split in two at every position, and in pieces of one byte.
 func splits(of bytes: [UInt8]) -> [[ArraySlice<UInt8>]] {
     (0...bytes.count).map { [bytes[..<$0], bytes[$0...]] } + [bytes.indices.map { bytes[$0...$0] }]
 }
@@ -77,7 +77,7 @@ extension RequestHead {
 
     func values(_ name: String) -> [String] { fields.all(name).map { text($0) } }
 
-    /// The same request in one form: single spaces, no empty lines in front.
+    /// The request in canonical form: single spaces, no leading empty lines.
     var canonical: [UInt8] {
         let target =
             switch targetForm {

@@ -2,9 +2,9 @@ import HTTPWire
 
 @testable import Reactors
 
-/// An edge of one listener on the shared reactor, which admits every upgrade and does with it what a test says.
+/// An edge with one listener on the shared reactor. It accepts every upgrade and handles it as the test specifies.
 ///
-/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @unchecked Sendable {
     enum Event: Equatable, Sendable {
         case upgrade(path: String, subprotocol: String?)
@@ -34,11 +34,11 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
     private var message: ReceivedMessage?
     private(set) var openConnections = 0
     private(set) var messageCount = 0
-    /// Sizes of the payloads of Pings and Pongs.
+    /// The payload sizes of Pings and Pongs.
     private(set) var controlFrames: [Int] = []
-    /// What is done with every request.
+    /// The limitation returned for every request.
     var limitation = RequestLimitation.serve
-    /// How long each piece of a message was.
+    /// The size of each message piece.
     private(set) var pieces: [Int] = []
 
     init(
@@ -72,7 +72,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         await reactor.run { self.listener?.closeListening() }
     }
 
-    /// Runs `body` with the WebSocket that is open, on the reactor's thread.
+    /// Runs `body` with the open WebSocket, on the reactor's thread.
     func order(_ body: @escaping @Sendable (WebSocketConnection) -> Void) async {
         await reactor.run { if let webSocket = self.webSocket { body(webSocket) } }
     }
@@ -115,14 +115,14 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         onOpened(webSocket)
     }
 
-    /// As a client, on libwebsockets' own framing.
+    /// As a client, with libwebsockets' own framing.
     func webSocketOpened(_ webSocket: ClientWebSocket) {
         clientSocket = webSocket
         sink.yield(.opened)
         onOpenedAsClient(webSocket)
     }
 
-    /// Gathers whole messages, trusting `isFirst` and `isLast` alone.
+    /// Collects whole messages, relying only on `isFirst` and `isLast`.
     func webSocketReceived(_ piece: MessagePiece) {
         if piece.isFirst { message = ReceivedMessage(isText: piece.isText, payload: []) }
         message?.payload += Array(piece.bytes)
@@ -160,7 +160,7 @@ func upgradeRequest(target: String = "/", _ headers: String...) -> [UInt8] {
 }
 
 extension PlainSocket {
-    /// Reads an answer's head, and nothing behind it.
+    /// Reads a response's header, and nothing after it.
     func readHead() -> String? {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual(Array("\r\n\r\n".utf8)) {
@@ -170,7 +170,7 @@ extension PlainSocket {
         return String(decoding: head, as: UTF8.self)
     }
 
-    /// Reads frames until there are `count`, or until `isEnough` says so.
+    /// Reads frames until `isEnough` returns true.
     func readFrames(until isEnough: ([ReceivedFrame]) -> Bool) -> [ReceivedFrame]? {
         var bytes: [UInt8] = []
         while true {

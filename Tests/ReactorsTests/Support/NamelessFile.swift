@@ -1,6 +1,6 @@
 import Glibc
 
-/// A text for code that wants a path: a file that has no name any more, so that nothing is left behind.
+/// A text file for code that needs a path. The file is already unlinked, so nothing is left behind.
 final class NamelessFile: Sendable {
     private let descriptor: Int32
 
@@ -16,11 +16,11 @@ final class NamelessFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// For this process, and as long as this object lives.
+    /// Valid for this process, as long as this object lives.
     var path: String { "/proc/self/fd/\(descriptor)" }
 }
 
-/// How long anything here may take before it counts as hung. What is about a limit that passes sets its own.
+/// The time after which a test counts as hung. Tests of a timeout set their own limit.
 enum Patience {
     static let seconds = 300
     static let milliseconds = seconds * 1_000

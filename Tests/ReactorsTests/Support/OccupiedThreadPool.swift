@@ -2,8 +2,7 @@ import CLibuv
 
 @testable import Reactors
 
-/// All threads of libuv's pool at work, until `release`: what is handed to the pool meanwhile waits, as behind a name server that
-/// doesn't answer.
+/// Occupies all threads of libuv's pool until `release`. Work submitted meanwhile waits, as with an unresponsive name server.
 struct OccupiedThreadPool {
     private final class Gate: Sendable {
         let begun = Semaphore()

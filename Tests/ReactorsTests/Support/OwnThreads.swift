@@ -3,10 +3,10 @@ import Testing
 
 @testable import Reactors
 
-/// Runs a suite's tests, and the tasks that they begin, on threads of their own instead of Swift's pool.
+/// Runs a suite's tests and their tasks on separate threads instead of Swift's pool.
 ///
-/// The pool has as many threads as the machine has cores, and everything else that this process tests waits in line for them. These tests
-/// are one end of a conversation whose other end, the reactor, has its time limits; and they use blocking calls, which must hold up nobody.
+/// The pool has one thread per core, and all other tests of this process queue for them. These tests talk to a reactor that has time
+/// limits, and they use blocking calls, which must not delay other tests.
 struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
@@ -21,7 +21,7 @@ extension Trait where Self == OwnThreads {
     static var ownThreads: OwnThreads { OwnThreads() }
 }
 
-/// As many threads as there are jobs at a time: none ever waits for another one to end. A thread that has nothing to do is kept for later.
+/// Has as many threads as concurrent jobs, so no job waits for another to end. Idle threads are reused.
 private final class ThreadExecutor: TaskExecutor {
     static let shared = ThreadExecutor()
 

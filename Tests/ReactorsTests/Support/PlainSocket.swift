@@ -3,7 +3,7 @@ import Glibc
 
 @testable import Reactors
 
-/// A TCP socket used with plain blocking calls, each of which gives up when the tests' patience is over.
+/// A TCP socket with blocking calls, each limited by `Patience`.
 struct PlainSocket: Sendable {
     let descriptor: Int32
 
@@ -15,7 +15,7 @@ struct PlainSocket: Sendable {
         }
     }
 
-    /// A socket of the address's family, bound to it. An existing port is taken only where the system allows it.
+    /// A socket of the address's family, bound to it. A port that is in use is taken only if the system allows it.
     static func bound(host: String, port: UInt16 = 0) throws -> PlainSocket {
         let address = NumericAddress(host: host, port: port)
         let socket = PlainSocket(adopting: Glibc.socket(address.family, Int32(SOCK_STREAM.rawValue), 0))
@@ -42,7 +42,7 @@ struct PlainSocket: Sendable {
         return PeerAddress(storage)?.port ?? 0
     }
 
-    /// The other end's address.
+    /// The peer's address.
     var peer: PeerAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -52,22 +52,22 @@ struct PlainSocket: Sendable {
         return PeerAddress(storage)
     }
 
-    /// At most `limit` bytes; none at the peer's FIN, nil when the connection broke or nothing came in time.
+    /// At most `limit` bytes; empty at the peer's FIN, nil if the connection failed or nothing arrived in time.
     func read(upTo limit: Int) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = recv(descriptor, &buffer, limit, 0)
         return count < 0 ? nil : Array(buffer[..<count])
     }
 
-    /// Bytes that have arrived and wait to be read.
+    /// The number of received bytes that have not been read.
     var bytesThatWait: Int {
         var count: Int32 = 0
         return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
-    /// Waits until so many have arrived, and leaves them there.
+    /// Waits until `count` bytes have arrived, without reading them.
     ///
-    /// - Returns: how many there are.
+    /// - Returns: the number of bytes available.
     func awaitBytes(_ count: Int) -> Int {
         var buffer = [UInt8](repeating: 0, count: count)
         recv(descriptor, &buffer, count, Int32(MSG_PEEK | MSG_WAITALL))
@@ -97,9 +97,9 @@ struct PlainSocket: Sendable {
         return true
     }
 
-    /// Writes `bytes` again and again until the kernel takes no more for now.
+    /// Writes `bytes` repeatedly until the kernel takes no more for now.
     ///
-    /// - Returns: how many bytes it took.
+    /// - Returns: the number of bytes taken.
     func fill(with bytes: [UInt8]) -> Int {
         var total = 0
         while true {
@@ -112,7 +112,7 @@ struct PlainSocket: Sendable {
         }
     }
 
-    /// - Returns: what the kernel takes of `bytes` without waiting for the peer.
+    /// - Returns: the number of bytes that the kernel takes without waiting for the peer.
     func offer(_ bytes: [UInt8]) -> Int {
         var total = 0
         while total < bytes.count {
@@ -125,7 +125,7 @@ struct PlainSocket: Sendable {
         return total
     }
 
-    /// While it is held, what is written waits (a fifth of a second at most), to leave in one piece.
+    /// While held, written bytes wait (for up to a fifth of a second) to be sent in one piece.
     func hold(_ isHeld: Bool) { setOption(descriptor, Int32(IPPROTO_TCP), TCP_CORK, isHeld ? 1 : 0) }
 
     /// Sends FIN; reading goes on.
@@ -133,7 +133,7 @@ struct PlainSocket: Sendable {
 
     func close() { Glibc.close(descriptor) }
 
-    /// The close that follows sends RST.
+    /// Makes the following close send RST.
     func resetAtClose() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
@@ -153,7 +153,7 @@ struct PlainSocketError: Error, Equatable {
     init(_ code: Int32) { self.code = code }
 }
 
-/// A TCP server for single connections, on threads of its own: the other end in the tests of `TCPConnection`.
+/// A TCP server for single connections, on its own threads: the peer in the tests of `TCPConnection`.
 struct PlainServer: Sendable {
     private let socket: PlainSocket
     var port: UInt16 { socket.port }
@@ -163,8 +163,8 @@ struct PlainServer: Sendable {
         listen(socket.descriptor, 16)
     }
 
-    /// Accepts one connection, runs `script` with it on a new thread, closes it, and returns what the script returns; nil when nobody
-    /// came in time.
+    /// Accepts one connection, runs `script` with it on a new thread, closes it, and returns the script's result; nil if no connection
+    /// arrived in time.
     func serve<Result: Sendable>(_ script: @escaping @Sendable (PlainSocket) -> Result) async -> Result? {
         await withCheckedContinuation { continuation in
             startThread {
@@ -178,7 +178,7 @@ struct PlainServer: Sendable {
         }
     }
 
-    /// Whether somebody waits to be accepted.
+    /// Whether a connection waits to be accepted.
     var isDialled: Bool {
         var request = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&request, 1, 0) == 1
@@ -187,7 +187,7 @@ struct PlainServer: Sendable {
     func close() { socket.close() }
 }
 
-/// A numeric address, as the system's calls want it.
+/// A numeric address, in the form of the system calls.
 struct NumericAddress {
     let storage: sockaddr_storage
     private let length: Int

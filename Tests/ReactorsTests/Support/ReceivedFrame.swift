@@ -4,7 +4,7 @@ struct ReceivedFrame: Equatable {
     let opcode: UInt8
     let payload: [UInt8]
 
-    /// As many whole frames as `bytes` begin with, and how many bytes they take; nil when one is masked, reserved or not minimal.
+    /// The complete frames at the front of `bytes`, and their total size; nil if one is masked, reserved or not minimal.
     static func all(in bytes: [UInt8]) -> (frames: [ReceivedFrame], consumed: Int)? {
         var frames: [ReceivedFrame] = []
         var position = 0
@@ -28,7 +28,7 @@ struct ReceivedFrame: Equatable {
         return (frames, position)
     }
 
-    /// The messages that data frames make, fragments joined; nil when they don't follow each other as RFC 6455 §5.4 has it.
+    /// The messages of the data frames, with fragments joined; nil if the order violates RFC 6455 §5.4.
     static func messages(in frames: [ReceivedFrame]) -> [ReceivedMessage]? {
         var messages: [ReceivedMessage] = []
         var open: ReceivedMessage?

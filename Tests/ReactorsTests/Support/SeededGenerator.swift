@@ -1,4 +1,4 @@
-/// SplitMix64: the same walk for the same seed, on every machine.
+/// SplitMix64: the same sequence for the same seed, on every machine.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -3,32 +3,32 @@ import Glibc
 
 @testable import Reactors
 
-/// A TLS server's end on a plain socket, or a client's, with OpenSSL's own blocking calls.
+/// The server or client side of TLS on a plain socket, with OpenSSL's own blocking calls.
 ///
-/// - Note: `@unchecked Sendable` because one thread of a test uses it at a time.
+/// - Note: `@unchecked Sendable` because only one thread of a test uses it at a time.
 final class TLSPeer: @unchecked Sendable {
     let socket: PlainSocket
     private let ssl: OpaquePointer
-    /// Why a read broke, in OpenSSL's words.
+    /// Why a read failed, in OpenSSL's words.
     private(set) var failure = ""
 
     struct Settings: Sendable {
         var identity = TestCertificates.server
-        /// nil for what both sides prefer.
+        /// nil for the version that both sides prefer.
         var version: Int32?
-        /// The only group that the server has; nil for what both sides prefer.
+        /// The only group that the server supports; nil for the one that both sides prefer.
         var group: String?
     }
 
-    /// - Returns: nil where the handshake fails.
+    /// - Returns: nil if the handshake fails.
     static func accept(_ socket: PlainSocket, _ settings: Settings = Settings()) -> TLSPeer? {
         let peer = TLSPeer(socket, settings)
         return SSL_accept(peer.ssl) == 1 ? peer : nil
     }
 
-    /// The client's end, which trusts whoever is there.
+    /// The client side; it accepts any certificate.
     ///
-    /// - Returns: nil where the handshake fails.
+    /// - Returns: nil if the handshake fails.
     static func connect(_ socket: PlainSocket) -> TLSPeer? {
         let peer = TLSPeer(connecting: socket)
         return SSL_connect(peer.ssl) == 1 ? peer : nil
@@ -64,7 +64,7 @@ final class TLSPeer: @unchecked Sendable {
 
     var serverName: String? { SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) } }
 
-    /// At most `limit` bytes; none at close_notify, nil when the session broke or nothing came in time.
+    /// At most `limit` bytes; empty at close_notify, nil if the session failed or nothing arrived in time.
     func read(upTo limit: Int) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
         var count = 0
@@ -91,7 +91,8 @@ final class TLSPeer: @unchecked Sendable {
         return bytes.isEmpty || SSL_write(ssl, bytes, Int32(bytes.count)) == bytes.count
     }
 
-    /// How much is taken from the socket at once where OpenSSL reads ahead and the socket has enough; eight bytes are to come before.
+    /// The number of bytes that OpenSSL reads from the socket at once if it reads ahead and enough are available. The peer sends eight
+    /// bytes first.
     func bytesOfOneRead() -> Int? {
         _ = read(upTo: 8)
         SSL_set_read_ahead(ssl, 1)
@@ -100,10 +101,10 @@ final class TLSPeer: @unchecked Sendable {
         return before - socket.bytesThatWait
     }
 
-    /// The records that would say `pieces`, one each: to be written to the socket before anything else.
+    /// The records for `pieces`, one each. They must be written to the socket before anything else.
     func sealed(_ pieces: [[UInt8]]) -> [UInt8] {
         let memory = BIO_new(BIO_s_mem())
-        SSL_set0_wbio(ssl, memory)  // Owns it until the socket is in its place again.
+        SSL_set0_wbio(ssl, memory)  // `ssl` owns it until the socket replaces it.
         for piece in pieces { write(piece) }
         var records = [UInt8](repeating: 0, count: BIO_ctrl_pending(memory))
         BIO_read(memory, &records, Int32(records.count))
@@ -111,24 +112,24 @@ final class TLSPeer: @unchecked Sendable {
         return records
     }
 
-    /// Sends close_notify, and no FIN.
+    /// Sends close_notify without FIN.
     func sendCloseNotify() {
         OpenSSLError.clear()
         SSL_shutdown(ssl)
     }
 
-    /// New keys, and asks the other side for new ones too (RFC 8446 §4.6.3).
+    /// Updates the keys and requests new ones from the other side (RFC 8446 §4.6.3).
     func updateKeys() -> Bool {
         SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(ssl) == 1
     }
 
-    /// What our last Finished held: another handshake has another (RFC 5246 §7.4.9).
+    /// The contents of our last Finished, which differ for each handshake (RFC 5246 §7.4.9).
     var finished: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         return Array(bytes[..<SSL_get_finished(ssl, &bytes, bytes.count)])
     }
 
-    /// Asks for a new handshake (RFC 5246 §7.4.1.1).
+    /// Requests a renegotiation (RFC 5246 §7.4.1.1).
     func askToRenegotiate() {
         SSL_renegotiate(ssl)
         SSL_do_handshake(ssl)

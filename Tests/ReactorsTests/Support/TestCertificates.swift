@@ -3,7 +3,7 @@ import Glibc
 
 @testable import Reactors
 
-/// A certificate and its private key, made by OpenSSL for one test run.
+/// A certificate and its private key, created by OpenSSL for one test run.
 ///
 /// - Note: `@unchecked Sendable` because neither is changed after `init`.
 final class TestIdentity: @unchecked Sendable {
@@ -15,9 +15,9 @@ final class TestIdentity: @unchecked Sendable {
     /// - Parameters:
     ///   - names: a subjectAltName in OpenSSL's form, `DNS:localhost,IP:127.0.0.1`; nil for none.
     ///   - issuer: nil signs it with its own key.
-    ///   - days: until it expires.
+    ///   - days: the validity period.
     ///   - usage: an extendedKeyUsage in OpenSSL's form, `serverAuth`; nil for none.
-    ///   - other: whose key it has; nil makes one.
+    ///   - other: the identity whose key it uses; nil creates one.
     init(
         _ commonName: String, names: String? = nil, isAuthority: Bool = false, by issuer: TestIdentity? = nil,
         days: Int = 30, usage: String? = nil, withKeyOf other: TestIdentity? = nil
@@ -74,7 +74,7 @@ final class TestIdentity: @unchecked Sendable {
         return String(decoding: buffer.prefix(Int(count)), as: UTF8.self)
     }
 
-    /// Computed from the key itself, not from the certificate as the code under test does.
+    /// Computed from the key itself, unlike the code under test, which uses the certificate.
     var pin: PublicKeyPin {
         var encoded: UnsafeMutablePointer<UInt8>?
         let count = i2d_PUBKEY(key, &encoded)
@@ -86,7 +86,7 @@ final class TestIdentity: @unchecked Sendable {
     }
 }
 
-/// What the tests of TLS share: making a key takes a moment.
+/// Certificates shared by the TLS tests, because creating a key takes time.
 enum TestCertificates {
     static let authority = TestIdentity("Test CA", isAuthority: true)
     static let otherAuthority = TestIdentity("Other CA", isAuthority: true)

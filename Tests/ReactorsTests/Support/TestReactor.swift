@@ -3,13 +3,13 @@ import Testing
 
 @testable import Reactors
 
-/// One reactor for all tests of this process: it outlives them, and each test keeps to connections of its own.
+/// One reactor for all tests of this process. It outlives them, and each test uses only its own connections.
 enum TestReactor {
     static let shared = started()
-    /// For what goes from one to another.
+    /// A second one, for connections that move between reactors.
     static let second = started()
 
-    /// One more, for a test that stops it.
+    /// Starts another reactor, for a test that stops it.
     static func started(backstopSeconds: UInt32 = 300) -> Reactor {
         let reactor = Reactor(
             index: 0, backstopSeconds: backstopSeconds,
@@ -24,7 +24,7 @@ enum TestReactor {
 }
 
 extension Reactor {
-    /// Runs `body` on the reactor's thread and hands its result back.
+    /// Runs `body` on the reactor's thread and returns its result.
     func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             submit { continuation.resume(returning: body()) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reactors
 
-/// What a TCP connection's handler heard.
+/// The events that a TCP connection's handler received.
 enum TCPEvent: Equatable, Sendable {
     case connected
     case received([UInt8])
@@ -10,7 +10,7 @@ enum TCPEvent: Equatable, Sendable {
     case closed(TCPError?)
 }
 
-/// What a session does with a connection, whichever it is.
+/// The operations of a session on either kind of connection.
 protocol ByteConnection: AnyObject, SendableMetatype {
     var queuedBytes: Int { get }
     func send(_ bytes: UnsafeRawBufferPointer)
@@ -25,15 +25,15 @@ extension TargetConnection: ByteConnection {}
 typealias WatchedConnection = Watched<TCPConnection>
 typealias WatchedTarget = Watched<TargetConnection>
 
-/// A connection on a reactor, the shared one unless said otherwise, and a queue of what its handler hears.
+/// A connection on a reactor (the shared one by default), and a queue of its handler's events.
 ///
-/// - Note: `@unchecked Sendable` because what is mutable here is touched on the reactor's thread alone.
+/// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable {
     private let sink: AsyncStream<TCPEvent>.Continuation
     private let pausesAfterEach: Bool
     private let reactor: Reactor
     private var connection: Connection?
-    /// What was queued each time when the socket had taken something.
+    /// The queued bytes after each write to the socket.
     private var queuedAfterWrites: [Int] = []
     private var received = 0
     private var peerHasFinished = false
@@ -45,7 +45,7 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
         self.pausesAfterEach = pausesAfterEach
     }
 
-    /// - Parameter pausesAfterEach: reading is paused in the handler, after each piece that is received.
+    /// - Parameter pausesAfterEach: pauses reading in the handler after each received piece.
     static func open(
         on reactor: Reactor = TestReactor.shared, pausesAfterEach: Bool = false,
         _ make: @escaping @Sendable (any TCPHandler) -> Connection
@@ -75,7 +75,7 @@ final class Watched<Connection: ByteConnection>: TCPHandler, @unchecked Sendable
 
     var receivedBytes: Int { get async { await reactor.run { self.received } } }
 
-    /// Lets the loop turn a few times, so that everything that has reached this machine's sockets would have been read.
+    /// Runs a few turns of the loop, so that everything that has reached this machine's sockets would have been read.
     func turns() async {
         for _ in 0..<4 { await reactor.run {} }
     }
@@ -127,11 +127,11 @@ extension DialOptions {
     static let patient = DialOptions(timeoutMilliseconds: Patience.milliseconds)
 }
 
-/// What was heard, to be asked for in order; after the last event there is none.
+/// The received events, in order; there are none after the last one.
 struct Heard {
     fileprivate var iterator: AsyncStream<TCPEvent>.Iterator
     private var kept: TCPEvent?
-    /// Bytes that were received and asked for.
+    /// The number of received bytes that the test has taken.
     private(set) var taken = 0
 
     fileprivate init(iterator: AsyncStream<TCPEvent>.Iterator) { self.iterator = iterator }
@@ -143,7 +143,7 @@ struct Heard {
         return event
     }
 
-    /// Everything that is received until another event comes, which stays for `next`; or, where `count` is given, until so much is here.
+    /// All bytes received until another event, which stays for `next`; or until `count` bytes, if given.
     mutating func bytes(_ count: Int = .max) async -> [UInt8] {
         var all: [UInt8] = []
         while all.count < count, let event = await next() {
