@@ -255,7 +255,7 @@ extension SessionDriver {
 
     private func carryOut(_ order: TranslationOrder) {
         switch order {
-        case .dial(let target, _, _):
+        case .dial(let target):
             deadlines.connectBy = nil  // From here on the dial has its own.
             dialCount += 1
             guard dialCount <= Self.maximumDials else { return perform(machine.close(.tooManyDials, now: reactor.now)) }
