@@ -40,6 +40,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
+        .library(name: "DPoP", targets: ["DPoP"]),
         .executable(name: "portcullis", targets: ["portcullis"]),
         .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
     ],
@@ -49,7 +50,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -69,6 +69,7 @@ let package = Package(
 
         // Pure cores.
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
+        .target(name: "DPoP", dependencies: [crypto], swiftSettings: pureSettings),
         .target(name: "Telnet", swiftSettings: pureSettings),
         .target(name: "AddressText", swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
@@ -85,9 +86,10 @@ let package = Package(
 
         // Keys and the gate.
         .target(name: "KeyStore", swiftSettings: pureSettings),
+        .target(name: "BlockingWork", swiftSettings: houseSettings),
         .target(
             name: "KeyStoreSQLite",
-            dependencies: ["KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
             name: "Admission", dependencies: ["AddressText", "AppAttest", "KeyStore", crypto, x509, deque],
@@ -106,26 +108,35 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "KeyStore", "Admission", "HTTPWire",
-                "Reactors", "Observability", logging, deque,
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "Admission",
+                "HTTPWire", "Reactors", "Observability", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
             swiftSettings: houseSettings),
         .target(
+            name: "Settings",
+            dependencies: [
+                "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
+                logging, x509, asn1,
+            ],
+            swiftSettings: houseSettings),
+        .target(
             name: "GatewayServer",
             dependencies: [
-                "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay",
+                "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
+                "Reactors",
+                "Relay",
                 "RelayCore", "Telnet", "CharacterSets",
                 logging, metrics, x509, asn1,
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
         .executableTarget(
             name: "portcullis",
-            dependencies: ["GatewayServer", argumentParser], swiftSettings: houseSettings),
+            dependencies: ["GatewayServer", "Settings", argumentParser], swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
@@ -142,6 +153,7 @@ let package = Package(
         .testTarget(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
+        .testTarget(name: "DPoPTests", dependencies: ["DPoP", crypto], swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
@@ -159,9 +171,14 @@ let package = Package(
         .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
+        .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
+        .testTarget(
+            name: "BlockingWorkTests", dependencies: ["BlockingWork", "StallTestKit"], swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
-            dependencies: ["KeyStore", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "KeyStore", "KeyStoreSQLite", "StallTestKit", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
@@ -171,11 +188,22 @@ let package = Package(
             name: "ReactorsTests",
             dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "COpenSSL", logging],
             swiftSettings: houseSettings),
+        .target(
+            name: "SettingsTestKit", dependencies: ["Settings", crypto, x509, asn1], path: "Tests/SettingsTestKit",
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: [
+                "Settings", "SettingsTestKit", "AppAttest", "Admission", "RelayCore", "Telnet", "Observability",
+                logging, x509, asn1,
+            ],
+            swiftSettings: houseSettings),
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AppAttest", "KeyStore", "Admission", "Relay", "RelayCore", "Telnet", "Reactors",
-                "Observability", logging, crypto, x509, asn1,
+                "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
+                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", logging, crypto, x509,
+                asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(
@@ -210,9 +238,9 @@ let package = Package(
 
 /// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
-    "Admission", "CharacterSets",
-    "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto, x509,
+    "AppAttest", "DPoP", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
+    "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
+    x509,
 ]
 if isFuzzing {
     package.targets += [
@@ -237,8 +265,8 @@ if isBenchmarking {
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "AppAttest", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore", "Telnet",
-                "Compression", "WebSocketWire", crypto, .product(name: "Benchmark", package: "benchmark"),
+                "AppAttest", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
+                "Telnet", "Compression", "WebSocketWire", crypto, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))

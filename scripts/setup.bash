@@ -22,15 +22,46 @@ refuse_usage() {
 # What the gateway is built and run with; `libwebsockets-evlib-uv` is loaded at run time.
 build_packages=(libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config openssl)
 
-# Swift 6.2 or later, from PATH or from where Swift's own archives are often unpacked.
+# The libraries that Swift's own programs are linked with.
+swift_runtime_packages=(libncurses6 libedit2 libxml2 libcurl4 libsqlite3-0 libz3-4 libgcc-s1 libstdc++6 zlib1g tzdata)
+
+# What Swift itself needs to compile and link, whichever distribution this is. Empty where apt doesn't know.
+swift_packages() {
+    local cxx
+    cxx=$(apt-cache depends g++ 2>/dev/null | sed -n 's/^ *Depends: g++-\([0-9]*\).*/\1/p' | head -n 1)
+    printf 'binutils libc6-dev'
+    [ -z "$cxx" ] || printf ' libgcc-%s-dev libstdc++-%s-dev' "$cxx" "$cxx"
+}
+
+# Swift 6.2 or later, from PATH or from where Swift's own archives are often unpacked. It has to run, and to link a program.
 require_swift() {
     command -v swift >/dev/null 2>&1 || export PATH="$PATH:/opt/swift/usr/bin:/usr/share/swift/usr/bin:$HOME/.local/share/swiftly/bin"
     command -v swift >/dev/null 2>&1 || die "there is no swift command." "install Swift 6.2 or later: https://www.swift.org/install/linux/"
-    local version
-    version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | grep -oE '[0-9]+\.[0-9]+') || version=0.0
+    local answer version
+    answer=$(swift --version 2>&1) || {
+        say "swift doesn't run: ${answer##*$'\n'}"
+        require_packages "${swift_runtime_packages[@]}"
+        answer=$(swift --version 2>&1)
+    } || die "swift doesn't run: ${answer##*$'\n'}" "Swift's own libraries may be missing: https://www.swift.org/install/linux/ lists the packages."
+    version=$(grep -oE 'Swift version [0-9]+\.[0-9]+' <<<"$answer" | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
+    [ -n "$version" ] || die "swift --version says no version: ${answer%%$'\n'*}" "https://www.swift.org/install/linux/"
     [ "${version%%.*}" -gt 6 ] || { [ "${version%%.*}" -eq 6 ] && [ "${version#*.}" -ge 2 ]; } \
         || die "this is Swift $version; 6.2 or later is needed." "https://www.swift.org/install/linux/"
     say "Swift $version"
+    links_program || { require_packages $(swift_packages) && links_program; } \
+        || die "swift can't link a program: $link_problem" "Swift needs a linker and the C and C++ headers: $(swift_packages)"
+}
+
+# links_program: whether Swift compiles and links an empty program; otherwise `link_problem` says why not.
+links_program() {
+    local folder
+    folder=$(mktemp -d)
+    printf 'import Glibc\n' >"$folder/main.swift"
+    link_problem=$(swiftc "$folder/main.swift" -o "$folder/program" 2>&1 | grep -m 1 -E 'error|not found' || true)
+    [ -x "$folder/program" ]
+    local result=$?
+    rm -rf "$folder"
+    return $result
 }
 
 # Installs those of the named Debian packages that are missing; nothing where all are there.
@@ -40,12 +71,17 @@ require_packages() {
         dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$name")
     done
     [ ${#missing[@]} -gt 0 ] || { say "all Debian packages are there"; return 0; }
+    local by_hand="run as root: apt-get install ${missing[*]}"
     command -v apt-get >/dev/null 2>&1 || die "missing: ${missing[*]}" "this script installs with apt-get; install them in your system's way."
-    local root=()
-    [ "$(id -u)" -eq 0 ] || root=(sudo)
-    [ ${#root[@]} -eq 0 ] || command -v sudo >/dev/null 2>&1 || die "missing: ${missing[*]}" "run as root: apt-get install ${missing[*]}"
+    local root=(env DEBIAN_FRONTEND=noninteractive)
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null 2>&1 || die "missing: ${missing[*]}" "$by_hand"
+        say "sudo is needed to install ${missing[*]}"
+        sudo true || die "sudo refused." "$by_hand"
+        root=(sudo "${root[@]}")
+    fi
     say "installing ${missing[*]}"
-    "${root[@]}" apt-get update -qq >/dev/null || die "apt-get update failed." "check the network and /etc/apt."
-    DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+    "${root[@]}" apt-get update -qq >/dev/null </dev/null || die "apt-get update failed." "check the network and /etc/apt."
+    "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null </dev/null \
         || die "apt-get could not install ${missing[*]}" "run it by hand to see why."
 }

@@ -61,5 +61,14 @@ static inline int portcullis_SSL_set_server_name(SSL *ssl, const char *name) {
 static inline void portcullis_BIO_ask_to_read_again(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void portcullis_BIO_forget_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 
+/// Seconds since 1970. The older function is deprecated from OpenSSL 3.4 on; the newer one exists from 3.3 on.
+static inline time_t portcullis_SSL_SESSION_get_time(const SSL_SESSION *session) {
+#if OPENSSL_VERSION_NUMBER >= 0x30300000L
+    return SSL_SESSION_get_time_ex(session);
+#else
+    return (time_t)SSL_SESSION_get_time(session);
+#endif
+}
+
 /// glibc's header isn't in Swift's Glibc module.
 static inline size_t portcullis_usable_size(void *block) { return malloc_usable_size(block); }

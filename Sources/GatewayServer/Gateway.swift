@@ -7,6 +7,7 @@ import Observability
 import Reactors
 import Relay
 import RelayCore
+package import Settings
 import Synchronization
 
 /// The gateway put together: configuration in, a serving engine out. The one place where all rooms meet.
@@ -26,13 +27,13 @@ package final class Gateway: Sendable {
     let revocations: RevocationWatcher?
     /// {inEffect} Changed by reloads alone.
     let inEffect: Mutex<InEffect>
-    private let target: GatewayConfiguration.Target
+    private let standardTarget: TargetEndpoint
 
-    /// What the gateway goes by, as far as anybody asks for it later.
+    /// The settings in effect, as far as they are needed later.
     struct InEffect {
         var settings: SettingsInEffect
-        var bearings: GatewayBearings
-        var process: GatewayConfiguration.Process
+        var pinned: StartupPinned
+        var process: SectionValues<ProcessSection>
     }
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
@@ -44,14 +45,14 @@ package final class Gateway: Sendable {
         FileLimit.raise()
         let configuration = loaded.configuration
         let state = try GatewayState(configuration, logger: logger)
-        let bearings = GatewayBearings(configuration)
-        let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
+        let pinned = StartupPinned(configuration)
+        let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
         self.logger = logger
         self.source = source
         self.state = state
         inEffect = Mutex(
-            InEffect(settings: SettingsInEffect(loaded), bearings: bearings, process: configuration.process))
-        target = configuration.target
+            InEffect(settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process))
+        standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
                 count: configuration.process.reactorThreads ?? Cores.count, census: state.census,
@@ -72,7 +73,7 @@ package final class Gateway: Sendable {
                 throw error
             }
         }
-        let scheme = configuration.listener.tls == nil ? "http" : "https"
+        let scheme = configuration.tls == nil ? "http" : "https"
         let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         self.address = address
         let (reloads, revocations) = (reloads, revocations)
@@ -91,7 +92,7 @@ package final class Gateway: Sendable {
         logger.logLevel = min(logger.logLevel, .notice)
         logger.notice(
             "listening on \(address)",
-            metadata: [LogKeys.version: "\(Self.version)", LogKeys.target: "\(target.host):\(target.port)"])
+            metadata: [LogKeys.version: "\(Self.version)", LogKeys.target: "\(standardTarget.text)"])
     }
 }
 

@@ -1,6 +1,7 @@
 import Admission
 import AppAttest
 import Relay
+import Settings
 
 extension GatewayParts {
     /// What App Attest stands on: one set of challenges and one store for the gate and for registration.
@@ -11,9 +12,9 @@ extension GatewayParts {
 
     /// - Returns: nil where no app is configured.
     static func appAttest(
-        _ configuration: GatewayConfiguration, _ bearings: GatewayBearings, state: GatewayState
+        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, state: GatewayState
     ) throws(GatewayError) -> AppAttestParts? {
-        guard let attestation = bearings.appAttest, let store = state.store else { return nil }
+        guard let attestation = pinned.appAttest, let store = state.store else { return nil }
         let root = try trustRoot(attestation.customRoot)
         let policy = AttestationPolicy(
             apps: attestation.apps, environments: attestation.environments,
@@ -22,7 +23,7 @@ extension GatewayParts {
             challenges: state.challenges, registry: store, scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
         let registrar = Registrar(
-            settings: settings, verifier: AttestationVerifier(trustRoot: root, policy: policy),
+            settings: settings, registry: store, verifier: AttestationVerifier(trustRoot: root, policy: policy),
             limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes)
         return AppAttestParts(
             settings: settings,

@@ -2,21 +2,22 @@ import CharacterSets
 import Reactors
 import Relay
 import RelayCore
+import Settings
 import Telnet
 
 extension GatewayParts {
     /// How targets are reached. What of TLS can't be set up stops the start.
-    static func dialer(_ target: GatewayConfiguration.Target) throws(GatewayError) -> TargetDialer {
-        let modes = Set([target.tls.mode] + target.routes.compactMap(\.options.tls))
+    static func dialer(_ target: SectionValues<TargetSection>) throws(GatewayError) -> TargetDialer {
+        let modes = Set([target.tlsMode] + target.routes.compactMap(\.options.tls))
         return TargetDialer(
-            tlsMode: target.tls.mode,
-            preferredTLS: modes.contains(.prefer) ? try tls(.prefer, target.tls) : nil,
-            requiredTLS: modes.contains(.required) ? try tls(.required, target.tls) : nil,
+            tlsMode: target.tlsMode,
+            preferredTLS: modes.contains(.prefer) ? try tls(.prefer, target) : nil,
+            requiredTLS: modes.contains(.required) ? try tls(.required, target) : nil,
             proxyHeader: target.proxyProtocol, timeoutMilliseconds: target.dialTimeoutMilliseconds)
     }
 
     private static func tls(
-        _ mode: TargetTLSSettings.Mode, _ settings: GatewayConfiguration.Target.TLS
+        _ mode: TargetTLSSettings.Mode, _ settings: SectionValues<TargetSection>
     ) throws(GatewayError) -> TargetTLS {
         do throws(TargetTLSSettingsError) {
             return try TargetTLS(
@@ -33,7 +34,7 @@ extension GatewayParts {
 
     static func dialects(_ configuration: GatewayConfiguration) -> DialectSettings {
         var settings = DialectSettings()
-        settings.standard = configuration.dialects.standard.dialect
+        settings.standard = configuration.dialects.standard
         settings.wait = UInt64(configuration.dialects.waitMilliseconds) * 1_000_000
         settings.connectWait = UInt64(configuration.dialects.connectWaitSeconds) * 1_000_000_000
         settings.maximumMessageBytes = configuration.session.maximumMessageBytes
@@ -51,19 +52,5 @@ extension GatewayParts {
         settings.telnet.decompression.bytesPerSecond = configuration.telnet.inflatedBytesPerSecond
         settings.telnet.decompression.burst = configuration.telnet.inflatedBytesPerSecond
         return settings
-    }
-}
-
-extension DialectChoice {
-    fileprivate var dialect: DefaultDialect {
-        switch self {
-        case .auto: .auto
-        case .raw: .fixed(.raw)
-        case .terminal: .fixed(.terminal)
-        case .gmcp: .fixed(.gmcp)
-        case .json: .fixed(.json)
-        case .typed: .fixed(.typed)
-        case .legacy: .fixed(.legacy)
-        }
     }
 }

@@ -5,6 +5,7 @@ import Observability
 import Reactors
 import Relay
 import RelayCore
+import Settings
 
 /// What a gateway makes of a configuration, at its start and at each reload: settings for the engine and the edge, over the state that it
 /// keeps. Nothing here listens or dials.
@@ -17,40 +18,41 @@ struct GatewayParts {
     private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
     init(
-        _ configuration: GatewayConfiguration, _ bearings: GatewayBearings, state: GatewayState, logger: Logger
+        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, state: GatewayState,
+        methods: [ConfiguredMethod] = .all, logger: Logger
     ) throws(GatewayError) {
-        let edge = Self.edge(configuration, bearings, state.compression)
+        let edge = Self.edge(configuration, pinned, state.compression)
         self.edge = edge
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
-        let appAttest = try Self.appAttest(configuration, bearings, state: state)
+        let appAttest = try Self.appAttest(configuration, pinned, state: state)
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, slots: state.slots)
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
-        gate.blockList = configuration.gate.blockList
-        gate.sharedSecrets = configuration.gate.sharedSecrets
+        gate.blockList = configuration.blockList
+        gate.sharedSecrets = configuration.sharedSecrets
         gate.limits = state.upgrades
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
-        gate.sessionBearer = { [directory = state.directory] in directory.bearer(of: $0, at: $1) }
-        gate.appAttest = appAttest?.settings
-        gate.tickets = state.tickets
-        gate.clientCertificates = bearings.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init)
-        gate.requiresAppAuth = configuration.gate.requiresCredentials
+        let parts = MethodParts(
+            appAttest: appAttest?.settings, tickets: state.tickets,
+            clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),
+            sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
+        gate.methods = methods.map { $0.make(configuration, parts) }
 
         relay = RelaySettings(
-            targets: configuration.target.policy, dialer: try Self.dialer(configuration.target),
+            targets: configuration.targetPolicy, dialer: try Self.dialer(configuration.target),
             dialects: Self.dialects(configuration), session: SessionLimits(configuration.session, configuration.resume),
             traffic: Self.traffic(configuration.traffic, state.messages),
             compression: configuration.compression.standard,
             directory: state.directory, gate: Gate(gate),
             drain: state.drain, requests: state.requests, attestation: appAttest?.services, tickets: state.tickets,
-            servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.proxies.trusted,
-            warnings: bearings.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
+            servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.trustedProxies,
+            warnings: pinned.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
     }
 
-    private static func traffic(_ traffic: GatewayConfiguration.Traffic, _ messages: AddressPaces) -> TrafficSettings {
+    private static func traffic(_ traffic: SectionValues<TrafficSection>, _ messages: AddressPaces) -> TrafficSettings {
         var settings = TrafficSettings()
         settings.messagesPerSecond = traffic.messagesPerSecond ?? 0
         settings.clientBytesPerSecond = traffic.clientBytesPerSecond ?? 0
@@ -60,10 +62,10 @@ struct GatewayParts {
     }
 
     private static func edge(
-        _ configuration: GatewayConfiguration, _ bearings: GatewayBearings, _ memory: CompressionMemory
+        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, _ memory: CompressionMemory
     ) -> EdgeSettings {
         var limits = EdgeLimits()
-        limits.tlsHandshakeMilliseconds = bearings.tls?.handshakeTimeoutMilliseconds ?? 0
+        limits.tlsHandshakeMilliseconds = pinned.tls?.handshakeTimeoutMilliseconds ?? 0
         limits.headerMilliseconds = configuration.connections.headerTimeoutMilliseconds
         limits.maximumHeaderBytes = configuration.connections.maximumHeaderBytes
         limits.bodyMilliseconds = configuration.connections.bodyTimeoutMilliseconds
@@ -71,16 +73,16 @@ struct GatewayParts {
         limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
         limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
-        let tls = bearings.tls.map { tls in
+        let tls = pinned.tls.map { tls in
             TLSSettings(
                 certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,
-                clientCAPath: bearings.clientCertificates?.authorityPath,
-                clientCRLPath: bearings.clientCertificates?.revocationListPath)
+                clientCAPath: pinned.clientCertificates?.authorityPath,
+                clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
         settings.compression = EdgeCompression(configuration.compression, memory)
         if configuration.proxies.sendHeader {
-            let trusted = configuration.proxies.trusted.ranges
+            let trusted = configuration.trustedProxies.ranges
             settings.trustsProxy = { peer in trusted.contains { $0.contains(ClientAddress(peer)) } }
         }
         return settings
@@ -88,7 +90,7 @@ struct GatewayParts {
 }
 
 extension EdgeCompression {
-    fileprivate init(_ compression: GatewayConfiguration.Compression, _ memory: CompressionMemory) {
+    fileprivate init(_ compression: SectionValues<CompressionSection>, _ memory: CompressionMemory) {
         self.init(
             windowBits: compression.windowBits,
             serverKeepsContext: compression.context == .both || compression.context == .server,
@@ -98,7 +100,7 @@ extension EdgeCompression {
 }
 
 extension SessionLimits {
-    fileprivate init(_ session: GatewayConfiguration.Session, _ resume: GatewayConfiguration.Resume) {
+    fileprivate init(_ session: SectionValues<SessionSection>, _ resume: SectionValues<ResumeSection>) {
         self.init()
         clientBufferBytes = session.clientBufferBytes
         targetBufferBytes = session.targetBufferBytes

@@ -1,4 +1,5 @@
 import Admission
+import BlockingWork
 import KeyStore
 import KeyStoreSQLite
 import Logging
@@ -9,9 +10,13 @@ import ServiceLifecycle
 import UnixSignals
 
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
+///
+/// What may wait for a disk has a thread of its own, so that neither the signal to stop nor a reload ever waits behind it.
 struct GatewayService: Service {
     private let gateway: Gateway
-    private static let houseKeepingInterval: Duration = .seconds(5)
+    private let upkeep = BlockingThreads("upkeep")
+    private let reloads = BlockingThreads("reloads")
+    private static let upkeepInterval: Duration = .seconds(5)
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
@@ -21,36 +26,48 @@ struct GatewayService: Service {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // Only now signals are handled: whoever reads this line may send one.
         gateway.announce()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await cancelWhenGracefulShutdown { await keepHouse() } }
-            group.addTask { await cancelWhenGracefulShutdown { await answer(hangups) } }
-            group.addTask { await cancelWhenGracefulShutdown { await gateway.reloadWhenAsked() } }
-            group.addTask { await gateway.revocations?.run() }
-            try? await gracefulShutdown()
-            await Shutdown(gateway).perform()
-            group.cancelAll()
-        }
+        // Not in a task group, which would wait for each of them, and so for the disk.
+        let untilStopped = [
+            Task(executorPreference: upkeep) { await keepUp() },
+            Task(executorPreference: upkeep) { await answer(hangups) },
+            Task(executorPreference: reloads) { await gateway.reloadWhenAsked() },
+        ]
+        let checkpoints = Task { await checkpoint() }
+        let revocations = Task { await gateway.revocations?.run() }
+        try? await gracefulShutdown()
+        for task in untilStopped + [checkpoints] { task.cancel() }
+        await Shutdown(gateway).perform()
+        revocations.cancel()
+        // Until here SIGHUP is trapped.
+        withExtendedLifetime(hangups) {}
     }
 
-    /// What has to be done now and then, off the reactors.
-    private func keepHouse() async {
+    /// What has to be done now and then: it writes to the audit log, and walks through the heap.
+    private func keepUp() async {
         var memory = MemoryReturn()
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.houseKeepingInterval)
-            checkpoint()
+        while await pause() {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
             memory.note(gateway.pool.census.total)
         }
     }
 
-    /// Folds the write-ahead log into the store: a counter's commit never pays for it.
-    private func checkpoint() {
-        do throws(KeyRegistryError) {
-            _ = try gateway.state.store?.checkpoint()
-        } catch {
-            gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
+    /// Moves the write-ahead log into the store's file, again and again: a counter's commit never does. The store has a thread for it.
+    private func checkpoint() async {
+        guard let store = gateway.state.store else { return }
+        while await pause() {
+            do throws(KeyRegistryError) {
+                try await store.checkpoint()
+            } catch {
+                gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
+            }
         }
+    }
+
+    /// - Returns: false when the task is cancelled.
+    private func pause() async -> Bool {
+        try? await Task.sleep(for: Self.upkeepInterval)
+        return !Task.isCancelled
     }
 }
 

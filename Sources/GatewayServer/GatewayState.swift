@@ -5,6 +5,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import Settings
 
 /// What a gateway makes once and keeps through every reload: its store and logs, and all that it counts and remembers of clients.
 struct GatewayState: Sendable {
@@ -27,7 +28,7 @@ struct GatewayState: Sendable {
     let messages: AddressPaces
 
     init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
-        audit = try Self.openAudit(configuration.logs, logger: logger)
+        audit = try Self.openAudit(path: configuration.logs.auditLogPath, logger: logger)
         journal = RefusalJournal(
             audit: audit, metrics: metrics, logger: logger,
             linesPerMinute: configuration.logs.auditRefusalsPerMinute)
@@ -84,17 +85,17 @@ struct GatewayState: Sendable {
     }
 
     private static func openAudit(
-        _ logs: GatewayConfiguration.Logs, logger: Logger
+        path: String?, logger: Logger
     ) throws(GatewayError) -> AuditLog {
         do throws(LineOutputError) {
-            return try AuditLog(path: logs.auditLogPath, logger: logger)
+            return try AuditLog(path: path, logger: logger)
         } catch {
             throw .auditLog("\(error)")
         }
     }
 
     private static func openStore(
-        _ storage: GatewayConfiguration.KeyStorage, reactors: Int
+        _ storage: SectionValues<KeyStoreSection>, reactors: Int
     ) throws(GatewayError) -> SQLiteKeyRegistry {
         var limits = SQLiteKeyRegistry.Limits()
         limits.busyMilliseconds = storage.busyMilliseconds
@@ -107,34 +108,8 @@ struct GatewayState: Sendable {
     }
 }
 
-/// The parts of a configuration that a running gateway may be unable to follow: each of the last one that it could.
-struct GatewayBearings: Sendable {
-    let tls: GatewayConfiguration.TLS?
-    let clientCertificates: GatewayConfiguration.ClientCertificates?
-    let appAttest: GatewayConfiguration.Attestation?
-
-    init(_ configuration: GatewayConfiguration) {
-        tls = configuration.listener.tls
-        clientCertificates = configuration.clientCertificates
-        appAttest = configuration.appAttest
-    }
-
-    /// TLS and App Attest are neither turned on nor off while the gateway runs.
-    init(_ configuration: GatewayConfiguration, after old: GatewayBearings) {
-        isTLSFixed = (configuration.listener.tls == nil) != (old.tls == nil)
-        isAppAttestFixed = (configuration.appAttest == nil) != (old.appAttest == nil)
-        tls = isTLSFixed ? old.tls : configuration.listener.tls
-        clientCertificates = isTLSFixed ? old.clientCertificates : configuration.clientCertificates
-        appAttest = isAppAttestFixed ? old.appAttest : configuration.appAttest
-    }
-
-    /// Whether the configuration asked for what can't be done.
-    private(set) var isTLSFixed = false
-    private(set) var isAppAttestFixed = false
-}
-
 extension SessionPlaceLimits {
-    fileprivate init(_ session: GatewayConfiguration.Session) {
+    fileprivate init(_ session: SectionValues<SessionSection>) {
         self.init(perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress)
     }
 }

@@ -1,34 +1,55 @@
+import BlockingWork
+import Dispatch
 import Glibc
 import Logging
 import Observability
 import Reactors
 import Relay
+import Settings
 import Synchronization
 
-/// The end in order: refuse newcomers, let sessions go on for the grace, close what stands, leave by the deadline.
+/// The end in order: refuse new clients, let sessions go on for the grace, close those that are left, exit by the deadline.
 ///
-/// Nobody is waited for who isn't there: with no session and no registration left it ends at once.
+/// With no session and no registration left it ends at once.
 struct Shutdown {
     private let gateway: Gateway
     private static let pollInterval: Duration = .milliseconds(20)
+    /// What the last lines of the logs may take at the deadline.
+    private static let lastLinesLimit: DispatchTimeInterval = .milliseconds(250)
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
     }
 
-    /// Whatever a reactor may be busy with, the process is gone by the deadline.
-    private func leave(by deadline: ContinuousClock.Instant) {
+    /// Whatever a reactor, the disk or Swift's pool may be busy with, the process is gone by the deadline: nothing that is waited for here
+    /// needs any of them.
+    private func leave(by deadline: DispatchTime) {
         let logger = gateway.logger
         let journal = gateway.state.journal
-        Task.detached {
-            try? await ContinuousClock().sleep(until: deadline)
-            journal.writeAll()
-            logger.warning("the shutdown's deadline is reached; sessions are cut off")
-            exit(0)
+        Task(executorPreference: BlockingThreads("deadline")) {
+            Self.sleep(until: deadline)
+            // The logs may be what is stuck.
+            let written = DispatchSemaphore(value: 0)
+            Task(executorPreference: BlockingThreads("last lines")) {
+                logger.warning("the shutdown's deadline is reached; sessions are cut off")
+                journal.writeAll()
+                written.signal()
+            }
+            Self.wait(for: written)
+            _exit(0)
         }
     }
 
-    /// - Returns: whether nobody was left before `end`.
+    /// Blocks its thread: a task's sleep ends on Swift's pool.
+    private static func sleep(until deadline: DispatchTime) {
+        _ = DispatchSemaphore(value: 0).wait(timeout: deadline)
+    }
+
+    private static func wait(for written: DispatchSemaphore) {
+        _ = written.wait(timeout: .now() + lastLinesLimit)
+    }
+
+    /// - Returns: whether no session and no registration was left before `end`.
     private func waitForSilence(until end: ContinuousClock.Instant) async -> Bool {
         while await gateway.server.sessionCount() > 0 || gateway.server.registrationCount > 0 {
             guard ContinuousClock.now < end else { return false }
@@ -49,7 +70,7 @@ struct Shutdown {
         let (grace, limit) = (process.shutdownGraceMilliseconds, process.shutdownDeadlineMilliseconds)
         let start = ContinuousClock.now
         let deadline = start + .milliseconds(limit)
-        leave(by: deadline)
+        leave(by: .now() + .milliseconds(limit))
         gateway.server.beginDraining()
         gateway.control?.close()
         await note("draining: sessions may end by themselves", milliseconds: grace)

@@ -1,42 +1,59 @@
-/// The memory of the gate: which keys have been attested, how far their counters have come, and which are revoked.
+/// A key store: which keys were attested, the counter of each, and which are revoked.
 ///
-/// All methods may be called from any thread. Those of the hot path say so; the others may wait for the disk and belong
-/// off the reactors. A registry decides nothing about admission. It keeps two promises, though, that the gate relies on:
-/// a counter never falls, and only `restore` lifts a revocation.
+/// This is the asynchronous part, which every store has. A call may wait for a disk, a lock or another machine, and never blocks the thread
+/// that awaits it. A store decides nothing about admission, but the gate relies on two promises: a counter never falls, and only `restore`
+/// lifts a revocation.
+///
+/// `standing` and `advanceCounter` are here too, so that a store without the synchronous part (one that is queried over a network) can
+/// answer the gate: both are one step for each upgrade, atomic between all processes that share the store. The third such step, spending a
+/// challenge, belongs to `Challenges`: it is kept in memory as long as challenges are issued by one process.
 package protocol KeyRegistry: Sendable {
-    /// Records a newly verified attestation; durable (fsync) when it returns. Not for reactors.
+    /// As in `ImmediateKeyRegistry`.
+    func standing(of id: KeyID) async throws(KeyRegistryError) -> KeyStanding?
+
+    /// As in `ImmediateKeyRegistry`.
+    func advanceCounter(
+        of id: KeyID, to counter: UInt32, at time: Int64
+    ) async throws(KeyRegistryError) -> CounterAdvance
+
+    /// Records a newly verified attestation; durable (fsync) when it returns.
     ///
     /// A known key takes over app, environment, trust root, receipt, validation category and bundle version, and keeps its
-    /// counter unless the new one is higher, its first registration, its last use. A revoked key isn't touched at all.
-    func enrol(_ key: DeviceKey) throws(KeyRegistryError) -> Enrolment
+    /// counter unless the new one is higher, its first registration, its last use. A revoked key isn't changed at all.
+    func enrol(_ key: DeviceKey) async throws(KeyRegistryError) -> Enrolment
 
-    /// All that is known of a key, revoked or not. It never waits for a writer.
-    func key(_ id: KeyID) throws(KeyRegistryError) -> DeviceKey?
+    /// The whole record of a key, revoked or not.
+    func key(_ id: KeyID) async throws(KeyRegistryError) -> DeviceKey?
 
-    /// Looks up what the check of an assertion needs of a key, revoked or not, as it is at this moment. For reactors: it never waits for a
-    /// writer.
+    /// Up to `limit` keys in the order of their identifiers, from the first one behind `after`. An empty page is the end.
+    func keys(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [DeviceKey]
+
+    /// Refuses a key from now on; durable when it returns. False when it is unknown. A second revocation changes neither time nor reason of
+    /// the first.
+    func revoke(_ id: KeyID, reason: String, at time: Int64) async throws(KeyRegistryError) -> Bool
+
+    /// Lifts a revocation; the counter stays. False when the key is unknown.
+    func restore(_ id: KeyID) async throws(KeyRegistryError) -> Bool
+
+    /// Removes a key, which its device may then register again.
+    func forget(_ id: KeyID) async throws(KeyRegistryError) -> Forgetting
+}
+
+/// The synchronous part of a key store: what a reactor may call in the middle of a decision, because it answers at once.
+///
+/// "At once" means from memory, or from a local file within the store's busy limit. A store that can't keep that has no such part.
+package protocol ImmediateKeyRegistry: Sendable {
+    /// What the check of an assertion needs of a key, revoked or not, as it is at this moment. It never waits for a writer.
     func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding?
 
     /// Raises the counter if, and only if, the key is known, not revoked, and its counter is lower: one atomic step, also
-    /// between processes. For reactors: it waits at most the registry's busy limit.
+    /// between processes. It waits at most the store's busy limit.
     ///
-    /// What it has returned as `.advanced` survives the death of the process. It need not survive a power cut: challenges
+    /// A counter that was answered with `.advanced` survives the death of the process. It need not survive a power cut: challenges
     /// die with the process that issued them, so that an assertion from before can't be used again in any case.
     ///
     /// - parameter time: when the key was used, in Unix milliseconds.
     func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) throws(KeyRegistryError) -> CounterAdvance
-
-    /// Up to `limit` keys in the order of their identifiers, from the first one behind `after`. An empty page is the end.
-    func keys(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [DeviceKey]
-
-    /// Closes the gate to a key. False when it is unknown. A second revocation changes neither time nor reason of the first.
-    func revoke(_ id: KeyID, reason: String, at time: Int64) throws(KeyRegistryError) -> Bool
-
-    /// Lifts a revocation; the counter stays. False when the key is unknown.
-    func restore(_ id: KeyID) throws(KeyRegistryError) -> Bool
-
-    /// Removes a key, which its device may then register anew.
-    func forget(_ id: KeyID) throws(KeyRegistryError) -> Forgetting
 }
 
 /// What became of a registration.

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The reference for what a registry does, and a registry for tests. It forgets everything with its process, so a gateway
-/// that uses it would turn every registered device away after a restart: the server never does.
-package final class MemoryKeyRegistry: KeyRegistry {
+/// The reference for what a store does, and a store for tests. The server never uses it: after a restart all keys would be unknown.
+///
+/// Nothing here waits, so the same methods are both parts of the store.
+package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     private let records = Mutex<[KeyID: DeviceKey]>([:])
 
     package init() {}

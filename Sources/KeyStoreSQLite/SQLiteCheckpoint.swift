@@ -14,15 +14,16 @@ package struct SQLiteCheckpoint: Hashable, Sendable {
     package let truncated: Bool
 }
 
-extension SQLiteKeyRegistry {
-    /// Moves what the WAL has gathered into the database file. Waits for the disk: never call it on a reactor.
+extension SQLiteKeyDatabase {
+    /// Moves what the WAL has gathered into the database file. Waits for the disk: never call it on a reactor, nor on a thread
+    /// that something with a deadline waits for.
     ///
-    /// The server calls it on a background thread every few seconds. Where it is never called the WAL grows by one page per
+    /// The server calls it every few seconds. Where it is never called the WAL grows by one page per
     /// admitted assertion. The work is done by a PASSIVE checkpoint, which takes no lock that a reader or writer could need;
     /// only a WAL over `Limits.walTruncationBytes` is then truncated, which holds the write lock for a moment, with next to nothing
     /// left to write.
     ///
-    /// Whoever writes first behind a complete checkpoint begins the WAL anew, and SQLite has that one wait for the disk. So it is done
+    /// The first write behind a complete checkpoint begins the WAL anew, and SQLite has that one wait for the disk. So it is done
     /// here, unless the WAL was truncated: a reactor waits only if it commits in just that moment.
     ///
     /// - throws: `.busy` when another process checkpoints just now, which does the work as well.

@@ -7,7 +7,7 @@ import Synchronization
 /// A few connections of one kind, each used by one thread at a time.
 ///
 /// Waiting has one deadline per call: it covers the wait for a free connection of the pool and the wait for SQLite's lock.
-/// A reactor thus never stands longer than the pool's limit, however many other threads call at the same moment.
+/// A reactor thus never waits longer than the pool's limit, however many other threads call at the same moment.
 final class SQLiteConnectionPool: Sendable {
     /// What a connection may do, and what a commit on it is worth.
     enum Access {
@@ -37,9 +37,12 @@ final class SQLiteConnectionPool: Sendable {
 
     /// Runs `body` on a connection, outside of any transaction.
     ///
-    /// - throws: `.busy` when the limit was over before a connection or SQLite's lock was free, else `.unavailable`.
-    func use<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
-        let deadline = DispatchTime.now() + .milliseconds(busyMilliseconds)
+    /// - parameter deadline: for the waits; nil is the pool's limit from now on.
+    /// - throws: `.busy` when the deadline was over before a connection or SQLite's lock was free, else `.unavailable`.
+    func use<Result>(
+        until deadline: DispatchTime? = nil, _ body: (Database) throws -> Result
+    ) throws(KeyRegistryError) -> Result {
+        let deadline = deadline ?? .now() + .milliseconds(busyMilliseconds)
         guard available.wait(timeout: deadline) == .success else { throw .busy }
         return try useOne(until: deadline, body)
     }
@@ -62,8 +65,10 @@ final class SQLiteConnectionPool: Sendable {
     }
 
     /// Runs `body` in one transaction that holds the write lock from its beginning, and commits unless it throws.
-    func transaction<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
-        try use { database in
+    func transaction<Result>(
+        until deadline: DispatchTime? = nil, _ body: (Database) throws -> Result
+    ) throws(KeyRegistryError) -> Result {
+        try use(until: deadline) { database in
             var result: Result?
             try database.inTransaction(.immediate) {
                 result = try body(database)

@@ -1,143 +1,144 @@
+import BlockingWork
 import Dispatch
-import GRDB
-import Glibc
 package import KeyStore
-import Synchronization
 
-/// The embedded registry: one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`.
+/// The embedded key store: a `SQLiteKeyDatabase`, and the threads on which its calls may wait.
 ///
-/// Four sets of connections keep the reactors apart from everything that waits for the disk:
+/// The synchronous part runs on the caller's thread, within the busy limit. The calls of the asynchronous part may wait for the disk as long as
+/// that takes, so they have one thread for each set of connections:
 ///
-///     readers         keys, key, standing             WAL reads: no writer can hold them up
-///     counters        advanceCounter, standing        synchronous=NORMAL: a write(2), no fsync
-///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
-///     checkpoints     checkpoint                      moves the WAL into the database file
+///     keys-read     key, keys, standing, advanceCounter
+///     keys-write    enrol, revoke, restore, forget: SQLite has one writer anyway
+///     keys-wal      checkpoint
+///     keys-revoked  SQLiteRevocations.ifChanged
 ///
-/// SQLite lets one connection write at a time. A counter may therefore meet the lock of another connection or process; it
-/// then tries again until the busy limit is over and throws `.busy`. No connection but `checkpoints` ever checkpoints by
-/// itself, so that no reactor is caught by one: somebody has to call `checkpoint()` now and then, off the reactors.
-///
-/// What was committed survives the death of the process, since it stands in the kernel's page cache by then. A power cut may
-/// take the newest counters (NORMAL), never a registration or a revocation (FULL).
-package final class SQLiteKeyRegistry: KeyRegistry {
-    /// The limits of a registry, each with its default.
-    package struct Limits: Sendable {
-        /// How long `key`, `standing` and `advanceCounter` wait altogether, for a connection of ours and for SQLite's lock. In milliseconds.
-        package var busyMilliseconds = 50
-        /// The same for enrolment and administration, which don't run on reactors. In milliseconds.
-        package var administrationBusyMilliseconds = 5000
-        /// How long a truncating checkpoint waits for readers while it holds the lock that counters need: less than their
-        /// own limit. In milliseconds.
-        package var checkpointBusyMilliseconds = 20
-        /// Connections for counters, and as many for reads: as many calls can be under way at once. Best one per reactor.
-        package var connectionsPerPool = 4
-        /// The size from which `checkpoint()` cuts the WAL back to nothing. Below, SQLite overwrites it from its start. In bytes.
-        package var walTruncationBytes = 16 << 20
+/// A call that waits for its thread longer than the busy limit of administration is answered `.busy`, one that finds the queue full
+/// `.queueFull`. One that waits for the disk itself can't be ended, and is answered when the disk does.
+package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
+    package typealias Limits = SQLiteKeyDatabase.Limits
 
-        package init() {}
+    let database: SQLiteKeyDatabase
+    private let reading: BlockingThreads
+    private let writing: BlockingThreads
+    private let checkpointing: BlockingThreads
+
+    package init(_ database: SQLiteKeyDatabase) {
+        self.database = database
+        let waiting = database.limits.maximumWaitingCalls
+        reading = BlockingThreads("keys-read", maximumWaiting: waiting)
+        writing = BlockingThreads("keys-write", maximumWaiting: waiting)
+        checkpointing = BlockingThreads("keys-wal", maximumWaiting: waiting)
     }
 
-    package let path: String
-    let limits: Limits
-    let readers: SQLiteConnectionPool
-    let counters: SQLiteConnectionPool
-    let administration: SQLiteConnectionPool
-    let checkpoints: SQLiteConnectionPool
-    /// SQLite's `data_version` when `checkpoint()` last began the WAL anew. Its own writes don't change it: as long as nobody else has
-    /// written, there is nothing to do, and the disk is left in peace.
-    let begunAnew = Mutex<Int64?>(nil)
-    /// Calls of `advanceCounter` that want the write lock now or have it.
-    private let countersUnderWay = Atomic<Int>(0)
-
-    /// Opens the store, and creates it with mode 0600 where there is none.
-    ///
-    /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm` beside it.
-    /// - parameter creating: false for tools that must not make an empty store out of a mistyped path.
-    /// - throws: `.unavailable` when the file can't be used, isn't a key store, or was made by a newer version.
-    package init(path: String, limits: Limits = Limits(), creating: Bool = true) throws(KeyRegistryError) {
-        let file = try SQLiteStoreFile(path: path, creating: creating)
-        self.path = path
-        self.limits = limits
-        // The order matters: the first connection makes the schema and the WAL, which read-only ones can't do.
-        administration = try SQLiteConnectionPool(
-            file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds)
-        try administration.use { try SQLiteSchema.prepare($0) }
-        try file.synchronizeDirectory()
-        counters = try SQLiteConnectionPool(
-            file, access: .committed, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds)
-        readers = try SQLiteConnectionPool(
-            file, access: .readOnly, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds)
-        checkpoints = try SQLiteConnectionPool(
-            file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds)
+    /// Opens the store as `SQLiteKeyDatabase` does.
+    package convenience init(
+        path: String, limits: Limits = Limits(), creating: Bool = true
+    ) throws(KeyRegistryError) {
+        self.init(try SQLiteKeyDatabase(path: path, limits: limits, creating: creating))
     }
 
-    package func enrol(_ key: DeviceKey) throws(KeyRegistryError) -> Enrolment {
-        try administer { database in
-            guard let known = try DeviceKeyTable.fetch(key.id, from: database) else {
-                try DeviceKeyTable.insert(key, into: database)
-                return .enrolled
-            }
-            guard !known.isRevoked else { return .revoked }
-            try DeviceKeyTable.replace(known.reenrolled(as: key), in: database)
-            return .alreadyEnrolled
+    package var path: String { database.path }
+
+    /// Registrations and administration that wait for their thread.
+    var waitingWrites: Int { writing.waiting }
+
+    /// See `SQLiteKeyDatabase.checkpoint()`.
+    @discardableResult
+    package func checkpoint() async throws(KeyRegistryError) -> SQLiteCheckpoint {
+        try await checkpointing.answer(database.limits) { [database] _ throws(KeyRegistryError) in
+            try database.checkpoint()
         }
     }
+}
 
-    package func key(_ id: KeyID) throws(KeyRegistryError) -> DeviceKey? {
-        try readers.use { try DeviceKeyTable.fetch(id, from: $0) }
-    }
+// MARK: The synchronous part
 
-    package func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? {
-        // A connection that has committed the last counter still has the pages in memory. Any other would read them anew: to it, they
-        // have changed. Where writers have all of them, there are the readers' own.
-        if let known = try counters.useIfFree({ try DeviceKeyTable.standing(of: id, from: $0) }) { return known }
-        return try readers.use { try DeviceKeyTable.standing(of: id, from: $0) }
-    }
+extension SQLiteKeyRegistry {
+    package func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? { try database.standing(of: id) }
 
     package func advanceCounter(
         of id: KeyID, to counter: UInt32, at time: Int64
     ) throws(KeyRegistryError) -> CounterAdvance {
-        countersUnderWay.add(1, ordering: .relaxed)
-        defer { countersUnderWay.subtract(1, ordering: .relaxed) }
-        return try counters.use { database in
-            // A statement outside a transaction is one of its own: SQLite takes the lock, compares, sets and commits in it.
-            if try DeviceKeyTable.raiseCounter(of: id, to: counter, at: time, in: database) { return .advanced }
-            guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
-            // The key may have been restored or registered since: then it refuses for the reason that held a moment ago.
-            return !known.isRevoked && counter <= known.counter ? .notHigher(stored: known.counter) : .revoked
+        try database.advanceCounter(of: id, to: counter, at: time)
+    }
+}
+
+// MARK: The asynchronous part
+
+extension SQLiteKeyRegistry {
+    package func standing(of id: KeyID) async throws(KeyRegistryError) -> KeyStanding? {
+        try await read { database throws(KeyRegistryError) in try database.standing(of: id) }
+    }
+
+    package func advanceCounter(
+        of id: KeyID, to counter: UInt32, at time: Int64
+    ) async throws(KeyRegistryError) -> CounterAdvance {
+        try await read { database throws(KeyRegistryError) in
+            try database.advanceCounter(of: id, to: counter, at: time)
         }
     }
 
-    package func keys(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [DeviceKey] {
-        guard limit > 0 else { return [] }
-        return try readers.use { try DeviceKeyTable.page(after: after, limit: limit, from: $0) }
+    package func key(_ id: KeyID) async throws(KeyRegistryError) -> DeviceKey? {
+        try await read { database throws(KeyRegistryError) in try database.key(id) }
     }
 
-    package func revoke(_ id: KeyID, reason: String, at time: Int64) throws(KeyRegistryError) -> Bool {
-        try administer { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
+    package func keys(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [DeviceKey] {
+        try await read { database throws(KeyRegistryError) in try database.keys(after: after, limit: limit) }
     }
 
-    package func restore(_ id: KeyID) throws(KeyRegistryError) -> Bool {
-        try administer { try DeviceKeyTable.restore(id, in: $0) }
+    package func enrol(_ key: DeviceKey) async throws(KeyRegistryError) -> Enrolment {
+        try await write { database, deadline throws(KeyRegistryError) in try database.enrol(key, until: deadline) }
     }
 
-    package func forget(_ id: KeyID) throws(KeyRegistryError) -> Forgetting {
-        try administer { database in
-            guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknown }
-            guard !known.isRevoked else { return .refusedRevoked }
-            try DeviceKeyTable.delete(id, from: database)
-            return .forgotten
+    package func revoke(_ id: KeyID, reason: String, at time: Int64) async throws(KeyRegistryError) -> Bool {
+        try await write { database, deadline throws(KeyRegistryError) in
+            try database.revoke(id, reason: reason, at: time, until: deadline)
         }
     }
 
-    /// Runs one durable transaction.
+    package func restore(_ id: KeyID) async throws(KeyRegistryError) -> Bool {
+        try await write { database, deadline throws(KeyRegistryError) in try database.restore(id, until: deadline) }
+    }
+
+    package func forget(_ id: KeyID) async throws(KeyRegistryError) -> Forgetting {
+        try await write { database, deadline throws(KeyRegistryError) in try database.forget(id, until: deadline) }
+    }
+
+    private func read<Answer: Sendable>(
+        _ call: @escaping @Sendable (SQLiteKeyDatabase) throws(KeyRegistryError) -> Answer
+    ) async throws(KeyRegistryError) -> Answer {
+        try await reading.answer(database.limits) { [database] _ throws(KeyRegistryError) in try call(database) }
+    }
+
+    private func write<Answer: Sendable>(
+        _ call: @escaping @Sendable (SQLiteKeyDatabase, DispatchTime) throws(KeyRegistryError) -> Answer
+    ) async throws(KeyRegistryError) -> Answer {
+        try await writing.answer(database.limits) { [database] deadline throws(KeyRegistryError) in
+            try call(database, deadline)
+        }
+    }
+}
+
+extension BlockingThreads {
+    /// Runs `call`, or says in the store's words why it wasn't run.
     ///
-    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync in each, would give it back
-    /// only for moments that a waiting reactor misses. So a registration first lets the counters under way pass, unless they
-    /// never end.
-    private func administer<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result {
-        let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)
-        while countersUnderWay.load(ordering: .relaxed) > 0, DispatchTime.now() < patience { usleep(100) }
-        return try administration.transaction(body)
+    /// - Parameter call: gets the end of the time that it may wait for locks, of which the wait for a thread has taken its part.
+    func answer<Answer: Sendable>(
+        _ limits: SQLiteKeyDatabase.Limits,
+        _ call: @escaping @Sendable (DispatchTime) throws(KeyRegistryError) -> Answer
+    ) async throws(KeyRegistryError) -> Answer {
+        let deadline = DispatchTime.now() + .milliseconds(limits.administrationBusyMilliseconds)
+        let result: Result<Answer, KeyRegistryError>
+        do throws(BlockingRefusal) {
+            result = try await run(within: .milliseconds(limits.administrationBusyMilliseconds)) {
+                Result { () throws(KeyRegistryError) in try call(deadline) }
+            }
+        } catch {
+            switch error {
+            case .full: throw .queueFull
+            case .late: throw .busy
+            }
+        }
+        return try result.get()
     }
 }

@@ -1,23 +1,38 @@
+import BlockingWork
 import GRDB
 package import KeyStore
 import Synchronization
 
-/// The revoked keys of a store, for whoever asks again and again: a question costs next to nothing as long as nobody has written.
+/// The revoked keys of a store, to be asked for again and again: that costs next to nothing as long as nothing was written.
 ///
-/// Whether something was written is told by SQLite's own counter: no clock is asked, which may jump. It reads on a connection of its own, and no writer can hold it up.
+/// SQLite's own counter tells whether something was written: no clock is asked, which may jump. It has a connection and a thread of its own,
+/// so that neither a writer nor a call that waits for the disk delays it.
 package final class SQLiteRevocations: Sendable {
     private let connection: SQLiteConnectionPool
     /// SQLite's `data_version` at the last answer; it changes with every commit of any other connection.
     private let seen = Mutex<Int64?>(nil)
+    private let thread: BlockingThreads
+    private let limits: SQLiteKeyDatabase.Limits
 
-    package init(of registry: SQLiteKeyRegistry) throws(KeyRegistryError) {
+    package convenience init(of registry: SQLiteKeyRegistry) throws(KeyRegistryError) {
+        try self.init(of: registry.database)
+    }
+
+    init(of database: SQLiteKeyDatabase) throws(KeyRegistryError) {
+        limits = database.limits
+        thread = BlockingThreads("keys-revoked", maximumWaiting: limits.maximumWaitingCalls)
         connection = try SQLiteConnectionPool(
-            SQLiteStoreFile(path: registry.path, creating: false), access: .readOnly, size: 1,
-            busyMilliseconds: registry.limits.busyMilliseconds)
+            SQLiteStoreFile(path: database.path, creating: false), access: .readOnly, size: 1,
+            busyMilliseconds: limits.busyMilliseconds)
     }
 
     /// All keys that are revoked now; nil where the store is as it was at the last answer. After an error the next call starts over.
-    package func ifChanged() throws(KeyRegistryError) -> Set<KeyID>? {
+    package func ifChanged() async throws(KeyRegistryError) -> Set<KeyID>? {
+        try await thread.answer(limits) { [self] _ throws(KeyRegistryError) in try look() }
+    }
+
+    /// The same, on the caller's thread.
+    func look() throws(KeyRegistryError) -> Set<KeyID>? {
         let last = seen.withLock { $0 }
         let answer = try connection.use { database -> (version: Int64?, keys: Set<KeyID>)? in
             // Before the keys: what is written in between shows in the next one.

@@ -25,8 +25,9 @@ package struct AuditEntry: Sendable, Equatable {
     package var time: Timestamp
     package var event: Event
     package var outcome: Outcome
-    package var way: GateWay
-    /// Key identifier or certificate fingerprint; nil when nobody was identified.
+    /// The label of the admission method; `none` where no credential was shown.
+    package var method: String
+    /// The subject of the client's identity; nil where there is none.
     package var who: String?
     /// Stable public code of a refusal; nil when admitted.
     package var reason: String?
@@ -36,13 +37,13 @@ package struct AuditEntry: Sendable, Equatable {
     package var address: String
 
     package init(
-        time: Timestamp, event: Event, outcome: Outcome, way: GateWay, who: String? = nil, reason: String? = nil,
+        time: Timestamp, event: Event, outcome: Outcome, method: String, who: String? = nil, reason: String? = nil,
         detail: String? = nil, requestID: String, address: String
     ) {
         self.time = time
         self.event = event
         self.outcome = outcome
-        self.way = way
+        self.method = method
         self.who = who
         self.reason = reason
         self.detail = detail
@@ -56,8 +57,8 @@ package struct AuditEntry: Sendable, Equatable {
         line.add("time", time.description)
         line.add("event", event.rawValue)
         line.add(LogKeys.outcome, outcome.rawValue)
-        line.add(LogKeys.way, way.rawValue)
-        if let who { line.add(LogKeys.principal, who) }
+        line.add(LogKeys.admission, method)
+        if let who { line.add(LogKeys.client, who) }
         if let reason { line.add(LogKeys.reason, reason) }
         if let detail { line.add(LogKeys.detail, detail) }
         line.add(LogKeys.requestID, requestID)

@@ -44,8 +44,9 @@ package final class GatewayMetrics: Sendable {
         sessions = OpenCount(Meter(label: Name.sessionsOpen.rawValue, factory: factory))
     }
 
-    package func decided(_ outcome: GateOutcome, by way: GateWay, reason: some MetricLabel) {
-        counter(.gateDecisions, [("way", way.rawValue), ("outcome", outcome.rawValue), ("reason", reason.rawValue)])
+    /// - Parameter method: by which the client came to the gate.
+    package func decided(_ outcome: GateOutcome, by method: some MetricLabel, reason: some MetricLabel) {
+        counter(.gateDecisions, [("way", method.rawValue), ("outcome", outcome.rawValue), ("reason", reason.rawValue)])
             .increment()
     }
 

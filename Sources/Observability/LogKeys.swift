@@ -9,28 +9,16 @@ package enum LogKeys {
     package static let session = "session"
     /// The client's address without its port.
     package static let address = "address"
-    /// By which way the client came to the gate, or tried to: a `GateWay`.
-    package static let way = "way"
+    /// The method of admission by which the client came to the gate, or tried to; its label.
+    package static let admission = "way"
     /// `admitted`, `refused`, or `failed` where nobody was judged.
     package static let outcome = "outcome"
     /// The stable public code of a refusal or failure.
     package static let reason = "reason"
     /// What the client isn't told.
     package static let detail = "detail"
-    /// App Attest key identifier, base64.
-    package static let keyID = "keyId"
-    /// `TEAMID.bundle.id`
-    package static let app = "app"
-    /// Who: a key identifier, a certificate's fingerprint, or the name of an operator's ticket.
-    package static let principal = "who"
-    /// SHA-256 of a client certificate, hexadecimal.
-    package static let certificate = "certificate"
-    package static let subject = "subject"
-    package static let subprotocol = "subprotocol"
-    package static let origin = "origin"
-    package static let method = "method"
-    package static let path = "path"
-    package static let status = "status"
+    /// The subject of the client's identity: a key identifier, a certificate's fingerprint, the name of an operator's ticket.
+    package static let client = "who"
     /// `host:port` of the service behind the gateway; of one that is refused what the client named.
     package static let target = "target"
     /// TLS's version toward the target; `none` without TLS.

@@ -10,7 +10,7 @@ package struct ProxyTLV: Hashable, Sendable {
         /// Padding.
         case noop = 0x04
         case uniqueID = 0x05
-        /// The first of those left to applications, 0xE0–0xEF. Ours: the identity that the gate has verified, see ``ProxyTLV/identity(way:name:)``.
+        /// The first of those left to applications, 0xE0–0xEF. Ours: the identity that the gate has verified, see ``ProxyTLV/identity(method:subject:)``.
         case identity = 0xe0
     }
 
@@ -29,10 +29,10 @@ package struct ProxyTLV: Hashable, Sendable {
         value.count <= maximumUniqueIDBytes ? ProxyTLV(.uniqueID, value) : nil
     }
 
-    /// The identity that the gate has verified, in UTF-8: the way of admission, and where it has one, a colon and the name, such as
+    /// The identity that the gate has verified, in UTF-8: the method of admission, and where there is one, a colon and the subject, such as
     /// `app_attest:` with the key's identifier in base64. A target that reads it must accept it from its gateway alone.
-    package static func identity(way: String, name: String?) -> ProxyTLV {
-        ProxyTLV(.identity, Array((name.map { way + ":" + $0 } ?? way).utf8))
+    package static func identity(method: String, subject: String?) -> ProxyTLV {
+        ProxyTLV(.identity, Array((subject.map { method + ":" + $0 } ?? method).utf8))
     }
 
     package static func authority(_ hostName: String) -> ProxyTLV { ProxyTLV(.authority, Array(hostName.utf8)) }

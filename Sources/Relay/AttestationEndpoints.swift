@@ -1,4 +1,5 @@
 import Admission
+import BlockingWork
 import Observability
 import Reactors
 import Synchronization
@@ -30,7 +31,8 @@ final class AttestationEndpoints {
         exchange.respond(JSONAnswers.challenge(issued))
     }
 
-    /// Verifying takes milliseconds and storing waits for the disk: both happen off the reactors, and the answer comes back.
+    /// Verifying takes milliseconds, and storing and the audit log wait for the disk, so this has threads of its own. The answer comes back to
+    /// the reactor.
     func register(_ exchange: HTTPExchange, _ context: RequestContext) {
         guard pending.begin() else {
             let refusal = Refusal(
@@ -41,7 +43,7 @@ final class AttestationEndpoints {
         let reactor = exchange.reactor
         let body = exchange.body
         let pinned = Pinned((exchange: exchange, endpoints: self), to: reactor)
-        Task { [registrar = services.registrar, record, pending] in
+        Task(executorPreference: pending.threads) { [registrar = services.registrar, record, pending] in
             let outcome = await registrar.register(body: body, from: context.address, at: context.moment) { key in
                 record.refuseUnwritten(key, context)
             }
@@ -63,13 +65,14 @@ final class AttestationEndpoints {
 }
 
 /// How many registrations are being verified or stored at once, over all reactors. Each holds its body until then.
-package final class PendingRegistrations: Sendable {
+final class PendingRegistrations: Sendable {
     /// 64 bodies of 64 KiB are 4 MiB; at some milliseconds each, a second's work of two cores.
     static let maximum = 64
     static let retryAfterSeconds = 2
+    private static let threadCount = 2
+    /// For the registrations alone: those that wait for the store's disk hold none of them.
+    let threads = BlockingThreads("registrations", count: threadCount)
     private let count = Mutex(0)
-
-    package init() {}
 
     var current: Int { count.withLock { $0 } }
 

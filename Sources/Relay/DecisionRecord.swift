@@ -29,10 +29,8 @@ struct DecisionRecord: Sendable {
     ///
     /// - Returns: a refusal where nobody may be admitted, because it can't be written down.
     func refuseUnwritten(_ admitted: Admitted, _ context: RequestContext) -> Refusal? {
-        let principal = admitted.principal
-        let way = GateWay(principal)
-        let refusal = admit(.upgrade, way, who: principal.identity, detail: principal.secretDetail, context)
-        if refusal == nil { metrics.decided(.admitted, by: way, reason: NoReason.none) }
+        let refusal = admit(.upgrade, admitted.principal, context)
+        if refusal == nil { metrics.decided(.admitted, by: admitted.principal.shown, reason: NoReason.none) }
         return refusal
     }
 
@@ -40,31 +38,31 @@ struct DecisionRecord: Sendable {
     func admissionFailed(_ admitted: Admitted, _ context: RequestContext) {
         let principal = admitted.principal
         write(
-            .upgrade, .failed, GateWay(principal), who: principal.identity,
+            .upgrade, .failed, principal.shown, who: principal.identity.subject,
             detail: "the client had gone before the 101", context)
     }
 
-    func upgradeRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
-        refused(.upgrade, .upgrade, refusal, way, context)
-        metrics.decided(.refused, by: way, reason: refusal.code)
+    func upgradeRefused(_ refusal: Refusal, by method: MethodName, _ context: RequestContext) {
+        refused(.upgrade, .upgrade, refusal, method, context)
+        metrics.decided(.refused, by: method, reason: refusal.code)
     }
 
     /// To be called before the ticket is sent.
     ///
     /// - Returns: a refusal where nobody may have one, because it can't be written down.
     func refuseUnwrittenTicket(to principal: Principal, _ context: RequestContext) -> Refusal? {
-        admit(.ticket, GateWay(principal), who: principal.identity, detail: principal.secretDetail, context)
+        admit(.ticket, principal, context)
     }
 
-    func ticketRefused(_ refusal: Refusal, way: GateWay, _ context: RequestContext) {
-        refused(.ticket, .ticket, refusal, way, context)
+    func ticketRefused(_ refusal: Refusal, by method: MethodName, _ context: RequestContext) {
+        refused(.ticket, .ticket, refusal, method, context)
     }
 
     /// To be called before the key is stored: where storing fails, another line says so.
     ///
     /// - Returns: a refusal where no key may be stored, because it can't be written down.
     func refuseUnwritten(_ key: RegisteredKey, _ context: RequestContext) -> Refusal? {
-        admit(.registration, .appAttest, who: key.id.base64, detail: nil, context)
+        admit(.registration, AppAttestMethod.name, who: key.id.base64, detail: nil, context)
     }
 
     /// Counts a registration; a refused one is written down as well.
@@ -73,11 +71,11 @@ struct DecisionRecord: Sendable {
         case .registered:
             metrics.registered(.admitted, reason: NoReason.none)
         case .refused(let refusal):
-            refused(.registration, .registration, refusal, .appAttest, context)
+            refused(.registration, .registration, refusal, AppAttestMethod.name, context)
             metrics.registered(.refused, reason: refusal.code)
         case .unstored(let refusal):
             // Always in full: it takes back a line that is written.
-            write(.registration, refusal.auditOutcome, .appAttest, who: nil, refusal: refusal, context)
+            write(.registration, refusal.auditOutcome, AppAttestMethod.name, who: nil, refusal: refusal, context)
             metrics.registered(.refused, reason: refusal.code)
         }
     }
@@ -86,7 +84,7 @@ struct DecisionRecord: Sendable {
     func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
         let entry = AuditEntry(
             time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .session, outcome: .ended,
-            way: GateWay(client.principal), who: client.principal.identity, reason: reason.rawValue,
+            method: client.principal.shown.label, who: client.principal.identity.subject, reason: reason.rawValue,
             requestID: client.session, address: client.address.text)
         if !audit.record(entry) { metrics.auditLineLost() }
     }
@@ -103,10 +101,15 @@ struct DecisionRecord: Sendable {
             ])
     }
 
+    private func admit(_ event: AuditEntry.Event, _ principal: Principal, _ context: RequestContext) -> Refusal? {
+        admit(
+            event, principal.shown, who: principal.identity.subject, detail: principal.secretDetail, context)
+    }
+
     private func admit(
-        _ event: AuditEntry.Event, _ way: GateWay, who: String?, detail: String?, _ context: RequestContext
+        _ event: AuditEntry.Event, _ method: MethodName, who: String?, detail: String?, _ context: RequestContext
     ) -> Refusal? {
-        let isWritten = write(event, .admitted, way, who: who, detail: detail, context)
+        let isWritten = write(event, .admitted, method, who: who, detail: detail, context)
         guard !isWritten, whenAuditFails == .refuse else { return nil }
         return Refusal(
             .auditUnavailable, detail: "the audit log can't be written (AUDIT_FULL=refuse)",
@@ -114,22 +117,22 @@ struct DecisionRecord: Sendable {
     }
 
     private func refused(
-        _ event: AuditEntry.Event, _ counted: RefusedEvent, _ refusal: Refusal, _ way: GateWay,
+        _ event: AuditEntry.Event, _ counted: RefusedEvent, _ refusal: Refusal, _ method: MethodName,
         _ context: RequestContext
     ) {
         guard journal.isInFull(counted, refusal.code, context) else { return }
-        write(event, refusal.auditOutcome, way, who: nil, refusal: refusal, context)
+        write(event, refusal.auditOutcome, method, who: nil, refusal: refusal, context)
     }
 
     /// - Returns: whether the line stands in the audit log.
     @discardableResult
     private func write(
-        _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ way: GateWay, who: String?,
+        _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ method: MethodName, who: String?,
         refusal: Refusal? = nil, detail: String? = nil, _ context: RequestContext
     ) -> Bool {
         let entry = AuditEntry(
             time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
-            way: way, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail ?? detail,
+            method: method.label, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail ?? detail,
             requestID: context.id, address: context.address.text)
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
@@ -143,9 +146,9 @@ struct DecisionRecord: Sendable {
         guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
             LogKeys.requestID: "\(entry.requestID)", LogKeys.address: "\(entry.address)",
-            LogKeys.way: "\(entry.way.rawValue)", LogKeys.outcome: "\(entry.outcome.rawValue)",
+            LogKeys.admission: "\(entry.method)", LogKeys.outcome: "\(entry.outcome.rawValue)",
         ]
-        metadata[LogKeys.principal] = entry.who.map { "\($0)" }
+        metadata[LogKeys.client] = entry.who.map { "\($0)" }
         metadata[LogKeys.reason] = entry.reason.map { "\($0)" }
         metadata[LogKeys.detail] = entry.detail.map { "\($0)" }
         logger.info("\(entry.event.rawValue)", metadata: metadata)
@@ -155,6 +158,10 @@ struct DecisionRecord: Sendable {
 extension RefusalCode: MetricLabel {}
 extension EndReason: MetricLabel {}
 
+extension MethodName: MetricLabel {
+    package var rawValue: String { label }
+}
+
 extension Refusal {
     /// 5xx is trouble of ours, not a judgement on the client.
     fileprivate var auditOutcome: AuditEntry.Outcome { status >= 500 ? .failed : .refused }
@@ -163,32 +170,4 @@ extension Refusal {
 extension Principal {
     /// Which of the shared secrets was shown: its name.
     fileprivate var secretDetail: String? { secretName.map { "secret \($0)" } }
-}
-
-extension GateWay {
-    init(_ principal: Principal) {
-        switch principal.way {
-        case _ where principal.isByToken: self = .sessionToken
-        case _ where principal.isByTicket: self = .ticket
-        case .operatorTicket: self = .ticket
-        case .appAttest: self = .appAttest
-        case .debugCertificate: self = .debugCertificate
-        case .anonymous: self = .anonymous
-        }
-    }
-
-    /// By which way a client tried that was not admitted.
-    init(attemptedBy request: AdmissionRequest) {
-        if request.ticket != nil {
-            self = .ticket
-        } else if request.assertion.arePresent {
-            self = .appAttest
-        } else if request.certificate != nil {
-            self = .debugCertificate
-        } else if request.session != nil {
-            self = .sessionToken
-        } else {
-            self = .none
-        }
-    }
 }

@@ -10,7 +10,9 @@ struct RequestContext: Sendable {
     let moment: Moment
     /// A trusted proxy has named the address: its port isn't known.
     let isForwarded: Bool
+}
 
+extension RequestContext {
     /// - Parameters:
     ///   - head: nil where no header may name the client.
     ///   - proxies: those whose word about the client's address counts.

@@ -1,3 +1,4 @@
+import Admission
 import HTTPWire
 
 extension RequestHead {
@@ -13,8 +14,8 @@ extension RequestHead {
     /// Of a list of fields the first that must not be there twice and is: which of two another server would read can't be known.
     func firstRepeated(_ names: [String]) -> String? { names.first { fields.count($0) > 1 } }
 
-    /// By which a client says who it is, or where it comes from.
-    static let credentialFields = [
-        "authorization", "origin", "x-app-assert-keyid", "x-app-assert-data", "x-app-assert-nonce",
-    ]
+    /// Of the fields that say who the client is, or where it comes from, one that the request repeats.
+    func repeatedCredentialField(_ gate: Gate) -> String? {
+        firstRepeated(["authorization", "origin"]) ?? firstRepeated(gate.fields.headers)
+    }
 }

@@ -3,10 +3,10 @@ import HTTPWire
 import Observability
 import Reactors
 
-/// `POST /ticket`: whoever the gate would admit gets a ticket for one upgrade that can't carry its credentials. Reactor thread.
+/// `POST /ticket`: a client that the gate would admit gets a ticket for one upgrade that can't carry its credentials. Reactor thread.
 ///
-/// The credentials are those of an upgrade, checked and used up in the same way; no session begins. The body doesn't matter, and a ticket
-/// isn't taken for another here.
+/// The credentials are those of an upgrade, checked and used up in the same way; no session begins. The body is ignored, and no ticket is
+/// exchanged for another.
 final class TicketEndpoint {
     private let gate: Gate
     private let record: DecisionRecord
@@ -18,15 +18,26 @@ final class TicketEndpoint {
     }
 
     func issue(_ exchange: HTTPExchange, _ context: RequestContext) {
-        if let name = exchange.head.firstRepeated(RequestHead.credentialFields) {
+        if let name = exchange.head.repeatedCredentialField(gate) {
             let refusal = Refusal(.malformedRequest, detail: "\(name) stands there twice")
             return refuse(exchange, refusal, by: .none, context)
         }
         let request = AdmissionRequest(
-            exchange.head, isTLS: exchange.isTLS, certificate: exchange.certificate, context)
-        switch gate.authenticate(request) {
+            exchange.head, CredentialFields(gate.fields, exchange.head, parameters: nil), isTLS: exchange.isTLS,
+            certificate: exchange.certificate, context)
+        answer(exchange, gate.authenticate(request), context)
+    }
+
+    private func answer(_ exchange: HTTPExchange, _ decision: CredentialDecision, _ context: RequestContext) {
+        switch decision {
         case .authenticated(let principal): answer(exchange, to: principal, context)
-        case .refused(let refusal): refuse(exchange, refusal, by: GateWay(attemptedBy: request), context)
+        case .refused(let refusal): refuse(exchange, refusal, by: refusal.method, context)
+        case .later(let later):
+            let reactor = exchange.reactor
+            let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
+            later.whenDecided { decision in
+                reactor.submit { pinned.value.endpoint.answer(pinned.value.exchange, decision, context) }
+            }
         }
     }
 
@@ -35,22 +46,26 @@ final class TicketEndpoint {
         case .issued(let issued):
             if let refusal = record.refuseUnwrittenTicket(to: principal, context) {
                 gate.withdraw(issued)
-                return refuse(exchange, refusal, by: GateWay(principal), context)
+                return refuse(exchange, refusal, by: principal.shown, context)
             }
             exchange.respond(
                 JSONAnswers.json(
                     200, JSONAnswers.TicketBody(ticket: issued.ticket.text, expiresIn: String(issued.expiresIn))))
         case .full(let seconds):
             let refusal = Refusal(.ticketsExhausted, detail: "no room for another ticket", retryAfter: seconds)
-            refuse(exchange, refusal, by: GateWay(principal), context)
+            refuse(exchange, refusal, by: principal.shown, context)
         case .chainEnded:
-            refuse(exchange, Refusal(.appAuthRequired, detail: "credentials are due again"), by: .ticket, context)
-        case .refused(let refusal): refuse(exchange, refusal, by: GateWay(principal), context)
+            refuse(
+                exchange, Refusal(.appAuthRequired, detail: "credentials are due again"), by: TicketMethod.name, context
+            )
+        case .refused(let refusal): refuse(exchange, refusal, by: principal.shown, context)
         }
     }
 
-    private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, by way: GateWay, _ context: RequestContext) {
-        record.ticketRefused(refusal, way: way, context)
+    private func refuse(
+        _ exchange: HTTPExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext
+    ) {
+        record.ticketRefused(refusal, by: method, context)
         exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 }

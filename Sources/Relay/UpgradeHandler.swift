@@ -5,7 +5,7 @@ import Observability
 import Reactors
 import RelayCore
 
-/// Brings an upgrade before the gate, and opens a session for whoever it admits. Reactor thread only.
+/// Asks the gate about an upgrade, and opens a session for a client that is admitted. Reactor thread only.
 final class UpgradeHandler {
     private let settings: RelaySettings
     private let sessionSettings: SessionSettings
@@ -31,19 +31,44 @@ final class UpgradeHandler {
             return refuse(
                 upgrade, Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query"), context)
         }
-        if let name = upgrade.head.firstRepeated(RequestHead.credentialFields) {
+        if let name = upgrade.head.repeatedCredentialField(settings.gate) {
             return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) stands there twice"), context)
         }
         var request = AdmissionRequest(
-            upgrade.head, isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
+            upgrade.head,
+            CredentialFields(settings.gate.fields, upgrade.head, parameters: RequestQuery(upgrade.head.query)),
+            isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
         request.handshake.isWellFormed = upgrade.isWellFormed
-        request.ticket = Self.ticket(in: RequestQuery(upgrade.head.query))
         request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
-        request.allowedWays = settings.targets.ways(to: session.target).map { Set($0.map(AdmissionWay.init)) }
-        switch settings.gate.evaluate(request) {
-        case .refused(let refusal): refuse(upgrade, refusal, by: GateWay(attemptedBy: request), context)
+        request.allowedMethods = settings.targets.methods(to: session.target)
+        answer(upgrade, settings.gate.evaluate(request), session, context)
+    }
+
+    private func answer(
+        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext
+    ) {
+        switch decision {
+        case .refused(let refusal): refuse(upgrade, refusal, by: refusal.method, context)
         case .admitted(let admitted): admit(admitted, session, upgrade, context)
+        case .later(let later):
+            let reactor = reactor
+            let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
+            later.whenDecided { decision in
+                reactor.submit { pinned.value.handler.answerLater(pinned.value.upgrade, decision, session, context) }
+            }
         }
+    }
+
+    /// A reload may have come between: the client has to be one that the gate of now admits, too.
+    private func answerLater(
+        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext
+    ) {
+        if case .admitted(let admitted) = decision,
+            let refusal = sessions.gate.recheck(admitted.principal, from: context.address, at: reactor.moment)
+        {
+            return refuse(upgrade, refusal, by: admitted.principal.shown, context)
+        }
+        answer(upgrade, decision, session, context)
     }
 
     /// Nothing is written about a client that has gone meanwhile. For one that is there the line is in the audit log before the 101 is sent;
@@ -53,7 +78,7 @@ final class UpgradeHandler {
     ) {
         guard upgrade.isPending else { return upgrade.abandon() }
         if let refusal = record.refuseUnwritten(admitted, context) {
-            return refuse(upgrade, refusal, by: GateWay(admitted.principal), context)
+            return refuse(upgrade, refusal, by: admitted.principal.shown, context)
         }
         let compression = settings.targets.compression(to: session.target) ?? settings.compression
         let handler = makeSession(admitted, session, upgrade, context)
@@ -62,9 +87,9 @@ final class UpgradeHandler {
     }
 
     private func refuse(
-        _ upgrade: UpgradeExchange, _ refusal: Refusal, by way: GateWay, _ context: RequestContext
+        _ upgrade: UpgradeExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext
     ) {
-        record.upgradeRefused(refusal, way: way, context)
+        record.upgradeRefused(refusal, by: method, context)
         upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 
@@ -84,19 +109,27 @@ final class UpgradeHandler {
                 admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
                 loop: reactor))
     }
+}
 
-    /// The parameter `ticket`. One that can't be read, or stands there twice, counts as an empty one: it is there, and it is wrong.
-    private static func ticket(in query: RequestQuery) -> String? {
-        switch query["ticket"] {
-        case .absent: nil
-        case .malformed: ""
-        case .value(let ticket): ticket
+extension CredentialFields {
+    /// - Parameter parameters: nil where none are looked at.
+    init(_ names: CredentialFieldNames, _ head: RequestHead, parameters: RequestQuery?) {
+        self.init(names, header: head.text) { name in
+            switch parameters?[name] {
+            case .absent, nil: nil
+            // It can't be read, or the request repeats it: it is there, and it is wrong.
+            case .malformed: ""
+            case .value(let text): text
+            }
         }
     }
 }
 
 extension AdmissionRequest {
-    init(_ head: RequestHead, isTLS: Bool, certificate: PeerCertificate?, _ context: RequestContext) {
+    init(
+        _ head: RequestHead, _ fields: CredentialFields, isTLS: Bool, certificate: PeerCertificate?,
+        _ context: RequestContext
+    ) {
         self.init(
             id: context.id, address: context.address, moment: context.moment,
             handshake: HandshakeFields(
@@ -108,10 +141,8 @@ extension AdmissionRequest {
                 }),
             origin: head.text("origin"), host: head.authority.map { String(decoding: $0, as: UTF8.self) },
             isTLS: isTLS,
-            assertion: AssertionFields(
-                keyID: head.text("x-app-assert-keyid"), data: head.text("x-app-assert-data"),
-                nonce: head.text("x-app-assert-nonce")),
-            certificate: certificate.map(ClientCertificate.init), authorization: head.nonEmptyText("authorization"))
+            fields: fields, certificate: certificate.map(ClientCertificate.init),
+            authorization: head.nonEmptyText("authorization"))
     }
 }
 
@@ -122,16 +153,5 @@ extension ClientCertificate {
             sha256: certificate.sha256, subject: certificate.subject, notAfter: nil,
             number: CertificateNumber(issuer: certificate.issuer, serial: certificate.serial),
             chain: ClientCertificateChain(certificate.chain))
-    }
-}
-
-extension AdmissionWay {
-    fileprivate init(_ access: TargetAccess) {
-        switch access {
-        case .app: self = .app
-        case .cert: self = .certificate
-        case .ticket: self = .ticket
-        case .anonymous: self = .anonymous
-        }
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import GatewayServer
+import Settings
 
 struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,11 +2,17 @@ import ArgumentParser
 import FoundationEssentials
 import GatewayServer
 import Glibc
+import Settings
 
 /// What the commands share: how they speak, and how they fail.
 enum Console {
     static func say(_ text: String) {
-        write(text + "\n", to: STDOUT_FILENO)
+        show(text + "\n")
+    }
+
+    /// The text as it is.
+    static func show(_ text: String) {
+        write(text, to: STDOUT_FILENO)
     }
 
     static func complain(_ text: String) {

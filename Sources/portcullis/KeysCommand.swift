@@ -14,15 +14,15 @@ struct KeysCommand: ParsableCommand {
         @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
         var store: String?
 
-        /// Runs `body` on the store; what goes wrong is said, and ends the command.
+        /// Runs `body` on the store; an error is printed, and ends the command.
         ///
-        /// - Parameter mayBeMissing: whether it is all right, and only said, that there is no store yet.
+        /// - Parameter mayBeMissing: whether a store that doesn't exist yet is no error; it is printed all the same.
         func administer(
-            mayBeMissing: Bool = false, _ body: (KeyAdministration) throws(KeyAdministrationError) -> Void
-        ) throws {
+            mayBeMissing: Bool = false, _ body: (KeyAdministration) async throws(KeyAdministrationError) -> Void
+        ) async throws {
             let path = try store ?? Console.keyStorePath(settings)
             do throws(KeyAdministrationError) {
-                try body(try KeyAdministration(path: path))
+                try await body(try KeyAdministration(path: path))
             } catch {
                 if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)
@@ -35,30 +35,32 @@ struct KeysCommand: ParsableCommand {
         var keyID: String
     }
 
-    struct List: ParsableCommand {
+    struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all keys, one a line.")
 
         @OptionGroup var options: Options
 
-        func run() throws {
-            try options.administer(mayBeMissing: true) { (keys) throws(KeyAdministrationError) in
-                try keys.list(Console.say)
+        func run() async throws {
+            try await options.administer(mayBeMissing: true) { (keys) async throws(KeyAdministrationError) in
+                try await keys.list(Console.say)
             }
         }
     }
 
-    struct Show: ParsableCommand {
+    struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show all that is known of a key.")
 
         @OptionGroup var options: Options
         @OptionGroup var key: KeyArgument
 
-        func run() throws {
-            try options.administer { (keys) throws(KeyAdministrationError) in Console.say(try keys.show(key.keyID)) }
+        func run() async throws {
+            try await options.administer { (keys) async throws(KeyAdministrationError) in
+                Console.say(try await keys.show(key.keyID))
+            }
         }
     }
 
-    struct Revoke: ParsableCommand {
+    struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Refuse a key from now on, whatever it can prove. Registering it again doesn't help it.")
 
@@ -68,9 +70,9 @@ struct KeysCommand: ParsableCommand {
         @Option(help: "Why, for the record.")
         var reason = "by operator"
 
-        func run() throws {
-            try options.administer { (keys) throws(KeyAdministrationError) in
-                try keys.revoke(key.keyID, reason: reason, at: .now)
+        func run() async throws {
+            try await options.administer { (keys) async throws(KeyAdministrationError) in
+                try await keys.revoke(key.keyID, reason: reason, at: .now)
             }
             Console.say("revoked \(key.keyID)")
             if let gateway = Console.runningGateway(options.settings),
@@ -83,27 +85,31 @@ struct KeysCommand: ParsableCommand {
         }
     }
 
-    struct Restore: ParsableCommand {
+    struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Take a revocation back.")
 
         @OptionGroup var options: Options
         @OptionGroup var key: KeyArgument
 
-        func run() throws {
-            try options.administer { (keys) throws(KeyAdministrationError) in try keys.restore(key.keyID) }
+        func run() async throws {
+            try await options.administer { (keys) async throws(KeyAdministrationError) in
+                try await keys.restore(key.keyID)
+            }
             Console.say("restored \(key.keyID)")
         }
     }
 
-    struct Forget: ParsableCommand {
+    struct Forget: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase all that is known of a key. Its device has to register again.")
 
         @OptionGroup var options: Options
         @OptionGroup var key: KeyArgument
 
-        func run() throws {
-            try options.administer { (keys) throws(KeyAdministrationError) in try keys.forget(key.keyID) }
+        func run() async throws {
+            try await options.administer { (keys) async throws(KeyAdministrationError) in
+                try await keys.forget(key.keyID)
+            }
             Console.say("forgot \(key.keyID)")
         }
     }

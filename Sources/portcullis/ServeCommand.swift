@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import GatewayServer
+import Settings
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,7 +13,7 @@ struct ServeCommand: AsyncParsableCommand {
         let loaded = try Console.load(settings)
         do throws(GatewayError) {
             let gateway = try Gateway(
-                loaded, from: Console.source(settings), logger: loaded.configuration.logs.makeLogger())
+                loaded, from: Console.source(settings), logger: loaded.configuration.makeLogger())
             await Console.exitingOnError { try await gateway.runUntilSignalled() }
             // Reactor threads are detached and may hold connections past the deadline: the process ends here.
             Console.exit(0)

@@ -119,9 +119,9 @@ struct GateOrderTests {
         var bench = try Bench()
         bench.settings.requiresAppAuth = false
         let principal = try #require(bench.gate.evaluate(bench.request()).admitted?.principal)
-        #expect(principal.way == .anonymous)
-        #expect(principal.wayName == "anonymous")
-        #expect(principal.identity == nil)
+        #expect(principal.identity == .anonymous)
+        #expect(principal.proxyName == "anonymous")
+        #expect(principal.identity.subject == nil)
         var stranger = SimulatedDevice(app: Bench.app)
         let refusal = bench.gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal
         #expect(refusal?.answer == .unknownKey)

@@ -1,4 +1,6 @@
 import Foundation
+import Settings
+import SettingsTestKit
 import Testing
 
 @testable import GatewayServer

@@ -3,6 +3,8 @@ import Foundation
 import Logging
 import Observability
 import Relay
+import Settings
+import SettingsTestKit
 import Testing
 
 /// What becomes of refusals that are counted, and who writes them down.

@@ -1,5 +1,7 @@
 import Foundation
 import Logging
+import Settings
+import SettingsTestKit
 import Synchronization
 import Testing
 
@@ -70,6 +72,6 @@ struct ReloadTests {
         ])
         guard case .applied(let difference) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(difference.needingRestart.map(\.setting) == ["APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID"])
-        #expect(gateway.inEffect.withLock { $0.bearings.appAttest?.apps.count } == 1)
+        #expect(gateway.inEffect.withLock { $0.pinned.appAttest?.apps.count } == 1)
     }
 }

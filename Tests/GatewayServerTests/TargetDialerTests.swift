@@ -10,7 +10,7 @@ import Testing
     private func options(_ request: TargetRequest, for client: ClientIdentity) throws -> DialOptions {
         let policy = try TargetPolicy(
             TargetSettings(mode: .arbitrary, standard: TargetEndpoint("mud.example:4000"), ports: [23...23]))
-        guard case .authorized(let target) = policy.authorize(request, for: .anonymous) else { throw Refused() }
+        guard case .authorized(let target) = policy.authorize(request, for: "anonymous") else { throw Refused() }
         let dialer = TargetDialer(
             tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 1)
         return dialer.options(for: target, client)
@@ -24,9 +24,7 @@ import Testing
             isSecure: true)
     }
 
-    private let debugger = Principal(
-        debugging: ClientCertificate(
-            isVerified: true, isResumedSession: false, sha256: [0xAB, 0xCD], subject: "", notAfter: nil))
+    private let debugger = Principal(.certificate(sha256: [0xAB, 0xCD]), proof: nil)
 
     @Test func theOperatorsTargetIsLookedUpForEverybodyAndMayBeThisMachine() throws {
         for request in [TargetRequest.standard, .address(host: "mud.example", port: 4_000)] {

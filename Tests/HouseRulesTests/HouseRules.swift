@@ -35,12 +35,15 @@ enum HouseRules {
         }
     }
 
-    /// What crosses our targets is `package`; AppAttest alone is for others.
-    static func publicOutsideAppAttest(_ file: SourceFile) -> [String] {
-        guard file.isSource, file.target != "AppAttest" else { return [] }
+    /// The library products.
+    static let libraries: Set = ["AppAttest", "DPoP"]
+
+    /// What crosses our targets is `package`; the library products alone are for others.
+    static func publicOutsideLibraries(_ file: SourceFile) -> [String] {
+        guard file.isSource, !libraries.contains(file.target) else { return [] }
         return ["public", "open"].flatMap { word in
             file.swift.lines(of: [word]).filter { line in isModifier(word, on: line, of: file) }
-                .map { file.finding(line: $0, "\(word) stands outside AppAttest") }
+                .map { file.finding(line: $0, "\(word) stands outside the library products") }
         }
     }
 

@@ -65,14 +65,17 @@ struct HouseRulesTests {
         #expect(HouseRules.typesNamedLikeTheirModule(sample("struct TelnetParser {} // struct Telnet")) == [])
     }
 
-    @Test("public stands in AppAttest alone")
-    func publicWords() {
-        #expect(Repository.sources.flatMap(HouseRules.publicOutsideAppAttest) == [])
-        #expect(HouseRules.publicOutsideAppAttest(sample("public struct A {}")).count == 1)
-        #expect(HouseRules.publicOutsideAppAttest(sample("open class A {}")).count == 1)
-        #expect(HouseRules.publicOutsideAppAttest(sample("public import X")).count == 1)
-        #expect(HouseRules.publicOutsideAppAttest(sample("let file = open(path) // public")) == [])
-        #expect(HouseRules.publicOutsideAppAttest(sample("public struct A {}", in: "Sources/AppAttest/A.swift")) == [])
+    @Test("public stands in the library products alone")
+    func publicWords() throws {
+        #expect(Repository.sources.flatMap(HouseRules.publicOutsideLibraries) == [])
+        #expect(HouseRules.publicOutsideLibraries(sample("public struct A {}")).count == 1)
+        #expect(HouseRules.publicOutsideLibraries(sample("open class A {}")).count == 1)
+        #expect(HouseRules.publicOutsideLibraries(sample("public import X")).count == 1)
+        #expect(HouseRules.publicOutsideLibraries(sample("let file = open(path) // public")) == [])
+        #expect(HouseRules.publicOutsideLibraries(sample("public struct A {}", in: "Sources/AppAttest/A.swift")) == [])
+        for library in HouseRules.libraries {
+            #expect(try Repository.text("Package.swift").contains(".library(name: \"\(library)\""), "\(library)")
+        }
     }
 
     @Test("pure targets read no clock and no environment, do no I/O and start nothing")

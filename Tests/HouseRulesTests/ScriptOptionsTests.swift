@@ -6,7 +6,7 @@ import Testing
 struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
-        "attack", "bench", "fuzz", "bench-micro", "try-clients",
+        "attack", "bench", "fuzz", "bench-micro", "try-clients", "test-on",
     ]
 
     @Test("are all looked at here")
@@ -41,7 +41,7 @@ struct ScriptOptionsTests {
     @Test(
         "an option without its value is refused likewise",
         arguments: [
-            ("test", "--filter"), ("make-dev-certs", "--out"), ("attack", "--only"), ("bench", "--only"),
+            ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"), ("bench", "--only"),
             ("bench", "--out"),
             ("fuzz", "--only"),
             ("bench-micro", "--filter"),

@@ -7,11 +7,11 @@ import Testing
 
 @Suite("A checkpoint of the SQLite store")
 struct SQLiteCheckpointTests {
-    private func registry(_ directory: TemporaryDirectory, truncatingOver bytes: Int) throws -> SQLiteKeyRegistry {
+    private func registry(_ directory: TemporaryDirectory, truncatingOver bytes: Int) throws -> SQLiteKeyDatabase {
         var limits = SQLiteKeyRegistry.Limits.patient
         limits.checkpointBusyMilliseconds = 5
         limits.walTruncationBytes = bytes
-        return try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+        return try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: limits)
     }
 
     @Test("happens when it is asked for and at no other time")

@@ -16,7 +16,7 @@ struct SQLiteContentionTests {
     func foreignWriteLock() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        let registry = try SQLiteKeyRegistry(path: path, limits: .impatient)
+        let registry = try SQLiteKeyDatabase(path: path, limits: .impatient)
         let id = DeviceKey.sample().id
         _ = try registry.enrol(.sample())
         try stranger(path).inDatabase { database in
@@ -41,7 +41,7 @@ struct SQLiteContentionTests {
     func foreignWriteLockAgainstManyThreads() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        let registry = try SQLiteKeyRegistry(path: path, limits: .impatient)
+        let registry = try SQLiteKeyDatabase(path: path, limits: .impatient)
         _ = try registry.enrol(.sample())
         try stranger(path).inDatabase { database in
             try database.beginTransaction(.immediate)
@@ -55,7 +55,7 @@ struct SQLiteContentionTests {
     func lockReleasedInTime() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+        let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
         _ = try registry.enrol(.sample())
         let other = try stranger(path)
         let locked = DispatchSemaphore(value: 0)
@@ -80,7 +80,7 @@ struct SQLiteContentionTests {
         let directory = try TemporaryDirectory()
         var limits = SQLiteKeyRegistry.Limits.impatient
         limits.connectionsPerPool = 1
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: limits)
         _ = try registry.enrol(.sample())
         try registry.administration.use { _ in
             #expect(throws: KeyRegistryError.busy) { try registry.enrol(.sample(2)) }
@@ -99,7 +99,7 @@ struct SQLiteContentionTests {
         let directory = try TemporaryDirectory()
         var limits = SQLiteKeyRegistry.Limits.impatient
         limits.connectionsPerPool = size
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: limits)
         func occupy(_ count: Int) throws {
             guard count > 0 else {
                 _ = try registry.key(.sample(1))
@@ -117,7 +117,7 @@ struct SQLiteContentionTests {
     func twoRegistriesRace() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        let registries = try (0..<2).map { _ in try SQLiteKeyRegistry(path: path, limits: .patient) }
+        let registries = try (0..<2).map { _ in try SQLiteKeyDatabase(path: path, limits: .patient) }
         _ = try registries[0].enrol(.sample())
         for counter in UInt32(1)...20 {
             let outcomes = onThreads(8) { try registries[$0 % 2].advanceCounter(of: .sample(1), to: counter, at: 1) }
@@ -129,8 +129,8 @@ struct SQLiteContentionTests {
     func administeredFromOutside() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        let gateway = try SQLiteKeyRegistry(path: path, limits: .patient)
-        let command = try SQLiteKeyRegistry(path: path, limits: .patient, creating: false)
+        let gateway = try SQLiteKeyDatabase(path: path, limits: .patient)
+        let command = try SQLiteKeyDatabase(path: path, limits: .patient, creating: false)
         _ = try gateway.enrol(.sample())
         #expect(try command.revoke(.sample(1), reason: "lost", at: 1))
         #expect(try gateway.key(.sample(1))?.isRevoked == true)

@@ -13,19 +13,19 @@ struct SQLiteDurabilityTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         do {
-            let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+            let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
             _ = try registry.enrol(.sample(1))
             _ = try registry.advanceCounter(of: .sample(1), to: 12, at: 34)
         }
         var expected = DeviceKey.sample(1, counter: 12)
         expected.lastUsedAt = 34
-        #expect(try SQLiteKeyRegistry(path: path).key(.sample(1)) == expected)
+        #expect(try SQLiteKeyDatabase(path: path).key(.sample(1)) == expected)
     }
 
     @Test("is in the files at once, without the store being closed")
     func isInTheFiles() throws {
         let directory = try TemporaryDirectory()
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient)
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: .patient)
         _ = try registry.enrol(.sample(1))
         _ = try registry.enrol(.sample(2))
         _ = try registry.advanceCounter(of: .sample(1), to: 12, at: 34)
@@ -34,7 +34,7 @@ struct SQLiteDurabilityTests {
             try FileManager.default.copyItem(
                 atPath: directory.file("keys.sqlite\(suffix)"), toPath: directory.file("copy.sqlite\(suffix)"))
         }
-        let copy = try SQLiteKeyRegistry(path: directory.file("copy.sqlite"))
+        let copy = try SQLiteKeyDatabase(path: directory.file("copy.sqlite"))
         #expect(try copy.key(.sample(1))?.counter == 12)
         #expect(try copy.key(.sample(2))?.isRevoked == true)
     }
@@ -44,7 +44,7 @@ struct SQLiteDurabilityTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+            let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
             for byte in UInt8(1)...50 {
                 _ = try registry.enrol(.sample(byte))
                 _ = try registry.advanceCounter(of: .sample(byte), to: UInt32(byte) * 10, at: 1)
@@ -52,7 +52,7 @@ struct SQLiteDurabilityTests {
             _ = try registry.revoke(.sample(50), reason: "lost", at: 2)
             kill(getpid(), SIGKILL)
         }
-        let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+        let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
         let keys = try registry.keys(after: nil, limit: 100)
         #expect(keys.map(\.counter) == (1...50).map { $0 * 10 })
         #expect(keys.last?.isRevoked == true)
@@ -63,7 +63,7 @@ struct SQLiteDurabilityTests {
     @Test("was synchronized to disk if it is a registration, and is never checkpointed by a commit")
     func connectionsAreSetUpForTheirWork() throws {
         let directory = try TemporaryDirectory()
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         let full = 2
         let normal = 1
         for (pool, synchronous) in [
@@ -82,7 +82,7 @@ struct SQLiteDurabilityTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         await #expect(processExitsWith: .success) { [path = path as String] in
-            let registry = try SQLiteKeyRegistry(path: path, limits: .patient)
+            let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
             _ = try registry.enrol(.sample(1))
             // No file of this process may grow beyond this size: every further write fails as on a full disk.
             signal(SIGXFSZ, SIG_IGN)

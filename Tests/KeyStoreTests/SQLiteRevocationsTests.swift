@@ -7,34 +7,42 @@ import Testing
 @Suite("Who is revoked")
 struct SQLiteRevocationsTests {
     private let directory: TemporaryDirectory
-    private let registry: SQLiteKeyRegistry
+    private let registry: SQLiteKeyDatabase
     private let revocations: SQLiteRevocations
 
     init() throws {
         directory = try TemporaryDirectory()
-        registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .impatient)
+        registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: .impatient)
         revocations = try SQLiteRevocations(of: registry)
         for number in 1...3 { _ = try registry.enrol(.sample(UInt8(number))) }
     }
 
     @Test("is told at once, and then only when something was written")
     func tellsChanges() throws {
-        #expect(try revocations.ifChanged() == [])
-        #expect(try revocations.ifChanged() == nil)
+        #expect(try revocations.look() == [])
+        #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
-        #expect(try revocations.ifChanged() == [.sample(2)])
-        #expect(try revocations.ifChanged() == nil)
+        #expect(try revocations.look() == [.sample(2)])
+        #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(3), reason: "lost", at: 0)
         _ = try registry.restore(.sample(2))
-        #expect(try revocations.ifChanged() == [.sample(3)])
+        #expect(try revocations.look() == [.sample(3)])
+    }
+
+    @Test("is told on the thread of its own as on the caller's")
+    func answersLater() async throws {
+        #expect(try await revocations.ifChanged() == [])
+        _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
+        #expect(try await revocations.ifChanged() == [.sample(2)])
+        #expect(try await revocations.ifChanged() == nil)
     }
 
     @Test("is told of what another process wrote")
     func seesOthers() throws {
-        _ = try revocations.ifChanged()
-        let other = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), creating: false)
+        _ = try revocations.look()
+        let other = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)
         _ = try other.revoke(.sample(1), reason: "lost", at: -5)
-        #expect(try revocations.ifChanged() == [.sample(1)])
+        #expect(try revocations.look() == [.sample(1)])
     }
 
     @Test("is told while somebody else holds the write lock")
@@ -42,7 +50,7 @@ struct SQLiteRevocationsTests {
         _ = try registry.revoke(.sample(1), reason: "lost", at: 1)
         try DatabaseQueue(path: directory.file("keys.sqlite")).inDatabase { database in
             try database.beginTransaction(.immediate)
-            #expect(try revocations.ifChanged() == [.sample(1)])
+            #expect(try revocations.look() == [.sample(1)])
             try database.rollback()
         }
     }
@@ -51,7 +59,7 @@ struct SQLiteRevocationsTests {
     func hasItsIndex() throws {
         let queue = try DatabaseQueue(path: directory.file("keys.sqlite"))
         try queue.write { try $0.execute(sql: "DROP INDEX device_key_revoked") }
-        _ = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), creating: false)
+        _ = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)
         let plan = try queue.read { database in
             try Row.fetchAll(
                 database,

@@ -9,7 +9,7 @@ struct SQLiteStoreFileTests {
     /// True when opening throws `.unavailable` with a text in which `word` occurs.
     private func isUnusable(_ path: String, creating: Bool = true, saying word: String) -> Bool {
         do {
-            _ = try SQLiteKeyRegistry(path: path, limits: .impatient, creating: creating)
+            _ = try SQLiteKeyDatabase(path: path, limits: .impatient, creating: creating)
             return false
         } catch .unavailable(let detail) {
             return detail.contains(word)
@@ -29,7 +29,7 @@ struct SQLiteStoreFileTests {
     @Test("is readable by its owner alone, as are the files beside it")
     func modes() throws {
         let directory = try TemporaryDirectory()
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
         for name in ["keys.sqlite", "keys.sqlite-wal", "keys.sqlite-shm"] {
             #expect(try mode(directory.file(name)) == 0o600)
@@ -40,7 +40,7 @@ struct SQLiteStoreFileTests {
     func foreignWriters() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        _ = try SQLiteKeyRegistry(path: path)
+        _ = try SQLiteKeyDatabase(path: path)
         for (mode, usable) in [(0o620, false), (0o602, false), (0o644, true), (0o600, true)] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
             #expect(isUnusable(path, saying: "chmod 600") == !usable)
@@ -64,8 +64,8 @@ struct SQLiteStoreFileTests {
         let path = directory.file("keys.sqlite")
         #expect(isUnusable(path, creating: false, saying: "can't be used"))
         #expect(!FileManager.default.fileExists(atPath: path))
-        _ = try SQLiteKeyRegistry(path: path)
-        #expect(throws: Never.self) { try SQLiteKeyRegistry(path: path, creating: false) }
+        _ = try SQLiteKeyDatabase(path: path)
+        #expect(throws: Never.self) { try SQLiteKeyDatabase(path: path, creating: false) }
     }
 
     @Test("is refused, and left as it was, when it is no database")
@@ -97,7 +97,7 @@ struct SQLiteStoreFileTests {
     func otherVersions(version: Int) throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        _ = try SQLiteKeyRegistry(path: path)
+        _ = try SQLiteKeyDatabase(path: path)
         do { try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: "PRAGMA user_version = \(version)") } }
         #expect(isUnusable(path, saying: "version \(version)"))
     }
@@ -106,7 +106,7 @@ struct SQLiteStoreFileTests {
     func missingColumn() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
-        _ = try SQLiteKeyRegistry(path: path)
+        _ = try SQLiteKeyDatabase(path: path)
         do {
             try DatabaseQueue(path: path).inDatabase {
                 try $0.execute(sql: "DROP INDEX device_key_revoked; ALTER TABLE device_key DROP COLUMN revoked_at")
@@ -120,13 +120,13 @@ struct SQLiteStoreFileTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         do {
-            let registry = try SQLiteKeyRegistry(path: path)
+            let registry = try SQLiteKeyDatabase(path: path)
             for byte in UInt8(0)..<200 { _ = try registry.enrol(.sample(byte)) }
         }
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes.replaceSubrange(4096..., with: Data(repeating: 0xFF, count: bytes.count - 4096))
         try bytes.write(to: URL(fileURLWithPath: path))
-        let registry = try SQLiteKeyRegistry(path: path)
+        let registry = try SQLiteKeyDatabase(path: path)
         #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }
         #expect { try registry.standing(of: .sample(1)) } throws: { isUnavailable($0) }
         #expect { try registry.keys(after: nil, limit: 500) } throws: { isUnavailable($0) }
@@ -144,7 +144,7 @@ struct SQLiteStoreFileTests {
         ])
     func damagedRecords(sql: String) throws {
         let directory = try TemporaryDirectory()
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
         try DatabaseQueue(path: registry.path).inDatabase {
             try $0.execute(sql: "PRAGMA ignore_check_constraints = ON; \(sql)")
@@ -160,7 +160,7 @@ struct SQLiteStoreFileTests {
         ])
     func damagedStanding(assignment: String) throws {
         let directory = try TemporaryDirectory()
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
         // A table that isn't strict, as damage may make of it.
         try DatabaseQueue(path: registry.path).inDatabase {
@@ -177,7 +177,7 @@ struct SQLiteStoreFileTests {
     @Test("tells a key's standing without its receipt")
     func lostReceipt() throws {
         let directory = try TemporaryDirectory()
-        let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
+        let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
         try DatabaseQueue(path: registry.path).inDatabase { try $0.execute(sql: "DELETE FROM receipt") }
         #expect(try registry.standing(of: .sample(1)) == DeviceKey.sample().standing)
@@ -191,8 +191,8 @@ struct SQLiteStoreFileTests {
             // In a process of its own, because the working directory belongs to all of one.
             try #require(FileManager.default.changeCurrentDirectoryPath(path))
             for name in [":memory:", "file:x?mode=memory", "plain"] {
-                do { _ = try SQLiteKeyRegistry(path: name).enrol(.sample()) }
-                #expect(try SQLiteKeyRegistry(path: name, creating: false).key(.sample(1)) == .sample())
+                do { _ = try SQLiteKeyDatabase(path: name).enrol(.sample()) }
+                #expect(try SQLiteKeyDatabase(path: name, creating: false).key(.sample(1)) == .sample())
                 #expect(FileManager.default.fileExists(atPath: path + "/" + name))
             }
         }

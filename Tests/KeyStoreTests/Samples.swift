@@ -18,18 +18,61 @@ final class TemporaryDirectory: Sendable {
     func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// The registries that have to keep the contract.
+/// The stores that have to keep the contract.
 enum RegistryKind: CaseIterable, Sendable {
     case memory
     case sqlite
 
-    /// An empty registry, and whatever has to live as long as it does.
-    func make() throws -> (registry: any KeyRegistry, owner: AnyObject?) {
+    /// An empty store, and what has to live as long as it does.
+    func make() throws -> (registry: any KeyRegistry & ImmediateKeyRegistry, owner: AnyObject?) {
         switch self {
         case .memory: return (MemoryKeyRegistry(), nil)
         case .sqlite:
             let directory = try TemporaryDirectory()
             return (try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient), directory)
+        }
+    }
+}
+
+/// Through which part of a store a test does what both parts can do.
+enum StorePart: CaseIterable, Sendable {
+    case immediate
+    case asynchronous
+
+    func standing(of id: KeyID, in store: any KeyRegistry & ImmediateKeyRegistry) async throws -> KeyStanding? {
+        switch self {
+        case .immediate: try (store as any ImmediateKeyRegistry).standing(of: id)
+        case .asynchronous: try await (store as any KeyRegistry).standing(of: id)
+        }
+    }
+
+    func advance(
+        _ id: KeyID, to counter: UInt32, at time: Int64, in store: any KeyRegistry & ImmediateKeyRegistry
+    ) async throws -> CounterAdvance {
+        switch self {
+        case .immediate: try (store as any ImmediateKeyRegistry).advanceCounter(of: id, to: counter, at: time)
+        case .asynchronous: try await (store as any KeyRegistry).advanceCounter(of: id, to: counter, at: time)
+        }
+    }
+
+    /// Many at once, on threads or in tasks; the outcomes are in no order.
+    func race(
+        _ count: Int, for id: KeyID, in store: any KeyRegistry & ImmediateKeyRegistry,
+        to counter: @escaping @Sendable (Int) -> UInt32
+    ) async throws -> [CounterAdvance] {
+        switch self {
+        case .immediate:
+            let store: any ImmediateKeyRegistry = store
+            return try onThreads(count) { try store.advanceCounter(of: id, to: counter($0), at: Int64($0)) }
+                .map { try $0.get() }
+        case .asynchronous:
+            let store: any KeyRegistry = store
+            return try await withThrowingTaskGroup(of: CounterAdvance.self) { group in
+                for racer in 0..<count {
+                    group.addTask { try await store.advanceCounter(of: id, to: counter(racer), at: Int64(racer)) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
         }
     }
 }

@@ -7,7 +7,8 @@ import Testing
 @Suite struct AuditLogTests {
     private func entry(_ detail: String? = nil) -> AuditEntry {
         AuditEntry(
-            time: Timestamp(unixMilliseconds: 1_782_896_703_042), event: .upgrade, outcome: .refused, way: .appAttest,
+            time: Timestamp(unixMilliseconds: 1_782_896_703_042), event: .upgrade, outcome: .refused,
+            method: "app_attest",
             who: "a2V5", reason: "unknown_key", detail: detail, requestID: "r-1", address: "192.0.2.1")
     }
 
@@ -28,7 +29,7 @@ import Testing
 
     @Test func absentFieldsAreLeftOut() {
         let entry = AuditEntry(
-            time: Timestamp(unixMilliseconds: 0), event: .registration, outcome: .admitted, way: .appAttest,
+            time: Timestamp(unixMilliseconds: 0), event: .registration, outcome: .admitted, method: "app_attest",
             requestID: "r", address: "::1")
         #expect(
             entry.line == """
@@ -197,7 +198,7 @@ import Testing
         let longest = String(repeating: "\u{E0041}", count: 5_000)
         let line = AuditEntry(
             time: Timestamp(unixMilliseconds: 1_782_896_703_042), event: .registration, outcome: .refused,
-            way: .debugCertificate, reason: String(repeating: "r", count: 64), detail: longest,
+            method: "debug_certificate", reason: String(repeating: "r", count: 64), detail: longest,
             requestID: String(repeating: "f", count: 16), address: String(repeating: "f", count: 39)
         ).line
         #expect(line.utf8.count > 1_024 && line.utf8.count <= 1_536)

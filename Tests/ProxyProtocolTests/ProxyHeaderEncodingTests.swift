@@ -67,7 +67,7 @@ struct ProxyHeaderEncodingTests {
         let header = ProxyHeader(
             source: Samples.v4, destination: Samples.v4Target,
             tlvs: [
-                session, .identity(way: "app_attest", name: "QUJD"), .identity(way: "anonymous", name: nil),
+                session, .identity(method: "app_attest", subject: "QUJD"), .identity(method: "anonymous", subject: nil),
                 .alpn([0x68]),
             ])
         let expected =

@@ -2,6 +2,7 @@
 package enum AdmissionDecision: Sendable {
     case admitted(Admitted)
     case refused(Refusal)
+    case later(LaterDecision<AdmissionDecision>)
 }
 
 /// A client that may have its 101.
@@ -13,8 +14,23 @@ package struct Admitted: Sendable {
     package let slot: SessionSlot
 }
 
-/// The gate's answer where somebody only shows who he is.
+/// The gate's answer where a client only shows who it is.
 package enum CredentialDecision: Sendable {
     case authenticated(Principal)
     case refused(Refusal)
+    case later(LaterDecision<CredentialDecision>)
+}
+
+/// A decision that depends on a verification whose answer comes later.
+package struct LaterDecision<Decision: Sendable>: Sendable {
+    private let start: @Sendable (@escaping @Sendable (Decision) -> Void) -> Void
+
+    init(start: @escaping @Sendable (@escaping @Sendable (Decision) -> Void) -> Void) { self.start = start }
+
+    /// Begins the verification: call it once. The decision may be handed over on any thread, and isn't `later` again.
+    package func whenDecided(_ body: @escaping @Sendable (Decision) -> Void) { start(body) }
+
+    func map<Other: Sendable>(_ change: @escaping @Sendable (Decision) -> Other) -> LaterDecision<Other> {
+        LaterDecision<Other> { [start] body in start { body(change($0)) } }
+    }
 }

@@ -1,62 +1,43 @@
-package import AppAttest
-package import KeyStore
-
-/// Who was admitted, and by which way. Only this module can make one: its policies, each from the proof it has checked, and the ticket
-/// office, from a ticket that was spent.
+/// An admitted client: its identity, and what has proved it. Only this module can make one: the gate, when a method has verified a credential,
+/// and the ticket office, from a ticket that was spent.
 package struct Principal: Sendable {
-    package enum Way: Hashable, Sendable {
-        case appAttest(KeyID, app: AppID)
-        case debugCertificate(sha256: [UInt8], subject: String)
-        /// Whoever holds a ticket that the operator gave out.
-        case operatorTicket(TicketID)
-        case anonymous
-    }
-
-    package let way: Way
-    /// For whoever came in by a ticket: until when another may follow. `nil`: the credentials themselves were shown.
+    package let identity: Identity
+    /// For the method that has verified the identity; `nil` where it needs none.
+    package let proof: (any AdmissionProof)?
+    /// For a client that came by a ticket: until when another may follow. `nil`: the credentials themselves were shown.
     let ticketChainEnd: MonotonicTime?
-    /// Of `debugCertificate`; also where its ticket was shown.
-    package let certificateNumber: CertificateNumber?
-    /// The same; what ``ProofCheck`` verifies again.
-    let certificateChain: ClientCertificateChain?
     /// The shared secret that was shown besides, now or for the ticket; `nil` where none is demanded.
     private(set) var secret: SharedSecret?
     /// It came back to its session with the session's token alone.
     package private(set) var isByToken = false
 
-    /// - Parameter assertion: not looked at; that it exists is the proof.
-    init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) { self.init(way: .appAttest(key, app: app)) }
-
-    init(debugging certificate: ClientCertificate) {
-        self.init(
-            way: .debugCertificate(sha256: certificate.sha256, subject: certificate.subject),
-            certificateNumber: certificate.number, certificateChain: certificate.chain)
-    }
-
-    /// - Parameter ticket: that it was spent is the proof; whose it is stands in it.
-    init(_ ticket: SpentTicket) {
-        switch ticket.holder {
-        case .principal(let way):
-            self.init(
-                way: way, ticketChainEnd: ticket.chainEnd, certificateNumber: ticket.certificate?.number,
-                certificateChain: ticket.certificate?.chain, secret: ticket.secret)
-        case .bearer: self.init(way: .operatorTicket(ticket.id), ticketChainEnd: ticket.chainEnd)
-        }
-    }
-
-    private init(
-        way: Way, ticketChainEnd: MonotonicTime? = nil, certificateNumber: CertificateNumber? = nil,
-        certificateChain: ClientCertificateChain? = nil, secret: SharedSecret? = nil
+    init(
+        _ identity: Identity, proof: (any AdmissionProof)?, ticketChainEnd: MonotonicTime? = nil,
+        secret: SharedSecret? = nil
     ) {
-        self.way = way
-        self.certificateNumber = certificateNumber
-        self.certificateChain = certificateChain
-        self.secret = secret
+        self.identity = identity
+        self.proof = proof
         self.ticketChainEnd = ticketChainEnd
+        self.secret = secret
     }
+
+    static let anonymous = Principal(.anonymous, proof: nil)
 
     /// The credentials themselves were shown before, for a ticket, and the ticket now.
     package var isByTicket: Bool { ticketChainEnd != nil }
+
+    /// The method whose credential the client has shown this time: that of its identity, unless it came by a ticket or by the token of its
+    /// session. This is what the log, the audit log and metrics count by.
+    package var shown: MethodName {
+        if isByToken { return SessionTokenMethod.name }
+        return isByTicket ? TicketMethod.name : identity.method
+    }
+
+    /// For the PROXY header.
+    package var proxyName: String { isByTicket ? identity.method.proxyByTicket : identity.method.proxy }
+
+    /// Names the shared secret in logs; `nil` where none was shown.
+    package var secretName: String? { secret?.name }
 
     func showing(_ secret: SharedSecret?) -> Principal {
         guard let secret else { return self }
@@ -70,30 +51,5 @@ package struct Principal: Sendable {
         var principal = self
         principal.isByToken = true
         return principal
-    }
-
-    /// Names the shared secret in logs; `nil` where none was shown.
-    package var secretName: String? { secret?.name }
-
-    static let anonymous = Principal(way: .anonymous)
-
-    /// The way's stable name in logs.
-    package var wayName: String {
-        switch way {
-        case .appAttest: isByTicket ? "app_attest_ticket" : "app_attest"
-        case .debugCertificate: isByTicket ? "client_certificate_ticket" : "client_certificate"
-        case .operatorTicket: "operator_ticket"
-        case .anonymous: "anonymous"
-        }
-    }
-
-    /// Names the client in logs: the key's identifier, the certificate's SHA-256 in hex, the ticket's name, or nothing.
-    package var identity: String? {
-        switch way {
-        case .appAttest(let key, _): key.base64
-        case .debugCertificate(let sha256, _): Hexadecimal.encode(sha256)
-        case .operatorTicket(let ticket): ticket.text
-        case .anonymous: nil
-        }
     }
 }

@@ -9,6 +9,8 @@ package struct Refusal: Sendable {
     package let allowedMethods: [String]
     /// A new challenge for the client's next try, put in by the gate where ``carriesChallenge``.
     package internal(set) var freshChallenge: String?
+    /// For the log: by which method the client tried. The gate puts it in.
+    package internal(set) var method = MethodName.none
 
     package init(
         _ answer: RefusalAnswer, detail: String, retryAfter: Int? = nil, allowedMethods: [String] = []

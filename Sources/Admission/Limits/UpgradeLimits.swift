@@ -36,8 +36,12 @@ package struct UpgradeLimits: Sendable {
         failures.count(request.address.prefix, at: request.moment.monotonic)
     }
 
-    /// Takes the cost of one check of credentials from the prefix' budget.
-    func payForVerification(_ request: AdmissionRequest) -> RateDecision {
-        verifications.count(request.address.prefix, at: request.moment.monotonic)
+    /// Takes the cost of one verification from the prefix' budget; what is left of it where that isn't enough.
+    func payForVerification(_ request: AdmissionRequest, cost: Int) -> RateDecision {
+        for _ in 0..<cost {
+            let decision = verifications.count(request.address.prefix, at: request.moment.monotonic)
+            guard decision == .within else { return decision }
+        }
+        return .within
     }
 }

@@ -1,7 +1,5 @@
-package import KeyStore
-
-/// Who is never admitted: addresses and ranges, keys, certificates. Looking costs the same however long it is, but for a search in the
-/// sorted ranges.
+/// Addresses, ranges and identities that are never admitted. A look-up costs the same however long the list is, except for a binary search in
+/// the sorted ranges.
 ///
 /// ```
 /// address 203.0.113.0/24
@@ -9,19 +7,19 @@ package import KeyStore
 /// certificate 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 /// ```
 package struct BlockList: Sendable, Equatable {
-    /// Lines that say something.
+    /// Lines that hold an entry.
     package static let maximumCount = 100_000
 
     private var addresses = AddressSet([])
-    private var keys: Set<KeyID> = []
-    /// SHA-256 of the DER encoding.
-    private var certificates: Set<[UInt8]> = []
+    private var identities: Set<Identity> = []
 
     /// Blocks nobody.
     package init() {}
 
-    /// - Parameter text: the file's. An entry may stand there twice.
-    package init(_ text: String) throws(OperatorListError) {
+    /// - Parameters:
+    ///   - text: the file's. An entry may occur twice.
+    ///   - kinds: of identities, beside addresses.
+    package init(_ text: String, kinds: [BlockListKind]) throws(OperatorListError) {
         var ranges: [AddressRange] = []
         for (index, line) in OperatorList.lines(of: text).enumerated() {
             guard index < Self.maximumCount else {
@@ -29,10 +27,9 @@ package struct BlockList: Sendable, Equatable {
                     line: line.number, problem: "is one entry too many",
                     remedy: "Keep at most \(Self.maximumCount): join addresses to ranges.")
             }
-            switch try Self.entry(line) {
+            switch try Self.entry(line, kinds) {
             case .address(let range): ranges.append(range)
-            case .key(let id): keys.insert(id)
-            case .certificate(let sha256): certificates.insert(sha256)
+            case .identity(let identity): identities.insert(identity)
             }
         }
         addresses = AddressSet(ranges)
@@ -41,43 +38,58 @@ package struct BlockList: Sendable, Equatable {
     package var isEmpty: Bool { self == BlockList() }
 
     package func contains(_ address: ClientAddress) -> Bool { addresses.contains(address) }
-    package func contains(_ key: KeyID) -> Bool { keys.contains(key) }
-    package func contains(certificate sha256: [UInt8]) -> Bool { certificates.contains(sha256) }
-
-    package func contains(_ owner: SessionOwner) -> Bool {
-        switch owner {
-        case .key(let id): contains(id)
-        case .certificate(let sha256): contains(certificate: sha256)
-        case .operatorTicket, .anonymous: false
-        }
-    }
+    package func contains(_ identity: Identity) -> Bool { identities.contains(identity) }
 
     private enum Entry {
         case address(AddressRange)
-        case key(KeyID)
-        case certificate([UInt8])
+        case identity(Identity)
     }
 
-    private static func entry(_ line: OperatorList.Line) throws(OperatorListError) -> Entry {
+    private static func entry(_ line: OperatorList.Line, _ kinds: [BlockListKind]) throws(OperatorListError) -> Entry {
         func refuse(_ problem: String, _ remedy: String) -> OperatorListError {
             OperatorListError(line: line.number, problem: problem, remedy: remedy)
         }
-        guard line.words.count == 2, let kind = line.words.first, let value = line.words.last.map({ String($0) }) else {
-            throw refuse("isn't a kind and a value", "Write `address …`, `key …` or `certificate …`.")
+        let words = ["address"] + kinds.map(\.word)
+        guard line.words.count == 2, let word = line.words.first, let value = line.words.last.map({ String($0) }) else {
+            throw refuse("isn't a kind and a value", "Write \(choice(words.map { "`\($0) …`" })).")
         }
-        switch kind {
-        case "address":
+        if word == "address" {
             if let range = AddressRange(value) { return .address(range) }
             throw refuse(
                 "holds no address", "Write one, or a range like `203.0.113.0/24` with nothing behind its prefix.")
-        case "key":
-            if let id = KeyID(text: value) { return .key(id) }
-            throw refuse("holds no key identifier", "Write it as `portcullis keys list` shows it.")
-        case "certificate":
-            if let sha256 = Hexadecimal.decode(value, count: 32) { return .certificate(sha256) }
-            throw refuse("holds no fingerprint", "Write the SHA-256 of the certificate as 64 hexadecimal digits.")
-        default:
-            throw refuse("begins with an unknown kind", "Write `address`, `key` or `certificate`.")
         }
+        guard let kind = kinds.first(where: { $0.word == word }) else {
+            throw refuse("begins with an unknown kind", "Write \(choice(words.map { "`\($0)`" })).")
+        }
+        guard let subject = kind.subject(value) else { throw refuse(kind.problem, kind.remedy) }
+        return .identity(Identity(method: kind.method, subject: subject))
+    }
+
+    /// `a, b or c`
+    private static func choice(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.joined() }
+        return words.dropLast().joined(separator: ", ") + " or " + last
+    }
+}
+
+/// How the identities of one admission method are written in a block list.
+package struct BlockListKind: Sendable {
+    package let word: String
+    package let method: MethodName
+    /// What is wrong with a value that can't be read, and what to do: for the operator.
+    let problem: String
+    let remedy: String
+    /// The canonical subject; `nil` for a value that can't be read.
+    let subject: @Sendable (String) -> String?
+
+    package init(
+        word: String, method: MethodName, problem: String, remedy: String,
+        subject: @escaping @Sendable (String) -> String?
+    ) {
+        self.word = word
+        self.method = method
+        self.problem = problem
+        self.remedy = remedy
+        self.subject = subject
     }
 }

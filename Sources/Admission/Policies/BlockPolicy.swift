@@ -1,28 +1,25 @@
-import KeyStore
-
-/// Refuses whom the operator has blocked, by what a request says and shows of itself, before any of it is checked or used up. Nothing
-/// is proven yet: whoever says that he is somebody blocked isn't let in either.
+/// Refuses what the operator has blocked: addresses, and every identity that a request claims, before any of it is checked or used up. A client
+/// that claims a blocked identity without being it is refused too.
 ///
-/// Whom a ticket belongs to shows only when it is spent: the gate looks at every principal once more.
+/// Whose a ticket is shows only when it is spent: the gate looks at every verified identity once more.
 struct BlockPolicy: AdmissionPolicy {
     let list: BlockList
 
-    func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
-        if let refusal = refusal(of: request.address) { return .refused(refusal) }
-        if let id = request.assertion.keyID.flatMap(KeyID.init(text:)), list.contains(id) {
-            return .refused(.deviceBlocked, "key is blocked")
+    func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
+        if let refusal = refusal(of: attempt.request.address) { return .refused(refusal) }
+        for credential in attempt.presented {
+            if let identity = credential.claim.identity, let refusal = refusal(of: identity) {
+                return .refused(refusal)
+            }
         }
-        if let certificate = request.certificate, list.contains(certificate: certificate.sha256) {
-            return .refused(.deviceBlocked, "certificate is blocked")
-        }
-        return .noOpinion
+        return .passed
     }
 
     func refusal(of address: ClientAddress) -> Refusal? {
         list.contains(address) ? Refusal(.deviceBlocked, detail: "address is blocked") : nil
     }
 
-    func refusal(of principal: Principal) -> Refusal? {
-        list.contains(SessionOwner(principal)) ? Refusal(.deviceBlocked, detail: "identity is blocked") : nil
+    func refusal(of identity: Identity) -> Refusal? {
+        list.contains(identity) ? Refusal(.deviceBlocked, detail: "identity is blocked") : nil
     }
 }

@@ -8,8 +8,8 @@ struct HandshakePolicy: AdmissionPolicy {
 
     let subprotocols: Subprotocols
 
-    func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
-        let handshake = request.handshake
+    func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
+        let handshake = attempt.request.handshake
         guard handshake.method == "GET" else { return .refused(.malformedHandshake, "method is not GET") }
         guard handshake.isHTTP11 else { return .refused(.malformedHandshake, "HTTP/1.0") }
         guard let upgrade = handshake.upgrade, ASCIIText.lowercased(upgrade) == "websocket",
@@ -26,7 +26,7 @@ struct HandshakePolicy: AdmissionPolicy {
         }
         guard handshake.offeredSubprotocols.isEmpty || subprotocols.choose(from: handshake.offeredSubprotocols) != nil
         else { return .refused(.unknownSubprotocol, "only unknown subprotocols offered") }
-        return .noOpinion
+        return .passed
     }
 }
 

@@ -7,13 +7,14 @@ struct OriginPolicy: AdmissionPolicy {
     let allowed: Set<WebOrigin>
     let allowsMissing: Bool
 
-    func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
+    func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
+        let request = attempt.request
         guard let text = request.origin else {
-            return allowsMissing ? .noOpinion : .refused(.originRefused, "no origin, and ALLOW_MISSING_ORIGIN is false")
+            return allowsMissing ? .passed : .refused(.originRefused, "no origin, and ALLOW_MISSING_ORIGIN is false")
         }
         guard let origin = WebOrigin(text) else { return .refused(.originRefused, "origin is null or malformed") }
         return allowed.contains(origin) || ownOrigins(of: request).contains(origin)
-            ? .noOpinion : .refused(.originRefused, "origin is not allowed")
+            ? .passed : .refused(.originRefused, "origin is not allowed")
     }
 
     private func ownOrigins(of request: AdmissionRequest) -> [WebOrigin] {

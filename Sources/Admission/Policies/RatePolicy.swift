@@ -1,29 +1,31 @@
-/// Bounds guessing by address, kindly to carrier NAT.
+/// Bounds guessing by address, and spares clients that share an address behind carrier NAT.
 ///
 /// - An address with few failures isn't limited here.
-/// - One that has had its failed upgrades is refused, unless the request brings credentials. Those cost the address one check, whatever
-///   comes of it, and when its budget is used up they aren't looked at. (Should they be wrong, the gate answers 429.)
+/// - An address that has had its failed upgrades is refused, unless the request shows credentials. These cost the address their verification,
+///   whatever comes of it, and when its budget is used up they aren't looked at. (If they are wrong, the gate answers 429.)
 struct RatePolicy: AdmissionPolicy {
     let limits: UpgradeLimits
-    /// Without a client CA a presented certificate is no credential: nobody looks at it.
-    let checksCertificates: Bool
-    /// Nor is an `Authorization` header where no secret is demanded.
+    /// Where no secret is demanded an `Authorization` header is no credential.
     let checksSecrets: Bool
 
-    func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
-        guard case .over(let seconds) = limits.failuresSoFar(request) else { return .noOpinion }
-        guard
-            request.ticket != nil || request.session != nil || request.assertion.arePresent
-                || (checksCertificates && request.certificate != nil)
-                || (checksSecrets && request.authorization != nil)
-        else {
+    func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
+        guard case .over(let seconds) = limits.failuresSoFar(attempt.request) else { return .passed }
+        let cost = cost(of: attempt)
+        guard cost > 0 else {
             return .refused(
                 .rateLimited, "over FAILED_UPGRADES_PER_MINUTE, no credentials", retryAfter: seconds)
         }
-        switch limits.payForVerification(request) {
-        case .within: return .noOpinion
+        switch limits.payForVerification(attempt.request, cost: cost) {
+        case .within: return .passed
         case .over(let seconds):
             return .refused(.rateLimited, "over VERIFICATIONS_PER_SECOND", retryAfter: seconds)
         }
+    }
+
+    /// A session's token has been looked up even where it fits no session.
+    private func cost(of attempt: AdmissionAttempt) -> Int {
+        let request = attempt.request
+        let showsMore = request.session != nil || checksSecrets && request.authorization != nil
+        return max(attempt.chosen?.method.cost ?? 0, showsMore ? 1 : 0)
     }
 }

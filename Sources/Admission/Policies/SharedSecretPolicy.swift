@@ -1,17 +1,18 @@
-/// Demands one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), on top of whatever else is
-/// demanded. It admits nobody: with it shown, the policies behind it decide.
+/// Demands one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), besides what the admission method demands.
 ///
-/// A request with a ticket need not show one again, for browsers can't: the ticket stands for the secret that was shown for it, which
-/// ``TicketPolicy`` looks at. So does a session's token, with ``ResumePolicy``. One that does show a secret must show a right one.
+/// A request with a ticket need not show it again, since browsers can't: the ticket stands for the secret that was shown for it, which the gate
+/// checks again. The same goes for a session's token. A request that does show a secret must show a right one.
 struct SharedSecretPolicy: AdmissionPolicy {
     private static let scheme = "bearer"
 
     let secrets: SharedSecrets
 
-    func evaluate(_ request: AdmissionRequest) -> PolicyOutcome {
+    func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
+        let request = attempt.request
         guard let authorization = request.authorization else {
-            return request.ticket == nil && request.bareSession == nil
-                ? .refused(.sharedSecretRequired, "no Authorization header") : .noOpinion
+            // Of a token that fits no session the client is told so.
+            let standsForSecret = attempt.chosen?.claim.standsForSecret ?? (request.session != nil)
+            return standsForSecret ? .passed : .refused(.sharedSecretRequired, "no Authorization header")
         }
         guard let text = Self.credentials(in: authorization) else {
             return .refused(.invalidSharedSecret, "Authorization header is of another scheme, or empty")

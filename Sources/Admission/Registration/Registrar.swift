@@ -1,26 +1,28 @@
 package import AppAttest
 import FoundationEssentials
-import KeyStore
+package import KeyStore
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
-/// The order is rate, body, challenge, attestation, store. Runs off the reactors: verifying takes milliseconds, and storing waits for
-/// the disk.
+/// The order is rate, body, challenge, attestation, store. Not for reactors: verifying takes milliseconds, and storing waits for the disk.
 package struct Registrar: Sendable {
     /// `MAX_BODY_BYTES`.
     package static let defaultMaximumBodyBytes = 65_536
     private static let storeRetryAfter = 5
 
     private let settings: AppAttestSettings
+    private let registry: any KeyRegistry
     private let verifier: AttestationVerifier
     private let limits: EndpointLimits
     private let maximumBodyBytes: Int
 
+    /// - Parameter registry: the asynchronous part of the same store that `settings` has.
     package init(
-        settings: AppAttestSettings, verifier: AttestationVerifier, limits: EndpointLimits,
-        maximumBodyBytes: Int = defaultMaximumBodyBytes
+        settings: AppAttestSettings, registry: any KeyRegistry, verifier: AttestationVerifier,
+        limits: EndpointLimits, maximumBodyBytes: Int = defaultMaximumBodyBytes
     ) {
         self.settings = settings
+        self.registry = registry
         self.verifier = verifier
         self.limits = limits
         self.maximumBodyBytes = maximumBodyBytes
@@ -62,20 +64,20 @@ package struct Registrar: Sendable {
                 attestation: request.attestation, keyID: request.keyID.bytes,
                 clientDataHash: challenge.clientDataHash,
                 at: Date(timeIntervalSince1970: Double(moment.unixMilliseconds) / 1_000))
-            return enrol(verified, as: request.keyID, at: moment, unless: refuse)
+            return await enrol(verified, as: request.keyID, at: moment, unless: refuse)
         } catch {
             let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
             return .refused(Refusal(answer, detail: "attestation: \(error)"))
         }
     }
 
-    /// A key that is revoked between the look and the step is refused by the step.
+    /// A key that is revoked after it was looked up is refused by the store.
     ///
     /// - Parameter id: the verifier has found it to be the attested key's own.
     private func enrol(
         _ verified: VerifiedAttestation, as id: KeyID, at moment: Moment,
-        unless refuse: (RegisteredKey) -> Refusal?
-    ) -> RegistrationOutcome {
+        unless refuse: @Sendable (RegisteredKey) -> Refusal?
+    ) async -> RegistrationOutcome {
         let key = DeviceKey(
             id: id, publicKeyX963: verified.publicKeyX963, app: verified.app.description,
             environment: verified.environment.rawValue, trustRoot: verified.trustRootFingerprint, counter: 0,
@@ -84,14 +86,14 @@ package struct Registrar: Sendable {
             revokedAt: nil, revocationReason: nil)
         let known: KeyStanding?
         do throws(KeyRegistryError) {
-            known = try settings.registry.standing(of: id)
+            known = try await registry.standing(of: id)
         } catch {
             return .refused(Self.unavailable(error))
         }
         guard known?.isRevoked != true else { return .refused(Self.revoked) }
         if let refusal = refuse(registered(verified, id, wasKnown: known != nil)) { return .refused(refusal) }
         do throws(KeyRegistryError) {
-            switch try settings.registry.enrol(key) {
+            switch try await registry.enrol(key) {
             case .enrolled: return .registered(registered(verified, id, wasKnown: false))
             case .alreadyEnrolled: return .registered(registered(verified, id, wasKnown: true))
             case .revoked: return .unstored(Self.revoked)

@@ -3,13 +3,11 @@ package import KeyStore
 
 /// What became of a registration.
 package enum RegistrationOutcome: Sendable {
-    /// The key is durable. Answer exactly 200 with ``successBody``.
+    /// The key is durable.
     case registered(RegisteredKey)
     case refused(Refusal)
     /// The key was about to be stored, which is written down already, and storing it failed.
     case unstored(Refusal)
-
-    package static let successBody = #"{"registered":true}"#
 }
 
 /// For the audit log.

@@ -1,4 +1,4 @@
-/// Everything the gate looks at, read off one upgrade request by the edge. Nothing in it is trusted; `certificate` is what TLS said.
+/// Everything the gate looks at in one request, as the edge has read it. Nothing in it is trusted; `certificate` is what TLS reported.
 package struct AdmissionRequest: Sendable {
     /// Names this request in the answer and in the logs.
     package var id: String
@@ -11,20 +11,18 @@ package struct AdmissionRequest: Sendable {
     /// The header's value; `nil` when absent or empty.
     package var authorization: String?
     package var isTLS: Bool
-    package var assertion: AssertionFields
+    /// What the request has of the fields that the gate's methods read.
+    package var fields: CredentialFields
     /// `nil` when none was presented.
     package var certificate: ClientCertificate?
-    /// The parameter `ticket` of the URL; `nil` when absent, which differs from empty.
-    package var ticket: String?
     /// The parameters `session` and `token` of the URL, of an upgrade that wants to go on with a session.
     package var session: SessionCredential?
-    /// The ways of admission that what the client asks for is open to; `nil`: all.
-    package var allowedWays: Set<AdmissionWay>?
+    /// The methods that the route is open to, by their names in `admit=`; `nil`: all.
+    package var allowedMethods: Set<String>?
 
     package init(
         id: String, address: ClientAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
-        isTLS: Bool, assertion: AssertionFields, certificate: ClientCertificate?, ticket: String? = nil,
-        allowedWays: Set<AdmissionWay>? = nil, authorization: String? = nil
+        isTLS: Bool, fields: CredentialFields, certificate: ClientCertificate?, authorization: String? = nil
     ) {
         self.id = id
         self.address = address
@@ -33,15 +31,16 @@ package struct AdmissionRequest: Sendable {
         self.origin = origin
         self.host = host
         self.isTLS = isTLS
-        self.assertion = assertion
+        self.fields = fields
         self.certificate = certificate
-        self.ticket = ticket
-        self.allowedWays = allowedWays
         self.authorization = authorization
     }
 
-    /// The session's token may be all that the client has to show. Other credentials in the URL or the header go before it.
-    var bareSession: SessionCredential? { ticket == nil && !assertion.arePresent ? session : nil }
+    /// Whether the route admits identities of a method.
+    package func allows(_ method: MethodName) -> Bool {
+        guard let allowedMethods else { return true }
+        return method.route.map(allowedMethods.contains) ?? false
+    }
 }
 
 /// The opening handshake of RFC 6455 section 4.2.1, as received.
@@ -72,22 +71,6 @@ package struct HandshakeFields: Sendable {
         self.key = key
         self.offeredSubprotocols = offeredSubprotocols
     }
-}
-
-/// The three `X-App-Assert-*` headers: `nil` is absent, `""` is present and empty.
-package struct AssertionFields: Sendable {
-    package var keyID: String?
-    package var data: String?
-    package var nonce: String?
-
-    package init(keyID: String? = nil, data: String? = nil, nonce: String? = nil) {
-        self.keyID = keyID
-        self.data = data
-        self.nonce = nonce
-    }
-
-    /// One header is enough to choose the App Attest path, from which there is no way back.
-    package var arePresent: Bool { keyID != nil || data != nil || nonce != nil }
 }
 
 /// A certificate that the client presented, and what TLS found out about it.

@@ -1,4 +1,4 @@
-/// The certificates by which a client proved itself: its own first, then those that it sent along, each in DER.
+/// The certificates by which a client has proved its identity: its own first, then those that it sent along, each in DER.
 ///
 /// It is kept for as long as something may follow from that proof: with a session, and with its tickets. They all share one copy.
 package struct ClientCertificateChain: Hashable, Sendable {

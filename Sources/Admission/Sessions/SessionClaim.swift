@@ -1,11 +1,11 @@
 /// What became of an attempt to come back to a session.
 package enum SessionClaim<Holder> {
-    /// The session is the client's, and on its way from its holder: ``SessionRegister/arrived(_:at:detachedAt:)`` or
-    /// ``SessionRegister/claimFailed(_:)`` has to follow. The new token is the only one to tell him.
+    /// The session is the client's, and is to be moved from its holder: ``SessionRegister/arrived(_:at:detachedAt:)`` or
+    /// ``SessionRegister/claimFailed(_:)`` has to follow. The client is sent the new token.
     case claimed(SessionRegister<Holder>.Place, Holder, newToken: SessionToken)
-    /// The session is there. The token is wrong, or the client isn't who it belongs to: nobody is told which.
+    /// The session exists. The token is wrong, or the session belongs to another identity: no client is told which.
     case invalid
-    /// It is the client's, and just on its way to another connection of his. Worth another try in a moment.
+    /// It is the client's, and just moving to another connection of the client. Worth another try in a moment.
     case underway
     /// No such session, or none any more.
     case unknown
@@ -107,8 +107,8 @@ extension SessionRegister {
         changeTokens(of: place) { $0.confirm(at: time, overlap: Self.tokenOverlap) }
     }
 
-    /// Who may come back to this session with its token alone: the client of a session that began with a ticket, who has no
-    /// credentials that could be shown again. `nil` for every other session, and where session or token is wrong.
+    /// The client that may come back to this session with its token alone: that of a session that began with a ticket, which has no
+    /// credentials that it could show again. `nil` for every other session, and where session or token is wrong.
     ///
     /// Nothing changes by this; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take the same
     /// time whatever is wrong.
@@ -125,9 +125,9 @@ extension SessionRegister {
     ///
     /// - Parameter id: as the client sent it.
     /// - Parameter token: as the client sent it.
-    /// - Parameter owner: who the client was verified to be on this connection.
+    /// - Parameter owner: the identity that was verified for this connection.
     package mutating func claim(
-        id: String, token: String, owner: SessionOwner, at time: MonotonicTime,
+        id: String, token: String, owner: Identity, at time: MonotonicTime,
         using generator: inout some RandomNumberGenerator
     ) -> SessionClaim<Holder> {
         let isOfLength = id.utf8.count <= SessionPlaceLimits.maximumIDBytes

@@ -1,12 +1,11 @@
 import FoundationEssentials
 
-/// Counts the places that sessions take, and finds the sessions that a client may come back to. A value: whoever shares it holds its lock.
+/// Counts sessions by identity and address, and finds the sessions that a client may come back to. A value: its owner holds the lock.
 ///
-/// A place is taken before a session's target is dialled and given back when the session has ended, with or without a client in
-/// between. All that is kept is about places that are taken: when the last one is given back nothing is left.
+/// A session's place is taken before its target is dialled and given back when the session has ended, with or without a client in
+/// between. Nothing is kept but what belongs to places that are taken.
 ///
-/// A place counts for the address where its session began, wherever its client comes back from: coming back is never a matter of
-/// limits.
+/// A place counts for the address where its session began, wherever its client comes back from: no limit keeps a client from coming back.
 package struct SessionRegister<Holder> {
     /// One place. It means something only in the register that gave it.
     package struct Place: Hashable, Sendable {
@@ -14,11 +13,11 @@ package struct SessionRegister<Holder> {
     }
 
     struct Entry {
-        let owner: SessionOwner
+        let owner: Identity
         let address: ClientAddress
         /// Since when the session has been without its client; `nil` while it has it.
         var detachedAt: MonotonicTime?
-        /// Behind a reference: a table has up to twice the room that its entries need, and many sessions are never to be found.
+        /// Behind a reference: a table has up to twice the room that its entries need, and many sessions can never be found.
         fileprivate var found: Found?
         /// `nil` until the session can be found.
         var session: OpenSession? {
@@ -36,30 +35,30 @@ package struct SessionRegister<Holder> {
     struct OpenSession {
         let id: String
         var tokens: SessionTokens
-        /// Who may come back with the token alone; `nil`: nobody.
+        /// The client that may come back with the token alone; `nil`: none may.
         let bearer: Principal?
-        /// Who has the session in hand: a driver, on its reactor.
+        /// What runs the session: a driver, on its reactor.
         var holder: Holder
-        /// Set while it is on its way to the one who has claimed it: the tokens as they were.
+        /// Set while the session moves to the holder that has claimed it: the tokens as they were.
         var tokensBefore: SessionTokens?
     }
 
-    /// Settable, for a reload. Lowering one ends nothing: those who are above it get nothing new.
+    /// Settable, for a reload. Lowering one ends no session: an identity or address above it gets no new one.
     package var limits: SessionPlaceLimits
     private(set) var entries: [Place: Entry] = [:]
     private var places: [String: Place] = [:]
-    /// Of owners who have a name.
-    private var owned: [SessionOwner: Set<Place>] = [:]
+    /// Of owners with a subject.
+    private var owned: [Identity: Set<Place>] = [:]
     private var perAddress: [AddressPrefix: Set<Place>] = [:]
     private var openPer: [Key: Int] = [:]
     private var nextNumber: UInt64 = 0
 
-    /// What owners are told apart by where they needn't be proven.
+    /// What owners are counted by where they aren't verified.
     private enum Key: Hashable {
-        case owner(SessionOwner)
+        case owner(Identity)
         case anonymous(AddressPrefix)
 
-        init(_ owner: SessionOwner, _ address: ClientAddress) {
+        init(_ owner: Identity, _ address: ClientAddress) {
             self = owner.isAnonymous ? .anonymous(address.prefix) : .owner(owner)
         }
     }
@@ -68,10 +67,10 @@ package struct SessionRegister<Holder> {
 
     // MARK: Places
 
-    /// Takes a place. At the limit of its owner the session of that owner ends which has been without its client for longest: its
-    /// holder is handed out, and has no place from here on. At the limit of an address the same goes for sessions there that are the
-    /// owner's or nobody's. Where none is detached nothing changes.
-    package mutating func reserve(for owner: SessionOwner, from address: ClientAddress) -> SessionReservation<Holder> {
+    /// Takes a place. At the limit of its owner, the owner's session ends that has been without its client for longest: its holder is
+    /// returned, and has no place from then on. At the limit of an address the same goes for sessions there that are the owner's or
+    /// anonymous. Where none is detached nothing changes.
+    package mutating func reserve(for owner: Identity, from address: ClientAddress) -> SessionReservation<Holder> {
         let places = owned[owner, default: []]
         let here = perAddress[address.prefix, default: []]
         var oldest: (place: Place, holder: Holder)?
@@ -91,7 +90,7 @@ package struct SessionRegister<Holder> {
         return .reservedInPlaceOf(take(for: owner, from: address), evicted: oldest.holder)
     }
 
-    /// Gives a place back, once: for one that isn't taken any more nothing happens.
+    /// Gives a place back. For one that isn't taken any more nothing happens.
     package mutating func release(_ place: Place) {
         guard let entry = entries.removeValue(forKey: place) else { return }
         if let id = entry.session?.id {
@@ -106,7 +105,7 @@ package struct SessionRegister<Holder> {
         if perAddress[entry.address.prefix]?.isEmpty == true { perAddress[entry.address.prefix] = nil }
     }
 
-    private mutating func take(for owner: SessionOwner, from address: ClientAddress) -> Place {
+    private mutating func take(for owner: Identity, from address: ClientAddress) -> Place {
         let place = Place(number: nextNumber)
         nextNumber &+= 1
         entries[place] = Entry(owner: owner, address: address)
@@ -115,8 +114,8 @@ package struct SessionRegister<Holder> {
         return place
     }
 
-    /// Walks over the places of one owner or one address, of which there are at most as many as the limits say. One that is on its way to
-    /// its client isn't meant.
+    /// Walks over the places of one owner or one address, of which there are at most as many as the limits say. Sessions that are moving
+    /// are left out.
     private func oldestDetached(of places: Set<Place>) -> (place: Place, holder: Holder)? {
         let detached = places.compactMap { place in
             entries[place].flatMap { entry in
@@ -140,7 +139,7 @@ package struct SessionRegister<Holder> {
     /// Lets the session of a place be found by its id from here on.
     ///
     /// - Parameter id: the gateway's own; at most ``SessionPlaceLimits/maximumIDBytes``.
-    /// - Parameter principal: who has begun it. One that came by a ticket may come back with the token alone.
+    /// - Parameter principal: the client. One that came by a ticket may come back with the token alone.
     /// - Returns: false, and nothing is changed, where the place isn't taken or has its session already, and for an id that is in
     ///   use or too long.
     @discardableResult
@@ -163,7 +162,7 @@ package struct SessionRegister<Holder> {
         entries[place]?.detachedAt = time
     }
 
-    /// The session that was claimed has arrived at `holder`, who has it in hand from here on.
+    /// The session that was claimed is `holder`'s from here on.
     ///
     /// - Parameter detachedAt: nil: it has its client.
     /// - Returns: false where its place is gone meanwhile: then the session has to end.
@@ -186,7 +185,7 @@ package struct SessionRegister<Holder> {
 
     func place(of id: String) -> Place? { places[id] }
 
-    /// Of a session that is on its way, those that it had before: its client doesn't have the new one yet.
+    /// Of a session that is moving, the tokens that it had before: its client doesn't have the new one yet.
     mutating func changeTokens(of place: Place, _ change: (inout SessionTokens) -> Void) {
         guard var session = entries[place]?.session else { return }
         if var before = session.tokensBefore {
@@ -204,14 +203,14 @@ package struct SessionRegister<Holder> {
         entries[place]?.session?.tokens = tokens
     }
 
-    /// Whether somebody may be here to come back for a session: `owner` has one, or of anonymous ones somebody at the address. That its
-    /// client is gone a gateway often hears only after it has come back.
-    package func hasSession(_ owner: SessionOwner, from address: ClientAddress) -> Bool {
+    /// Whether a client may be coming back for a session: `owner` has one, or, if it is anonymous, the address has an anonymous one. The gateway
+    /// often notices that a client is gone only after it has come back.
+    package func hasSession(_ owner: Identity, from address: ClientAddress) -> Bool {
         openPer[Key(owner, address)] != nil
     }
 
     /// Of all sessions that can be found. Walks over them all.
-    package func holders(where isMeant: (SessionOwner, ClientAddress) -> Bool) -> [Holder] {
+    package func holders(where isMeant: (Identity, ClientAddress) -> Bool) -> [Holder] {
         entries.values.compactMap { entry in
             isMeant(entry.owner, entry.address) ? entry.session?.holder : nil
         }
@@ -253,7 +252,7 @@ package struct SessionPlaceLimits: Hashable, Sendable {
     /// Longer ids aren't looked up: the gateway's own have 16 characters.
     package static let maximumIDBytes = 64
 
-    /// `MAX_SESSIONS_PER_DEVICE`: of one owner who has a name.
+    /// `MAX_SESSIONS_PER_DEVICE`: of one owner with a subject.
     package var perDevice: Int
     /// `MAX_SESSIONS_PER_IP`: of one ``AddressPrefix``.
     package var perAddress: Int

@@ -1,27 +1,26 @@
-/// A ticket of ours that was in time and had a use left, which is gone now. Only ``TicketOffice`` makes one.
+/// A ticket of ours that was valid and had a use left, which is taken now. Only ``TicketOffice`` makes one.
 struct SpentTicket: Sendable {
-    enum Holder: Hashable, Sendable {
-        /// Whoever asked for it, having shown credentials to the gate.
-        case principal(Principal.Way)
-        /// Whoever the operator gave it to.
-        case bearer
-    }
-
-    let id: TicketID
-    let holder: Holder
+    /// Whose upgrade it is.
+    let identity: Identity
+    /// The proof that the ticket was given for.
+    let proof: (any AdmissionProof)?
     /// Until when further tickets may follow from this one.
     let chainEnd: MonotonicTime
-    /// The certificate that the ticket was given for.
-    let certificate: TicketCertificate?
     /// What its holder had shown besides.
     let secret: SharedSecret?
 
-    fileprivate init(_ entry: TicketTable.Entry, _ certificate: TicketCertificate?) {
-        id = entry.id
-        holder = entry.holder
+    fileprivate init(_ entry: TicketTable.Entry, _ proof: (any AdmissionProof)?) {
+        identity = entry.identity
+        self.proof = proof
         chainEnd = entry.chainEnd
-        self.certificate = certificate
         secret = entry.secret
+    }
+}
+
+extension Principal {
+    /// - Parameter ticket: that it was spent is the proof.
+    init(_ ticket: SpentTicket) {
+        self.init(ticket.identity, proof: ticket.proof, ticketChainEnd: ticket.chainEnd, secret: ticket.secret)
     }
 }
 
@@ -31,19 +30,19 @@ enum TicketSpending: Sendable {
     /// Not ours, used up, or forgotten after its time: nobody can tell these apart.
     case unknown
     case expired
-    /// Ours and still good, but not for a way that is asked for.
-    case wayNotAllowed
+    /// Ours and still good, but the route isn't open to its holder.
+    case methodNotAllowed
 }
 
 extension TicketTable {
     /// Takes one use. What isn't allowed takes none.
-    mutating func spend(_ hash: TicketHash, at time: MonotonicTime, isAllowed: (SpentTicket.Holder) -> Bool)
+    mutating func spend(_ hash: TicketHash, at time: MonotonicTime, isAllowed: (Identity) -> Bool)
         -> TicketSpending
     {
         guard let entry = entry(hash, at: time) else { return .unknown }
         guard !hasExpired(entry) else { return .expired }
-        guard isAllowed(entry.holder) else { return .wayNotAllowed }
-        let spent = SpentTicket(entry, certificate(of: entry))
+        guard isAllowed(entry.identity) else { return .methodNotAllowed }
+        let spent = SpentTicket(entry, proof(of: entry))
         takeUse(of: hash)
         return .spent(spent)
     }

@@ -1,55 +1,87 @@
-/// The tickets that are out: all the memory that they cost. A value; ``TicketOffice`` holds its lock.
+/// The valid tickets, and all memory that they take. A value; ``TicketOffice`` holds its lock.
 ///
-/// Beside the tickets themselves lie their hashes by the second in which they expire. A second that is over is forgotten as a whole, so
-/// that no operation ever walks over the tickets. What a certificate needs to be verified again is kept once for all of its tickets.
+/// Besides the tickets it has their hashes by the second in which they expire. A second that is over is forgotten as a whole, so that no
+/// operation ever walks over the tickets. A large proof is kept once for all tickets of its identity.
 struct TicketTable {
+    /// What tickets are counted by.
+    enum Holder: Hashable, Sendable {
+        /// Of a client that has shown credentials to the gate.
+        case identity(Identity)
+        case `operator`
+    }
+
     struct Entry {
         let id: TicketID
-        fileprivate(set) var holder: SpentTicket.Holder
+        fileprivate(set) var holder: Holder
         let expires: MonotonicTime
         /// Until when further tickets may follow from this one.
         let chainEnd: MonotonicTime
         /// What the holder had shown besides.
         let secret: SharedSecret?
+        /// Of a holder whose proof isn't large.
+        fileprivate(set) var proof: (any AdmissionProof)?
         fileprivate(set) var uses: Int
+
+        init(
+            id: TicketID, holder: Holder, expires: MonotonicTime, chainEnd: MonotonicTime, secret: SharedSecret?,
+            uses: Int
+        ) {
+            self.id = id
+            self.holder = holder
+            self.expires = expires
+            self.chainEnd = chainEnd
+            self.secret = secret
+            self.uses = uses
+        }
+
+        /// Whose upgrade it is.
+        var identity: Identity {
+            switch holder {
+            case .identity(let identity): identity
+            case .operator: .operatorTicket(id)
+            }
+        }
     }
 
-    /// One who has tickets out.
     private struct HolderRecord {
         var count: Int
-        /// As it was verified last, for a holder who showed one.
-        var certificate: TicketCertificate?
+        /// A large one, as it was verified last.
+        var proof: (any AdmissionProof)?
     }
 
     private static let nanosecondsPerBucket: UInt64 = 1_000_000_000
 
     private let maximum: Int
     private let maximumPerHolder: Int
-    private let maximumCertificates: Int
+    private let maximumLargeProofs: Int
     private var entries: [TicketHash: Entry] = [:]
     private var buckets: [UInt64: [TicketHash]] = [:]
-    private var holders: [SpentTicket.Holder: HolderRecord] = [:]
-    private var certificateCount = 0
+    private var holders: [Holder: HolderRecord] = [:]
+    private var largeProofCount = 0
     /// The latest time seen. Reactors hand in their time without agreeing first; what was over for one is over for all.
     private var latest = MonotonicTime(nanoseconds: 0)
 
-    init(maximum: Int, maximumPerHolder: Int, maximumCertificates: Int) {
+    init(maximum: Int, maximumPerHolder: Int, maximumLargeProofs: Int) {
         self.maximum = maximum
         self.maximumPerHolder = maximumPerHolder
-        self.maximumCertificates = maximumCertificates
+        self.maximumLargeProofs = maximumLargeProofs
     }
 
     var count: Int { entries.count }
 
-    /// - Parameter certificate: the holder's, where he showed one.
+    /// - Parameter proof: the holder's.
     /// - Returns: `nil` when it is in; otherwise the seconds after which there may be room.
     mutating func insert(
-        _ entry: Entry, of certificate: TicketCertificate? = nil, for hash: TicketHash, at time: MonotonicTime
+        _ entry: Entry, _ proof: (any AdmissionProof)?, for hash: TicketHash, at time: MonotonicTime
     ) -> Int? {
         forgetExpired(at: time)
-        guard entries.count < maximum, let holder = enter(entry.holder, certificate) else { return secondsUntilRoom() }
+        let isLarge = proof?.isLarge ?? false
+        guard entries.count < maximum, let holder = enter(entry.holder, isLarge ? proof : nil) else {
+            return secondsUntilRoom()
+        }
         var entry = entry
         entry.holder = holder
+        entry.proof = isLarge ? nil : proof
         entries[hash] = entry
         buckets[bucket(of: entry.expires), default: []].append(hash)
         return nil
@@ -58,22 +90,26 @@ struct TicketTable {
     /// Counts one more ticket of a holder.
     ///
     /// - Returns: the holder as it is kept for all of its tickets; `nil` where there is no room.
-    private mutating func enter(
-        _ holder: SpentTicket.Holder, _ certificate: TicketCertificate?
-    ) -> SpentTicket.Holder? {
+    private mutating func enter(_ holder: Holder, _ largeProof: (any AdmissionProof)?) -> Holder? {
         guard let index = holders.index(forKey: holder) else {
-            guard maximumPerHolder > 0, certificate == nil || certificateCount < maximumCertificates else { return nil }
-            holders[holder] = HolderRecord(count: 1, certificate: certificate)
-            certificateCount += certificate == nil ? 0 : 1
+            guard maximumPerHolder > 0, largeProof == nil || largeProofCount < maximumLargeProofs else { return nil }
+            holders[holder] = HolderRecord(count: 1, proof: largeProof)
+            largeProofCount += largeProof == nil ? 0 : 1
             return holder
         }
         guard holders.values[index].count < maximumPerHolder else { return nil }
+        if let largeProof {
+            if holders.values[index].proof == nil {
+                guard largeProofCount < maximumLargeProofs else { return nil }
+                largeProofCount += 1
+            }
+            holders.values[index].proof = largeProof
+        }
         holders.values[index].count += 1
-        if let certificate, holders.values[index].certificate != nil { holders.values[index].certificate = certificate }
         return holders[index].key
     }
 
-    func certificate(of entry: Entry) -> TicketCertificate? { holders[entry.holder]?.certificate }
+    func proof(of entry: Entry) -> (any AdmissionProof)? { entry.proof ?? holders[entry.holder]?.proof }
 
     mutating func entry(_ hash: TicketHash, at time: MonotonicTime) -> Entry? {
         forgetExpired(at: time)
@@ -96,7 +132,7 @@ struct TicketTable {
         }
         holders.values[index].count -= 1
         guard holders.values[index].count == 0 else { return }
-        if holders.remove(at: index).value.certificate != nil { certificateCount -= 1 }
+        if holders.remove(at: index).value.proof != nil { largeProofCount -= 1 }
     }
 
     /// At most once a second there is anything to do.

@@ -4,6 +4,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import Settings
 
 /// What the operator's tools may ask of the running gateway, and what it answers.
 final class ControlDesk: Sendable {
@@ -83,12 +84,13 @@ private struct OperatorRecord: Sendable {
         let detail = "by the operator: \(uses) uses in \(issued.expiresIn) s"
         let isWritten = audit.record(
             AuditEntry(
-                time: .now(), event: .ticket, outcome: .admitted, way: .ticket, who: issued.id.text, detail: detail,
+                time: .now(), event: .ticket, outcome: .admitted, method: TicketMethod.name.label, who: issued.id.text,
+                detail: detail,
                 requestID: "-", address: "-"))
         guard isWritten || whenAuditFails == .continue else { return false }
         logger.notice(
             "operator's ticket issued",
-            metadata: [LogKeys.principal: "\(issued.id.text)", LogKeys.detail: "\(detail)"])
+            metadata: [LogKeys.client: "\(issued.id.text)", LogKeys.detail: "\(detail)"])
         return true
     }
 }

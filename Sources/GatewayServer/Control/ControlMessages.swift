@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import Settings
 
 /// What a tool asks of the running gateway, as one line of JSON over its control socket.
 package enum ControlRequest: Codable, Sendable, Equatable {

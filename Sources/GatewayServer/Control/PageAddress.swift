@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Settings
 import SwiftASN1
 import X509
 
@@ -10,7 +11,7 @@ enum PageAddress {
     /// - Returns: an origin, such as `https://mud.example.com:6200`.
     static func origin(of configuration: GatewayConfiguration, port: Int) -> String {
         if let origin = configuration.tickets.publicOrigin { return origin }
-        let (host, tls) = (configuration.listener.host, configuration.listener.tls)
+        let (host, tls) = (configuration.listener.host, configuration.tls)
         let name = host.isWildcard ? tls.flatMap(certificateName) ?? machineName : "\(host)"
         let (scheme, usual) = tls == nil ? ("http", 80) : ("https", 443)
         return "\(scheme)://\(name)" + (port == usual ? "" : ":\(port)")
@@ -18,7 +19,7 @@ enum PageAddress {
 
     /// The first DNS name of the certificate that stands for one host.
     private static func certificateName(_ tls: GatewayConfiguration.TLS) -> String? {
-        guard let text = try? ConfigurationLoadingFile.text(tls.certificatePath),
+        guard let text = try? NamedFile.text(tls.certificatePath),
             let leaf = try? Certificate(pemEncoded: text), let names = try? leaf.extensions.subjectAlternativeNames
         else { return nil }
         for case .dnsName(let name) in names where !name.hasPrefix("*") { return name }

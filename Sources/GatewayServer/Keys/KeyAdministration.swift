@@ -18,11 +18,11 @@ package struct KeyAdministration {
     }
 
     /// Calls `show` with a line for each key, in the order of their identifiers.
-    package func list(_ show: (String) -> Void) throws(KeyAdministrationError) {
+    package func list(_ show: (String) -> Void) async throws(KeyAdministrationError) {
         var last: KeyID?
         while true {
-            let keys = try administrationErrors { [last] () throws(KeyRegistryError) in
-                try store.keys(after: last, limit: Self.page)
+            let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
+                try await store.keys(after: last, limit: Self.page)
             }
             guard !keys.isEmpty else { return }
             for key in keys { show(KeyDescription(key).line) }
@@ -31,33 +31,35 @@ package struct KeyAdministration {
     }
 
     /// - Returns: all that is known of the key, a line each.
-    package func show(_ keyID: String) throws(KeyAdministrationError) -> String {
+    package func show(_ keyID: String) async throws(KeyAdministrationError) -> String {
         let id = try parse(keyID)
-        guard let key = try administrationErrors({ () throws(KeyRegistryError) in try store.key(id) }) else {
+        guard let key = try await administrationErrors({ () async throws(KeyRegistryError) in try await store.key(id) })
+        else {
             throw .unknownKey
         }
         return KeyDescription(key).full
     }
 
-    package func revoke(_ keyID: String, reason: String, at time: Date) throws(KeyAdministrationError) {
+    package func revoke(_ keyID: String, reason: String, at time: Date) async throws(KeyAdministrationError) {
         let id = try parse(keyID)
         let milliseconds = Int64(time.timeIntervalSince1970 * 1_000)
-        let isKnown = try administrationErrors { () throws(KeyRegistryError) in
-            try store.revoke(id, reason: reason, at: milliseconds)
+        let isKnown = try await administrationErrors { () async throws(KeyRegistryError) in
+            try await store.revoke(id, reason: reason, at: milliseconds)
         }
         guard isKnown else { throw .unknownKey }
     }
 
-    package func restore(_ keyID: String) throws(KeyAdministrationError) {
+    package func restore(_ keyID: String) async throws(KeyAdministrationError) {
         let id = try parse(keyID)
-        guard try administrationErrors({ () throws(KeyRegistryError) in try store.restore(id) }) else {
+        guard try await administrationErrors({ () async throws(KeyRegistryError) in try await store.restore(id) })
+        else {
             throw .unknownKey
         }
     }
 
-    package func forget(_ keyID: String) throws(KeyAdministrationError) {
+    package func forget(_ keyID: String) async throws(KeyAdministrationError) {
         let id = try parse(keyID)
-        switch try administrationErrors({ () throws(KeyRegistryError) in try store.forget(id) }) {
+        switch try await administrationErrors({ () async throws(KeyRegistryError) in try await store.forget(id) }) {
         case .forgotten: return
         case .unknown: throw .unknownKey
         case .refusedRevoked: throw .revokedKey
@@ -102,6 +104,16 @@ private func administrationErrors<Result>(
 ) throws(KeyAdministrationError) -> Result {
     do throws(KeyRegistryError) {
         return try body()
+    } catch {
+        throw .store("\(error)")
+    }
+}
+
+private func administrationErrors<Result>(
+    _ body: () async throws(KeyRegistryError) -> Result
+) async throws(KeyAdministrationError) -> Result {
+    do throws(KeyRegistryError) {
+        return try await body()
     } catch {
         throw .store("\(error)")
     }

@@ -7,10 +7,11 @@ import Observability
 import Reactors
 import Relay
 import RelayCore
+import Settings
 import Synchronization
 
 extension Gateway {
-    /// Does the reloads that are asked for, one after the other, until it is cancelled.
+    /// Does the reloads that are asked for, one after the other, until it is cancelled. It reads files: the caller gives it a thread.
     func reloadWhenAsked() async {
         for await reply in reloads.requests {
             let outcome = await reload()
@@ -37,34 +38,32 @@ extension Gateway {
     private func apply(_ loaded: LoadedConfiguration) async throws -> ReloadOutcome {
         let configuration = loaded.configuration
         let old = inEffect.withLock { $0 }
-        let bearings = GatewayBearings(configuration, after: old.bearings)
-        let parts = try GatewayParts(configuration, bearings, state: state, logger: logger)
+        let pinned = StartupPinned(configuration, after: old.pinned)
+        let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
 
         state.journal.writeAll()
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: parts.material)
-        await shutOut(configuration.gate.blockList)
+        await shutOut(configuration.blockList)
         await shutOut(by: parts.material)
 
         let new = SettingsInEffect(loaded)
-        let difference = ReloadDifference(
-            from: old.settings, to: new, isAppAttestFixed: bearings.isAppAttestFixed,
-            isClientTLSFixed: bearings.isTLSFixed)
+        let difference = ReloadDifference(from: old.settings, to: new, pinned: pinned.kept)
         inEffect.withLock { inEffect in
             inEffect = InEffect(
-                settings: new.keeping(difference.needingRestart, of: old.settings), bearings: bearings,
+                settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
                 process: configuration.process)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
         return .applied(difference)
     }
 
-    /// Closes the sessions of those who couldn't come in any more. After the reactors have the new settings, so that nobody slips in between.
+    /// Closes the sessions of clients that wouldn't be admitted any more. After the reactors have the new settings, so that none is missed.
     private func shutOut(_ blockList: BlockList) async {
         guard !blockList.isEmpty else { return }
         let count = await server.closeSessions(
             where: { principal, address in
-                blockList.contains(address) || blockList.contains(SessionOwner(principal))
+                blockList.contains(address) || blockList.contains(principal.identity)
             }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of blocked clients closed")
     }
@@ -76,7 +75,9 @@ extension Gateway {
             material.revokes(issuer: number.issuer, serial: number.serial)
         }
         let count = await server.closeSessions(
-            where: { principal, _ in principal.certificateNumber.map(isRevoked) ?? false }, reason: .deviceBlocked)
+            where: { principal, _ in
+                (principal.proof as? ClientCertificateProof)?.number.map(isRevoked) ?? false
+            }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of revoked certificates closed")
     }
 
@@ -98,15 +99,6 @@ extension Gateway {
     }
 }
 
-extension SettingsInEffect {
-    /// With the running gateway's values of settings that it can't change.
-    fileprivate func keeping(_ lines: [ReloadDifference.Line], of old: SettingsInEffect) -> SettingsInEffect {
-        var copy = self
-        for line in lines { copy[line.setting] = old[line.setting] }
-        return copy
-    }
-}
-
 extension RevocationWatcher {
     /// Closes the sessions of revoked keys, also while the gateway drains.
     convenience init(_ store: SQLiteKeyRegistry, of server: RelayServer, logger: Logger) throws(GatewayError) {
@@ -114,7 +106,7 @@ extension RevocationWatcher {
             self.init(try SQLiteRevocations(of: store), logger: logger) { keys in
                 let count = await server.closeSessions(
                     where: { principal, _ in
-                        if case .appAttest(let key, _) = principal.way { keys.contains(key) } else { false }
+                        (principal.proof as? AppAttestProof).map { keys.contains($0.key) } ?? false
                     }, reason: .deviceBlocked)
                 logger.noteClosed(count, "sessions of revoked keys closed")
             }

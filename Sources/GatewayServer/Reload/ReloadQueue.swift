@@ -1,4 +1,6 @@
-/// Reloads that were asked for. They happen one after the other, off the reactors.
+import Settings
+
+/// Reloads that were asked for. They happen one after the other, on a thread of their own: they read files, and write to the logs.
 final class ReloadQueue: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
 

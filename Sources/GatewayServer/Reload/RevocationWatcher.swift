@@ -4,7 +4,7 @@ import Logging
 import Observability
 import Synchronization
 
-/// Looks for keys that were revoked, by whichever process, so that their sessions feel it. Off the reactors.
+/// Looks for keys that were revoked, by whichever process, so that their sessions are closed. The store answers on a thread of its own.
 final class RevocationWatcher: Sendable {
     static let interval: Duration = .milliseconds(500)
 
@@ -33,15 +33,15 @@ final class RevocationWatcher: Sendable {
     /// Until it is cancelled.
     func run() async {
         while !Task.isCancelled {
-            if let keys = look(), !keys.isEmpty { await revoked(keys) }
+            if let keys = await look(), !keys.isEmpty { await revoked(keys) }
             try? await Task.sleep(for: Self.interval)
         }
     }
 
     /// A store that can't be read now is read next time, and nothing is lost.
-    private func look() -> Set<KeyID>? {
+    private func look() async -> Set<KeyID>? {
         do throws(KeyRegistryError) {
-            let keys = try revocations.ifChanged()
+            let keys = try await revocations.ifChanged()
             state.withLock { state in
                 state.known = keys ?? state.known
                 state.isFailing = false

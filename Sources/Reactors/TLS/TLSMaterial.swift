@@ -125,7 +125,7 @@ package final class TLSMaterial: @unchecked Sendable {
     /// By the clock that OpenSSL itself goes by; one that was set back makes nothing recent.
     private func isRecent(_ ssl: OpaquePointer) -> Bool {
         guard let session = SSL_get_session(ssl) else { return false }
-        return (0...Self.verificationSeconds).contains(time(nil) - SSL_SESSION_get_time(session))
+        return (0...Self.verificationSeconds).contains(time(nil) - portcullis_SSL_SESSION_get_time(session))
     }
 
     /// Whether one of the lists has the certificate. Not for a reactor: a list may be long.

@@ -11,7 +11,7 @@ extension Session {
     func dial(_ request: TargetRequest) {
         // Nothing would close what a session dials after its end.
         guard machine.isUnderway else { return }
-        switch settings.targets.authorize(request, for: client.principal.access) {
+        switch settings.targets.authorize(request, for: client.principal.identity.method) {
         case .refused(let refusal): refuse(request, refusal)
         case .authorized(let target) where leg?.target == target: meetTarget()
         case .authorized(let target): dial(target)
@@ -127,7 +127,7 @@ extension Session {
         telnet.address = client.address.text
         telnet.isSecure = client.isSecure
         if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
-        if let mxp = target.options.mxp { telnet.mxp = MXPMode(mxp) }
+        if let mxp = target.options.mxp { telnet.mxp = mxp }
         return telnet
     }
 

@@ -52,7 +52,7 @@ package final class SessionDirectory: Sendable {
         register.withLock { $0.tokenConfirmed(lease, at: MonotonicTime(nanoseconds: now)) }
     }
 
-    /// Who may come back to a session with its token alone.
+    /// The client that may come back to a session with its token alone.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
         register.withLock { $0.bearer(of: credential, at: time) }
     }
@@ -94,13 +94,13 @@ package final class SessionDirectory: Sendable {
     }
 
     /// The same for a client that isn't admitted yet.
-    package func mayComeBack(_ owner: SessionOwner, _ address: ClientAddress) -> Bool {
+    package func mayComeBack(_ owner: Identity, _ address: ClientAddress) -> Bool {
         register.withLock { $0.hasSession(owner, from: address) }
     }
 }
 
 extension ClientIdentity {
-    fileprivate var owner: SessionOwner { SessionOwner(principal) }
+    fileprivate var owner: Identity { principal.identity }
 }
 
 /// Where a session is: the loop that may call it.

@@ -2,7 +2,6 @@ import Admission
 import HTTPWire
 import Reactors
 import RelayCore
-import Telnet
 
 /// What the upgrade itself says of the session that it opens.
 struct SessionRequest: Sendable {
@@ -49,15 +48,9 @@ extension SessionRequest {
     }
 }
 
-extension Principal {
-    /// As routes tell ways apart.
-    var access: TargetAccess {
-        switch admissionWay {
-        case .app: .app
-        case .certificate: .cert
-        case .ticket: .ticket
-        case .anonymous: .anonymous
-        }
+extension TargetPolicy {
+    func authorize(_ request: TargetRequest, for method: MethodName) -> TargetDecision {
+        authorize(request, for: method.route ?? "")
     }
 }
 
@@ -105,16 +98,6 @@ extension CloseReason {
         case .notSecured: self = .targetNotSecured
         case .notResolved, .notConnected, .notAllowed: self = .targetUnreachable
         case .broken: self = .targetLost
-        }
-    }
-}
-
-extension MXPMode {
-    init(_ mode: TargetMXP) {
-        switch mode {
-        case .pass: self = .pass
-        case .strip: self = .strip
-        case .refuse: self = .refuse
         }
     }
 }

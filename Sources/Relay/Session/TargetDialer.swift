@@ -64,7 +64,7 @@ struct ClientIdentity: Sendable {
     let isSecure: Bool
 
     /// A credential alone would let one device with many keys look up many names, and an address alone a botnet with one key.
-    fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.map { [$0] } ?? []) }
+    fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.subject.map { [$0] } ?? []) }
 
     /// The header that goes before everything else. Of the gateway's own ends a target knows already what it needs.
     fileprivate func proxyHeader(toward target: PeerAddress, _ version: ProxyVersion) -> [UInt8] {
@@ -73,7 +73,7 @@ struct ClientIdentity: Sendable {
         else { return [] }
         let tlvs = [
             ProxyTLV.uniqueID(Array(session.utf8)),
-            ProxyTLV.identity(way: principal.wayName, name: principal.identity),
+            ProxyTLV.identity(method: principal.proxyName, subject: principal.identity.subject),
         ].compactMap { $0 }
         let header = ProxyHeader(source: source, destination: destination, tlvs: version == .v2 ? tlvs : [])
         return header.encoded(as: version) ?? ProxyHeader(source: source, destination: destination).encoded(as: version)

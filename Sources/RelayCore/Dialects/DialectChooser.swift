@@ -4,14 +4,21 @@ package enum DefaultDialect: Hashable, Sendable {
     case auto
     case fixed(DialectKind)
 
-    /// - Parameter text: `auto` or the name of a dialect.
-    package init?(text: String) {
-        if text == "auto" {
-            self = .auto
-        } else if let kind = DialectKind(rawValue: text) {
-            self = .fixed(kind)
-        } else {
-            return nil
+}
+
+extension DefaultDialect: RawRepresentable, CaseIterable {
+    package static let allCases = [auto] + DialectKind.allCases.map(fixed)
+
+    /// - Parameter rawValue: `auto` or the name of a dialect.
+    package init?(rawValue: String) {
+        guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = found
+    }
+
+    package var rawValue: String {
+        switch self {
+        case .auto: "auto"
+        case .fixed(let kind): kind.rawValue
         }
     }
 }

@@ -22,11 +22,15 @@ package struct Route: Hashable, Sendable {
 
     /// All routes of the setting, or all that is wrong with it.
     ///
-    /// - Parameter isKnownEncoding: whether the gateway can read text in the encoding of this name.
-    package static func list(_ text: String, isKnownEncoding: (String) -> Bool) throws(TargetFaults) -> [Route] {
+    /// - Parameters:
+    ///   - methods: the names of all methods of admission.
+    ///   - isKnownEncoding: whether the gateway can read text in the encoding of this name.
+    package static func list(
+        _ text: String, methods: [String], isKnownEncoding: (String) -> Bool
+    ) throws(TargetFaults) -> [Route] {
         let entries = text.split { $0 == ";" || $0.isWhitespace }
         var (routes, faults) = TargetFaults.reading(entries) { entry throws(TargetFault) in
-            try Route(entry, isKnownEncoding: isKnownEncoding)
+            try Route(entry, methods: methods, isKnownEncoding: isKnownEncoding)
         }
         var seen: Set<String> = []
         faults += routes.filter { !seen.insert($0.name).inserted }.map {
@@ -37,12 +41,16 @@ package struct Route: Hashable, Sendable {
         return routes
     }
 
-    private init(_ text: Substring, isKnownEncoding: (String) -> Bool) throws(TargetFault) {
+    private init(
+        _ text: Substring, methods: [String], isKnownEncoding: (String) -> Bool
+    ) throws(TargetFault) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard let target = parts.first, let equals = target.firstIndex(of: "=") else { throw .routeForm }
         let endpoint = try TargetEndpoint(target[target.index(after: equals)...])
         var options = RouteOptions()
-        for option in parts.dropFirst() { try options.read(option, isKnownEncoding: isKnownEncoding) }
+        for option in parts.dropFirst() {
+            try options.read(option, methods: methods, isKnownEncoding: isKnownEncoding)
+        }
         guard let route = Route(name: String(target[..<equals]), endpoint: endpoint, options: options) else {
             throw .routeName
         }

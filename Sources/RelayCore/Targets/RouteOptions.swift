@@ -1,18 +1,20 @@
-/// What a route does otherwise than the rest of the gateway. `nil`: as the gateway's own setting has it.
+package import Telnet
+
+/// Where a route differs from the rest of the gateway. `nil`: as the gateway's own setting.
 package struct RouteOptions: Hashable, Sendable {
     /// The target's character encoding, by a name that the gateway knows.
     package var encoding: String?
     package var tls: TargetTLSMode?
     package var proxy: TargetProxyHeader?
-    package var mxp: TargetMXP?
+    package var mxp: MXPMode?
     /// Whether messages to and from the client may be compressed (permessage-deflate).
     package var compression: ClientCompression?
-    /// The ways of admission that lead here; `nil`: all.
-    package var admit: Set<TargetAccess>?
+    /// The methods of admission that lead here; `nil`: all.
+    package var admit: RouteAdmission?
 
     package init(
-        encoding: String? = nil, tls: TargetTLSMode? = nil, proxy: TargetProxyHeader? = nil, mxp: TargetMXP? = nil,
-        compression: ClientCompression? = nil, admit: Set<TargetAccess>? = nil
+        encoding: String? = nil, tls: TargetTLSMode? = nil, proxy: TargetProxyHeader? = nil, mxp: MXPMode? = nil,
+        compression: ClientCompression? = nil, admit: RouteAdmission? = nil
     ) {
         self.encoding = encoding
         self.tls = tls
@@ -23,7 +25,9 @@ package struct RouteOptions: Hashable, Sendable {
     }
 
     /// Reads `name=value`.
-    mutating func read(_ option: Substring, isKnownEncoding: (String) -> Bool) throws(TargetFault) {
+    mutating func read(
+        _ option: Substring, methods: [String], isKnownEncoding: (String) -> Bool
+    ) throws(TargetFault) {
         guard let equals = option.firstIndex(of: "=") else { throw .optionForm }
         let (name, value) = (String(option[..<equals]), String(option[option.index(after: equals)...]))
         switch name {
@@ -31,9 +35,12 @@ package struct RouteOptions: Hashable, Sendable {
             try once(&encoding, isKnownEncoding(value) ? value : nil, name)
         case "tls": try once(&tls, TargetTLSMode(rawValue: value), name)
         case "proxy": try once(&proxy, TargetProxyHeader(rawValue: value), name)
-        case "mxp": try once(&mxp, TargetMXP(rawValue: value), name)
+        case "mxp": try once(&mxp, MXPMode(rawValue: value), name)
         case "compression": try once(&compression, ClientCompression(rawValue: value), name)
-        case "admit": try once(&admit, Self.ways(value), name)
+        case "admit":
+            guard admit == nil else { throw .repeatedOption(name) }
+            guard let read = RouteAdmission(value, methods: methods) else { throw .admitValue(methods) }
+            admit = read
         default: throw .unknownOption(name)
         }
     }
@@ -46,9 +53,8 @@ package struct RouteOptions: Hashable, Sendable {
         switch name {
         case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
         case "proxy": list(TargetProxyHeader.allCases.map(\.rawValue))
-        case "mxp": list(TargetMXP.allCases.map(\.rawValue))
+        case "mxp": list(MXPMode.allCases.map(\.rawValue))
         case "compression": list(ClientCompression.allCases.map(\.rawValue))
-        case "admit": "write any, or some of \(list(TargetAccess.allCases.map(\.rawValue))), joined by +"
         default: "see TN_ENCODING for its values"
         }
     }
@@ -60,14 +66,31 @@ package struct RouteOptions: Hashable, Sendable {
         guard let value else { throw .optionValue(name) }
         option = value
     }
+}
 
-    /// `any`, or ways with `+` between them: `app+ticket`.
-    private static func ways(_ text: String) -> Set<TargetAccess>? {
-        guard text != "any" else { return Set(TargetAccess.allCases) }
-        let names = text.split(separator: "+", omittingEmptySubsequences: false)
-        let ways = Set(names.compactMap { TargetAccess(rawValue: String($0)) })
-        return ways.count == names.count ? ways : nil
+/// The methods of admission that lead to a route, by their names: `any`, or some with `+` between them, such as `app+ticket`. A client with a ticket
+/// counts by the credential that it got the ticket for; `ticket` means the tickets that the operator gave out.
+package struct RouteAdmission: Hashable, Sendable {
+    /// `nil`: all that there are.
+    package let methods: Set<String>?
+
+    package static let any = RouteAdmission(methods: nil)
+
+    /// - Parameter methods: all that there are.
+    init?(_ text: String, methods: [String]) {
+        guard text != "any" else {
+            self = .any
+            return
+        }
+        let names = text.split(separator: "+", omittingEmptySubsequences: false).map { String($0) }
+        let admitted = Set(names)
+        guard admitted.count == names.count, admitted.isSubset(of: methods) else { return nil }
+        self.init(methods: admitted == Set(methods) ? nil : admitted)
     }
+
+    init(methods: Set<String>?) { self.methods = methods }
+
+    package func allows(_ method: String) -> Bool { methods?.contains(method) ?? true }
 }
 
 /// TLS toward a target, as `MUD_TLS_MODE`.
@@ -85,24 +108,7 @@ package enum TargetProxyHeader: String, Hashable, Sendable, CaseIterable {
     case v2
 }
 
-/// What becomes of a target's MXP.
-package enum TargetMXP: String, Hashable, Sendable, CaseIterable {
-    case pass
-    case strip
-    case refuse
-}
-
 /// Whether a route's clients may compress, as `WS_COMPRESSION`.
 package enum ClientCompression: String, Hashable, Sendable, CaseIterable {
     case off, on
-}
-
-/// How a client was admitted, as far as routes tell ways apart. A client with a ticket counts as whoever got the ticket by its own
-/// credentials; `ticket` are those that the operator handed out.
-package enum TargetAccess: String, Hashable, Sendable, CaseIterable {
-    case app
-    case cert
-    case ticket
-    /// Nobody in particular: with `REQUIRE_APP_AUTH=false`, and in `admit=any`.
-    case anonymous
 }

@@ -9,6 +9,8 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownOption(String)
     case repeatedOption(String)
     case optionValue(String)
+    /// With the names of all methods of admission.
+    case admitValue([String])
     case repeatedRoute(String)
     case tooManyRoutes
     case repeatedTarget(String)
@@ -34,6 +36,8 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
             "there is no option \(name): \(RouteOptions.names), and routes are separated by ;"
         case .repeatedOption(let name): "the option \(name) stands there twice"
         case .optionValue(let name): "the option \(name) has no such value: \(RouteOptions.values(of: name))"
+        case .admitValue(let methods):
+            "the option admit has no such value: write any, or some of \(methods.joined(separator: ", ")), joined by +"
         case .repeatedRoute(let name): "the route \(name) stands there twice"
         case .tooManyRoutes: "there are more than \(Route.maximumCount) routes"
         case .repeatedTarget(let target): "\(target) stands there twice"

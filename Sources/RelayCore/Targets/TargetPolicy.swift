@@ -44,9 +44,7 @@ package struct TargetSettings: Sendable, Equatable {
     /// What a route's host is, other names say too, and the policy knows it by its own name alone. An address that clients can't reach
     /// by any name is none of these.
     private func isOpenByPort(_ route: Route) -> Bool {
-        guard mode == .arbitrary, let admit = route.options.admit, admit != Set(TargetAccess.allCases) else {
-            return false
-        }
+        guard mode == .arbitrary, let admit = route.options.admit, admit != .any else { return false }
         if case .address(let address) = route.endpoint.host, ReservedNetworks.contain(address.bytes) { return false }
         return isClientsPort(route.endpoint.port)
     }
@@ -80,19 +78,19 @@ package struct TargetPolicy: Sendable, Equatable {
         allowed = Set(settings.allowed)
     }
 
-    /// - Parameter way: how the client was admitted.
-    package func authorize(_ request: TargetRequest, for way: TargetAccess) -> TargetDecision {
+    /// - Parameter method: by which the client was admitted, as routes name it.
+    package func authorize(_ request: TargetRequest, for method: String) -> TargetDecision {
         switch decide(request) {
-        case .authorized(let target) where target.options.admit?.contains(way) == false: .refused(.wayNotAllowed)
+        case .authorized(let target) where target.options.admit?.allows(method) == false: .refused(.wayNotAllowed)
         case let decision: decision
         }
     }
 
-    /// The ways of admission that lead to what is asked for, to be known before anybody's credentials are used up; `nil`: all, or there
-    /// is no such target, which ``authorize(_:for:)`` will say to whoever is admitted and to nobody else.
-    package func ways(to request: TargetRequest) -> Set<TargetAccess>? {
+    /// The methods of admission that lead to a target, to be known before credentials are used up; `nil`: all, or there is no such
+    /// target, which only a client that is admitted learns, from ``authorize(_:for:)``.
+    package func methods(to request: TargetRequest) -> Set<String>? {
         guard case .authorized(let target) = decide(request) else { return nil }
-        return target.options.admit
+        return target.options.admit?.methods
     }
 
     /// What the route that is asked for says of compression, which is agreed in the 101; `nil`: nothing, or it is no route.

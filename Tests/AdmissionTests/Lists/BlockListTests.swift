@@ -43,8 +43,10 @@ struct BlockListTests {
             #expect(!list.contains(address(text)), "\(text)")
         }
         #expect(list.contains(address("::ffff:203.0.113.9")), "an IPv4 address written as IPv6 is one")
-        #expect(list.contains(key) && !list.contains(neighbour))
-        #expect(list.contains(certificate: certificate) && !list.contains(certificate: certificate.dropLast() + [8]))
+        #expect(list.contains(.key(key)) && !list.contains(.key(neighbour)))
+        #expect(
+            list.contains(.certificate(sha256: certificate))
+                && !list.contains(.certificate(sha256: certificate.dropLast() + [8])))
         #expect(list.contains(.key(key)) && !list.contains(.key(neighbour)))
         #expect(list.contains(.certificate(sha256: certificate)) && !list.contains(.certificate(sha256: key.bytes)))
         #expect(!list.contains(.anonymous) && !list.contains(.operatorTicket(TicketID())))

@@ -22,9 +22,11 @@ struct AppAttestPolicyTests {
         var device = try bench.registeredDevice()
         let admitted = gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted
         let id = try #require(KeyID(bytes: device.keyID))
-        #expect(admitted?.principal.way == .appAttest(id, app: Bench.app))
-        #expect(admitted?.principal.wayName == "app_attest")
-        #expect(admitted?.principal.identity == id.base64)
+        #expect(admitted?.principal.identity == .key(id))
+        let proof = admitted?.principal.proof as? AppAttestProof
+        #expect(proof?.key == id && proof?.app == Bench.app)
+        #expect(admitted?.principal.proxyName == "app_attest")
+        #expect(admitted?.principal.identity.subject == id.base64)
         #expect(bench.registry.key(id)?.counter == 1)
         #expect(bench.registry.key(id)?.lastUsedAt == start.unixMilliseconds)
     }

@@ -14,10 +14,11 @@ struct ClientCertificatePolicyTests {
     @Test func `a verified certificate admits as a debug client`() throws {
         let principal = try #require(try decision(.good).admitted?.principal)
         #expect(
-            principal.way == .debugCertificate(sha256: ClientCertificate.good.sha256, subject: "CN=MudApp Debug Client")
+            principal.identity == .certificate(sha256: ClientCertificate.good.sha256)
+                && (principal.proof as? ClientCertificateProof)?.subject == "CN=MudApp Debug Client"
         )
-        #expect(principal.wayName == "client_certificate")
-        #expect(principal.identity == String(repeating: "07", count: 32))
+        #expect(principal.proxyName == "client_certificate")
+        #expect(principal.identity.subject == String(repeating: "07", count: 32))
     }
 
     @Test(arguments: [false, true]) func `an unverified one is refused, by name or not`(requiresAuth: Bool) throws {
@@ -43,13 +44,13 @@ struct ClientCertificatePolicyTests {
 
     @Test func `none presented gives no opinion`() throws {
         #expect(try decision(nil).refusal?.answer == .appAuthRequired)
-        #expect(try decision(nil, requiresAuth: false).admitted?.principal.way == .anonymous)
+        #expect(try decision(nil, requiresAuth: false).admitted?.principal.identity == .anonymous)
     }
 
     @Test(arguments: [false, true]) func `without a client CA a certificate is ignored`(isVerified: Bool) throws {
         let certificate = ClientCertificate.good.with { $0.isVerified = isVerified }
         #expect(try decision(certificate, checks: false).refusal?.answer == .appAuthRequired)
         #expect(
-            try decision(certificate, checks: false, requiresAuth: false).admitted?.principal.way == .anonymous)
+            try decision(certificate, checks: false, requiresAuth: false).admitted?.principal.identity == .anonymous)
     }
 }

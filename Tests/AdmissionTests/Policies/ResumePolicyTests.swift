@@ -42,7 +42,7 @@ struct ResumePolicyTests {
     private func session(of principal: Principal, id: String = "s1") throws -> SessionCredential {
         var generator = SystemRandomNumberGenerator()
         let token = SessionToken(using: &generator)
-        let place = try #require(book.reserve(for: SessionOwner(principal), from: address("192.0.2.1")).place)
+        let place = try #require(book.reserve(for: principal.identity, from: address("192.0.2.1")).place)
         #expect(book.open(place, id: id, token: token, of: principal, holder: "driver"))
         return SessionCredential(id: id, token: token.text)
     }
@@ -62,7 +62,7 @@ struct ResumePolicyTests {
         var device = try bench.registeredDevice()
         let holder = try ticketHolder(&device)
         let back = try principal(decision(try session(of: holder), after: 40 * 60_000))
-        #expect(back.way == holder.way && back.isByTicket && back.isByToken)
+        #expect(back.identity == holder.identity && back.isByTicket && back.isByToken)
     }
 
     @Test func `a session that began with an assertion or a certificate isn't had by its token alone`() throws {
@@ -99,7 +99,7 @@ struct ResumePolicyTests {
         }
         guard
             case .claimed(let place, _, _) = book.claim(
-                id: mine.id, token: mine.token, owner: SessionOwner(holder), at: start)
+                id: mine.id, token: mine.token, owner: holder.identity, at: start)
         else { throw NoPrincipal() }
         #expect(book.arrived(place, at: "next driver"))
         book.register.tokenConfirmed(place, at: start.monotonic)

@@ -28,7 +28,7 @@ struct SharedSecretPolicyTests {
         let bench = try bench()
         let request = bench.request().with { $0.authorization = scheme + Self.secret }
         let principal = try #require(bench.gate.evaluate(request).admitted?.principal)
-        #expect(principal.way == .anonymous)
+        #expect(principal.identity == .anonymous)
         #expect(principal.secretName == "main")
     }
 
@@ -85,7 +85,7 @@ struct SharedSecretPolicyTests {
         #expect(bench.challenges.spentCount == 0, "the challenge is still good")
         let both = request.with { $0.authorization = "Bearer \(Self.secret)" }
         let principal = try #require(bench.gate.evaluate(both).admitted?.principal)
-        #expect(principal.wayName == "app_attest" && principal.secretName == "main")
+        #expect(principal.proxyName == "app_attest" && principal.secretName == "main")
         #expect(bench.gate.evaluate(both).refusal?.answer == .invalidNonce, "wrong credentials are wrong with it, too")
     }
 
@@ -173,7 +173,7 @@ struct SharedSecretPolicyTests {
         guard case .issued(let issued) = office.issueForOperator(timeToLive: .seconds(60), uses: 1, at: start.monotonic)
         else { throw NoTicket() }
         let principal = bench.gate.evaluate(bench.request().with { $0.ticket = issued.ticket.text }).admitted?.principal
-        #expect(principal?.admissionWay == .ticket)
+        #expect(principal?.identity.method == TicketMethod.name)
     }
 
     // MARK: Guessing

@@ -49,8 +49,11 @@ struct TicketPolicyTests {
         var device = try bench.registeredDevice()
         let ticket = try ticket(of: &device)
         let principal = try #require(decision(ticket).admitted?.principal)
-        #expect(principal.way == .appAttest(try #require(KeyID(bytes: device.keyID)), app: Bench.app))
-        #expect(principal.wayName == "app_attest_ticket")
+        let key = try #require(KeyID(bytes: device.keyID))
+        #expect(principal.identity == .key(key))
+        let proof = try #require(principal.proof as? AppAttestProof)
+        #expect(proof.key == key && proof.app == Bench.app)
+        #expect(principal.proxyName == "app_attest_ticket")
         let refusal = try #require(decision(ticket).refusal)
         #expect(refusal.answer == .invalidTicket)
         #expect(refusal.status == 401)
@@ -62,7 +65,8 @@ struct TicketPolicyTests {
         let request = bench.request().with { $0.certificate = .good.with { $0.number = number } }
         guard case .authenticated(let principal) = bench.gate.authenticate(request) else { throw NoTicket() }
         let ticket = try issued(office.issue(to: principal, at: start.monotonic))
-        #expect(try #require(decision(ticket).admitted?.principal).certificateNumber == number)
+        let proof = try #require(decision(ticket).admitted?.principal.proof as? ClientCertificateProof)
+        #expect(proof.number == number)
     }
 
     @Test(arguments: ["", "x", String(repeating: "A", count: 43)])
@@ -172,7 +176,7 @@ struct TicketPolicyTests {
 }
 
 /// A route that is closed to some ways of admission.
-struct WayPolicyTests {
+struct RoutePolicyTests {
     private var bench: Bench
     private let office = TicketOffice()
 
@@ -183,8 +187,8 @@ struct WayPolicyTests {
         bench.settings.requiresAppAuth = false
     }
 
-    private func decision(_ request: AdmissionRequest, to ways: Set<AdmissionWay>?) -> AdmissionDecision {
-        bench.gate.evaluate(request.with { $0.allowedWays = ways })
+    private func decision(_ request: AdmissionRequest, to methods: Set<String>?) -> AdmissionDecision {
+        bench.gate.evaluate(request.with { $0.allowedMethods = methods })
     }
 
     private func ticket(_ principal: Principal?) -> String? {
@@ -198,40 +202,42 @@ struct WayPolicyTests {
     @Test func `assertions come in where apps do, and elsewhere cost nothing`() throws {
         var device = try bench.registeredDevice()
         let request = bench.request(try bench.assertion(by: &device)).with { $0.certificate = .good }
-        let refusal = decision(request, to: [.certificate, .ticket, .anonymous]).refusal
+        let refusal = decision(request, to: ["cert", "ticket", "anonymous"]).refusal
         #expect(refusal?.answer == .wayNotAllowed)
         #expect(refusal?.status == 403)
         #expect(bench.challenges.spentCount == 0)
-        #expect(decision(request, to: [.app]).admitted?.principal.admissionWay == .app)
+        #expect(decision(request, to: ["app"]).admitted?.principal.identity.method == AppAttestMethod.name)
     }
 
     @Test func `certificates come in where debug clients do`() throws {
         let request = bench.request().with { $0.certificate = .good }
-        #expect(decision(request, to: [.app, .ticket, .anonymous]).refusal?.answer == .wayNotAllowed)
-        #expect(decision(request, to: [.certificate]).admitted?.principal.admissionWay == .certificate)
+        #expect(decision(request, to: ["app", "ticket", "anonymous"]).refusal?.answer == .wayNotAllowed)
+        #expect(decision(request, to: ["cert"]).admitted?.principal.identity.method == ClientCertificateMethod.name)
         #expect(decision(request, to: nil).admitted != nil)
     }
 
     @Test func `a ticket counts as its holder, and isn't spent where it doesn't fit`() throws {
         let mine = try #require(ticket(Principal(debugging: .good)))
         let request = bench.request().with { $0.ticket = mine }
-        #expect(decision(request, to: [.ticket, .app, .anonymous]).refusal?.answer == .wayNotAllowed)
-        #expect(decision(request, to: [.certificate]).admitted?.principal.admissionWay == .certificate)
+        #expect(decision(request, to: ["ticket", "app", "anonymous"]).refusal?.answer == .wayNotAllowed)
+        #expect(decision(request, to: ["cert"]).admitted?.principal.identity.method == ClientCertificateMethod.name)
         let bearer = try #require(ticket(nil))
         let bearing = bench.request().with { $0.ticket = bearer }
-        #expect(decision(bearing, to: [.app, .certificate, .anonymous]).refusal?.answer == .wayNotAllowed)
-        #expect(decision(bearing, to: [.ticket]).admitted?.principal.admissionWay == .ticket)
+        #expect(decision(bearing, to: ["app", "cert", "anonymous"]).refusal?.answer == .wayNotAllowed)
+        #expect(decision(bearing, to: ["ticket"]).admitted?.principal.identity.method == TicketMethod.name)
     }
 
     @Test func `nobody comes in where nobody may, and is told to show credentials`() throws {
-        #expect(decision(bench.request(), to: [.app]).refusal?.answer == .appAuthRequired)
-        #expect(decision(bench.request(), to: [.app, .anonymous]).admitted?.principal.admissionWay == .anonymous)
+        #expect(decision(bench.request(), to: ["app"]).refusal?.answer == .appAuthRequired)
+        #expect(
+            decision(bench.request(), to: ["app", "anonymous"]).admitted?.principal.identity.method
+                == AnonymousMethod.name)
         #expect(decision(bench.request(), to: []).refusal?.answer == .appAuthRequired)
     }
 
     @Test func `a refusal by the way is no failed try`() throws {
         let request = bench.request().with { $0.certificate = .good }
-        for _ in 0..<20 { #expect(decision(request, to: [.app]).refusal?.answer == .wayNotAllowed) }
+        for _ in 0..<20 { #expect(decision(request, to: ["app"]).refusal?.answer == .wayNotAllowed) }
         #expect(decision(request, to: nil).admitted != nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Who comes back to a session, and who doesn't.
 struct SessionClaimTests {
-    private static let owner = SessionOwner.certificate(sha256: [UInt8](repeating: 1, count: 32))
+    private static let owner = Identity.certificate(sha256: [UInt8](repeating: 1, count: 32))
 
     /// A register with one session, and the token that its client was given.
     private final class Stage {
@@ -13,7 +13,7 @@ struct SessionClaimTests {
         let token: String
         let place: RegisterBook<String>.Place
 
-        init(owner: SessionOwner = SessionClaimTests.owner) throws {
+        init(owner: Identity = SessionClaimTests.owner) throws {
             var dice = Dice(7)
             let token = SessionToken(using: &dice)
             self.token = token.text
@@ -35,7 +35,7 @@ struct SessionClaimTests {
         }
 
         func claim(
-            _ token: String, id: String = "s1", owner: SessionOwner = SessionClaimTests.owner,
+            _ token: String, id: String = "s1", owner: Identity = SessionClaimTests.owner,
             after milliseconds: Int = 0
         ) -> SessionClaim<String> {
             let claim = begin(token, id: id, owner: owner, after: milliseconds)
@@ -47,7 +47,7 @@ struct SessionClaimTests {
 
         /// The same, and the session stays on its way.
         func begin(
-            _ token: String, id: String = "s1", owner: SessionOwner = SessionClaimTests.owner,
+            _ token: String, id: String = "s1", owner: Identity = SessionClaimTests.owner,
             after milliseconds: Int = 0
         ) -> SessionClaim<String> {
             book.claim(id: id, token: token, owner: owner, at: start + milliseconds)
@@ -91,7 +91,7 @@ struct SessionClaimTests {
 
     @Test func `another identity has no use for the token`() throws {
         let key = try #require(KeyID(bytes: [UInt8](repeating: 1, count: 32)))
-        let others: [SessionOwner] = [
+        let others: [Identity] = [
             .certificate(sha256: [UInt8](repeating: 2, count: 32)), .key(key), .anonymous, .operatorTicket(TicketID()),
         ]
         for other in others {

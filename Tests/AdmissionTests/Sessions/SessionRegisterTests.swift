@@ -5,8 +5,8 @@ import Testing
 
 struct SessionRegisterTests {
     typealias Register = SessionRegister<Int>
-    private let alice = SessionOwner.certificate(sha256: [UInt8](repeating: 1, count: 32))
-    private let bob = SessionOwner.certificate(sha256: [UInt8](repeating: 2, count: 32))
+    private let alice = Identity.certificate(sha256: [UInt8](repeating: 1, count: 32))
+    private let bob = Identity.certificate(sha256: [UInt8](repeating: 2, count: 32))
     private let home = address("192.0.2.1")
     private let away = address("198.51.100.7")
 
@@ -16,7 +16,7 @@ struct SessionRegisterTests {
 
     /// A session that can be found, in the hands of `holder`.
     private func open(
-        _ book: RegisterBook<Int>, _ owner: SessionOwner, from address: ClientAddress, holder: Int
+        _ book: RegisterBook<Int>, _ owner: Identity, from address: ClientAddress, holder: Int
     ) throws -> Register.Place {
         var dice = Dice(UInt64(holder))
         let place = try #require(book.reserve(for: owner, from: address).place)
@@ -202,7 +202,7 @@ struct SessionRegisterTests {
         let book = book(perDevice: 3, perAddress: 5)
         let owners = [alice, bob, .anonymous]
         let addresses = [home, away, address("2001:db8::1")]
-        var open: [Register.Place: (owner: SessionOwner, address: ClientAddress, id: Int)] = [:]
+        var open: [Register.Place: (owner: Identity, address: ClientAddress, id: Int)] = [:]
         for step in 0..<3_000 {
             let place = open.keys.randomElement(using: &dice)
             switch (Int.random(in: 0..<6, using: &dice), place) {

@@ -25,13 +25,14 @@ struct Bench {
     init(maximumSpent: Int = Challenges.defaultMaximumSpent, maximumSessions: Int = 1_000) throws {
         challenges = Challenges(epoch: epoch, maximumSpent: maximumSpent)
         trustRoot = try Bench.authority.get().trustRoot
-        settings = GateSettings(drain: drain, slots: SessionSlots(maximum: maximumSessions))
+        settings = GateSettings(
+            drain: drain, slots: SessionSlots(maximum: maximumSessions), methods: GateSettings.unconfigured)
         settings.appAttest = appAttest(over: registry)
     }
 
     var gate: Gate { Gate(settings) }
 
-    func appAttest(over registry: any KeyRegistry) -> AppAttestSettings {
+    func appAttest(over registry: any ImmediateKeyRegistry) -> AppAttestSettings {
         AppAttestSettings(
             challenges: challenges, registry: registry,
             scope: AttestationScope(policy: policy, trustRoot: trustRoot), assertionVerifier: AssertionVerifier())
@@ -70,7 +71,8 @@ struct Bench {
             handshake: HandshakeFields(
                 method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
                 key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
-            origin: nil, host: "gate.example:6200", isTLS: true, assertion: assertion, certificate: nil)
+            origin: nil, host: "gate.example:6200", isTLS: true,
+            fields: CredentialFields(assertion: assertion), certificate: nil)
     }
 
     private static func appID(_ text: String) -> AppID {

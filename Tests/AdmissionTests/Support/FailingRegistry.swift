@@ -1,8 +1,8 @@
 import KeyStore
 import Synchronization
 
-/// A registry whose store fails where it is told to, and which counts what is asked of it. Otherwise it is the one it wraps.
-final class FailingRegistry: KeyRegistry {
+/// A store that fails where it is told to, and records the calls. Otherwise it is the one that it wraps.
+final class FailingRegistry: KeyRegistry, ImmediateKeyRegistry {
     enum Operation: Hashable, Sendable { case enrol, look, advance }
 
     private let registry: MemoryKeyRegistry

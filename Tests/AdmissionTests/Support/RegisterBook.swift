@@ -11,7 +11,7 @@ final class RegisterBook<Holder> {
         register = SessionRegister(limits: SessionPlaceLimits(perDevice: perDevice, perAddress: perAddress))
     }
 
-    func reserve(for owner: SessionOwner, from address: ClientAddress) -> SessionReservation<Holder> {
+    func reserve(for owner: Identity, from address: ClientAddress) -> SessionReservation<Holder> {
         register.reserve(for: owner, from: address)
     }
 
@@ -26,7 +26,7 @@ final class RegisterBook<Holder> {
         register.arrived(place, at: holder, detachedAt: nil)
     }
 
-    func claim(id: String, token: String, owner: SessionOwner, at moment: Moment) -> SessionClaim<Holder> {
+    func claim(id: String, token: String, owner: Identity, at moment: Moment) -> SessionClaim<Holder> {
         var generator = SystemRandomNumberGenerator()
         return register.claim(id: id, token: token, owner: owner, at: moment.monotonic, using: &generator)
     }

@@ -267,7 +267,7 @@ struct ProofCheckTests {
             return office.issue(
                 to: Principal(debugging: .good.with { $0.sha256 = sha256 }), at: start.monotonic)
         }
-        let tickets = try (0..<TicketOffice.maximumCertificates).map { try text(issue($0)) }
+        let tickets = try (0..<TicketOffice.maximumLargeProofs).map { try text(issue($0)) }
         guard case .full(let seconds) = issue(-1) else { throw NoTicket() }
         #expect((1...31).contains(seconds))
         // Those that are there already may have more, and who shows no certificate isn't meant.
@@ -278,6 +278,6 @@ struct ProofCheckTests {
         guard case .spent = office.spend(second, at: start.monotonic) else { throw NoTicket() }
         _ = try text(issue(-1))
         guard case .full = issue(-2) else { throw NoTicket() }
-        #expect(office.count == TicketOffice.maximumCertificates + 1)
+        #expect(office.count == TicketOffice.maximumLargeProofs + 1)
     }
 }

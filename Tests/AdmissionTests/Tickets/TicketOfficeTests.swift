@@ -24,9 +24,9 @@ struct TicketOfficeTests {
         #expect(office.count == 1)
         guard case .spent(let spent) = spend(issued.ticket.text, in: office) else { throw Missing() }
         let principal = Principal(spent)
-        #expect(principal.way == alice.way)
         #expect(principal.identity == alice.identity)
-        #expect(principal.wayName == "client_certificate_ticket")
+        #expect(principal.identity == alice.identity)
+        #expect(principal.proxyName == "client_certificate_ticket")
         #expect(principal.isByTicket && !alice.isByTicket)
         #expect(spend(issued.ticket.text, in: office).isUnknown)
         #expect(office.count == 0)
@@ -92,9 +92,9 @@ struct TicketOfficeTests {
             guard case .spent(let spent) = spend(issued.ticket.text, in: office, at: start + 3_599_999) else {
                 throw Missing()
             }
-            #expect(Principal(spent).way == .operatorTicket(issued.id))
-            #expect(Principal(spent).identity == issued.id.text)
-            #expect(Principal(spent).wayName == "operator_ticket")
+            #expect(Principal(spent).identity == .operatorTicket(issued.id))
+            #expect(Principal(spent).identity.subject == issued.id.text)
+            #expect(Principal(spent).proxyName == "operator_ticket")
         }
         #expect(spend(issued.ticket.text, in: office, at: start + 3_599_999).isUnknown)
         let late = try ticket(office.issueForOperator(timeToLive: .seconds(60), uses: 2, at: start.monotonic))
@@ -179,7 +179,7 @@ struct TicketOfficeTests {
             let issued = try ticket(office.issue(to: principal, at: moment.monotonic))
             guard case .spent(let spent) = spend(issued.ticket.text, in: office, at: moment) else { throw Missing() }
             principal = Principal(spent)
-            #expect(principal.way == alice.way)
+            #expect(principal.identity == alice.identity)
             moment = moment + 600_000
             count += 1
         }

@@ -18,7 +18,9 @@ func gateBenchmarks() {
         try stage.registry.checkpoint()
         return (0..<rounds).map { _ in stage.request() }
     } _: { requests, run in
-        guard case .admitted = try stage.policy.evaluate(requests[run]) else { fatalError("the assertion is good") }
+        guard case .verified = try stage.method.presented(in: requests[run])?.verify(requests[run]) else {
+            fatalError("the assertion is good")
+        }
     }
     measure("gate: commit of a counter alone", times: .kilo) { _ in
         try stage.registry.checkpoint()
@@ -33,8 +35,8 @@ func gateBenchmarks() {
 
 /// A store in a folder of its own, which goes when the process does, and a device that is registered in it.
 private final class RegistryStage {
-    let registry: SQLiteKeyRegistry
-    let policy: AppAttestPolicy
+    let registry: SQLiteKeyDatabase
+    let method: AppAttestMethod
     /// For commits beside those of the check.
     let otherKey: KeyID
 
@@ -50,15 +52,15 @@ private final class RegistryStage {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
             if Self.folders.isEmpty { atexit { RegistryStage.removeFolders() } }
             Self.folders.append(folder)
-            registry = try SQLiteKeyRegistry(path: folder.appendingPathComponent("keys.sqlite").path)
+            registry = try SQLiteKeyDatabase(path: folder.appendingPathComponent("keys.sqlite").path)
             let key = device.registeredKey
             _ = try registry.enrol(key)
             let other = DeviceStage().registeredKey
             _ = try registry.enrol(other)
             otherKey = other.id
         } catch { fatalError("no store: \(error)") }
-        policy = AppAttestPolicy(
-            settings: AppAttestSettings(
+        method = AppAttestMethod(
+            AppAttestSettings(
                 challenges: challenges, registry: registry,
                 scope: AttestationScope(policy: device.policy, trustRoot: device.trustRoot),
                 assertionVerifier: AssertionVerifier()))
@@ -75,15 +77,17 @@ private final class RegistryStage {
             monotonic: MonotonicTime(nanoseconds: now), unixMilliseconds: 1_777_593_600_000 + Int64(now / 1_000_000))
         let nonce = challenges.issue(at: moment).nonce
         let hash = Array(SHA256.hash(data: Hexadecimal.decode(nonce, count: 32) ?? []))
-        let fields = AssertionFields(
-            keyID: Data(device.keyID).base64EncodedString(),
-            data: Data(device.assertion(over: hash)).base64EncodedString(), nonce: nonce)
+        let values = [
+            Data(device.keyID).base64EncodedString(), Data(device.assertion(over: hash)).base64EncodedString(), nonce,
+        ]
+        let headers = Dictionary(uniqueKeysWithValues: zip(AssertionFields.headers, values))
+        let fields = CredentialFields(method.fields, header: { headers[$0] }, parameter: { _ in nil })
         return AdmissionRequest(
             id: "r1", address: ClientAddress(ipv4: (192, 0, 2, 1)), moment: moment,
             handshake: HandshakeFields(
                 method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
                 key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
-            origin: nil, host: "gate.example:6200", isTLS: true, assertion: fields, certificate: nil)
+            origin: nil, host: "gate.example:6200", isTLS: true, fields: fields, certificate: nil)
     }
 
     func commitNext() throws(KeyRegistryError) -> CounterAdvance {

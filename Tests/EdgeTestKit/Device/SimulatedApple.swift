@@ -19,9 +19,14 @@ package struct SimulatedApple: Sendable {
 
     /// A new device with a new key, which the gateway doesn't know yet.
     ///
-    /// - Parameter bundleID: that of another app, if not of the configured one.
-    package func device(bundleID: String? = nil) throws -> TestDevice {
-        TestDevice(SimulatedDevice(app: try bundleID.map(Self.app(bundleID:)) ?? app), authority: authority)
+    /// - Parameters:
+    ///   - bundleID: that of another app, if not of the configured one.
+    ///   - validationCategory: how the app was distributed, which the device states; nil: it states nothing.
+    package func device(bundleID: String? = nil, validationCategory: UInt32? = nil) throws -> TestDevice {
+        var options = SimulatedDevice.Options()
+        options.extensions = validationCategory.map { SimulatedExtensions(validationCategory: $0) }
+        let app = try bundleID.map(Self.app(bundleID:)) ?? app
+        return TestDevice(SimulatedDevice(app: app, options: options), authority: authority)
     }
 
     /// A new device that the gateway has registered.

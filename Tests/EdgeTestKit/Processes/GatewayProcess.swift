@@ -35,18 +35,22 @@ package final class GatewayProcess: Sendable {
     ///   - directory: that of an earlier gateway, whose key store is to be used again.
     ///   - maximumFiles: how many descriptors the process may have, where they are to run out.
     ///   - disk: a small one, where that is to run full. The key store is on it unless the settings say where it is.
+    ///   - stalling: a disk that is to stall. The same holds.
     /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, within limit: Duration = .seconds(60)
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
-        if let disk, settings["ATTESTED_KEYS_PATH"] == nil {
-            settings["ATTESTED_KEYS_PATH"] = disk.file("keys.sqlite")
+        if let path = disk?.file("keys.sqlite") ?? stalling?.file("keys.sqlite"),
+            settings["ATTESTED_KEYS_PATH"] == nil
+        {
+            settings["ATTESTED_KEYS_PATH"] = path
         }
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
-        let child = try launch(["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk)
+        let child = try launch(
+            ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -74,7 +78,7 @@ package final class GatewayProcess: Sendable {
     /// The settings go into a file, as an operator has them, and the environment stays plain.
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -85,6 +89,7 @@ package final class GatewayProcess: Sendable {
         for (name, value) in ProcessInfo.processInfo.environment where name.hasSuffix("SAN_OPTIONS") {
             environment[name] = value
         }
+        environment.merge(stalling?.environment ?? [:]) { $1 }
         var program = try Binaries.portcullis()
         if let maximumFiles {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments

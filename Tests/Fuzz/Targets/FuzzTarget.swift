@@ -23,7 +23,7 @@ struct FuzzTarget: Sendable {
     }
 
     static let all =
-        attestFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
+        attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
 }
 

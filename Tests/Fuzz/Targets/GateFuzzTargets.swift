@@ -50,9 +50,10 @@ let gateFuzzTargets = [
     },
     FuzzTarget("block-list") { bytes in
         let text = text(bytes)
-        guard let list = try? BlockList(text) else { return }
-        try require((try? BlockList(text + "\n# the end")) == list, "a comment changes nothing")
-        try require((try? BlockList(text + "\nnothing")) == nil, "an entry that isn't one is refused")
+        let kinds = [AppAttestMethod.blockListKind, ClientCertificateMethod.blockListKind]
+        guard let list = try? BlockList(text, kinds: kinds) else { return }
+        try require((try? BlockList(text + "\n# the end", kinds: kinds)) == list, "a comment changes nothing")
+        try require((try? BlockList(text + "\nnothing", kinds: kinds)) == nil, "an entry that isn't one is refused")
     },
     FuzzTarget("shared-secrets") { bytes in
         let text = text(bytes)

@@ -1,5 +1,6 @@
 @testable import GatewayServer
 @testable import RelayCore
+@testable import Settings
 
 /// What operators write, and what their tools say over the control socket.
 let settingFuzzTargets = [
@@ -45,7 +46,7 @@ let settingFuzzTargets = [
         if let endpoint = try? TargetEndpoint(text) {
             try require(try TargetEndpoint(endpoint.text) == endpoint && endpoint.port > 0, "a target has one form")
         }
-        if let routes = try? Route.list(text, isKnownEncoding: { $0 == "latin1" }) {
+        if let routes = try? Route.list(text, methods: ["app", "cert"], isKnownEncoding: { $0 == "latin1" }) {
             try require(
                 Set(routes.map(\.name)).count == routes.count && routes.count <= Route.maximumCount,
                 "no route is there twice")

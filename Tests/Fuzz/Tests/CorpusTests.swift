@@ -1,4 +1,5 @@
 import AppAttest
+import DPoP
 import Foundation
 import Testing
 
@@ -34,6 +35,25 @@ struct CorpusTests {
             assertion: try seed("assertion/genuine"), clientDataHash: AttestSample.clientDataHash,
             publicKeyX963: attestation.publicKeyX963, app: attestation.app, previousCounter: 0)
         #expect(assertion.counter == AttestSample.counter)
+    }
+
+    @Test("has a proof and an access token that verify")
+    func genuineProof() throws {
+        func seed(_ name: String) throws -> String {
+            String(decoding: try Data(contentsOf: Self.folder.appendingPathComponent(name)), as: UTF8.self)
+        }
+        for name in ["genuine", "other-claims"] {
+            let proof = try DPoPVerifier().verify(
+                DPoPSample.proofRequest(try seed("dpop-proof/\(name)")), at: DPoPSample.time,
+                spending: MemoryReplayStore())
+            #expect(proof.key == DPoPSample.deviceKey)
+        }
+        for name in ["genuine", "audiences"] {
+            let field = "Bearer " + (try seed("access-token/\(name)"))
+            let token = try #require(try PresentedToken.read(authorization: [field]))
+            let verified = try DPoPSample.tokenVerifier.verify(token, at: DPoPSample.time)
+            #expect(verified.claims.boundKey == DPoPSample.deviceKey.thumbprint)
+        }
     }
 
     @Test("finds what is broken")

@@ -37,7 +37,8 @@ enum Samples {
     static var valid: [[UInt8]] {
         let line = "PROXY TCP6 ::1 2001:db8:0:1:0:0:0:9 1 65535\r\n"
         let full = ProxyHeader(
-            source: v6, destination: v4, tlvs: [.identity(way: "anonymous", name: nil), .authority("mud.example")])
+            source: v6, destination: v4,
+            tlvs: [.identity(method: "anonymous", subject: nil), .authority("mud.example")])
         return [
             Array("PROXY TCP4 192.168.0.1 192.168.0.11 56324 443\r\n".utf8), Array(line.utf8),
             Array("PROXY UNKNOWN\r\n".utf8), tcp4, tcp6, local, full.encoded(as: .v2, withChecksum: true) ?? [],

@@ -18,14 +18,14 @@ struct DialectChooserTests {
 
     @Test("falls at once for a fixed default", arguments: DialectKind.allCases)
     func fixed(kind: DialectKind) {
-        #expect(DefaultDialect(text: kind.rawValue) == .fixed(kind))
+        #expect(DefaultDialect(rawValue: kind.rawValue) == .fixed(kind))
         #expect(DialectChooser(subprotocol: nil, standard: .fixed(kind), now: 0).kind == kind)
     }
 
     @Test("knows auto, and no other word")
     func defaults() {
-        #expect(DefaultDialect(text: "auto") == .auto)
-        for text in ["", "Auto", "telnet", "raw "] { #expect(DefaultDialect(text: text) == nil) }
+        #expect(DefaultDialect(rawValue: "auto") == .auto)
+        for text in ["", "Auto", "telnet", "raw "] { #expect(DefaultDialect(rawValue: text) == nil) }
     }
 
     @Test(

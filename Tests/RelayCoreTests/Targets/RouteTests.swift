@@ -1,10 +1,11 @@
+import Telnet
 import Testing
 
 @testable import RelayCore
 
 struct RouteTests {
     private func routes(_ text: String) throws(TargetFaults) -> [Route] {
-        try Route.list(text) { ["utf-8", "latin1"].contains($0) }
+        try Route.list(text, methods: allMethods) { ["utf-8", "latin1"].contains($0) }
     }
 
     private func faults(_ text: String) -> [TargetFaults.Entry] {
@@ -33,14 +34,14 @@ struct RouteTests {
             options
                 == RouteOptions(
                     encoding: "latin1", tls: .required, proxy: .v2, mxp: .strip, compression: .on,
-                    admit: [.cert, .ticket]))
+                    admit: RouteAdmission(methods: ["cert", "ticket"])))
         for mode in TargetTLSMode.allCases { #expect(try routes("a=m:1,tls=\(mode)")[0].options.tls == mode) }
         for header in TargetProxyHeader.allCases {
             #expect(try routes("a=m:1,proxy=\(header)")[0].options.proxy == header)
         }
-        for mxp in TargetMXP.allCases { #expect(try routes("a=m:1,mxp=\(mxp)")[0].options.mxp == mxp) }
-        for way in TargetAccess.allCases { #expect(try routes("a=m:1,admit=\(way)")[0].options.admit == [way]) }
-        #expect(try routes("a=m:1,admit=any")[0].options.admit == Set(TargetAccess.allCases))
+        for mxp in MXPMode.allCases { #expect(try routes("a=m:1,mxp=\(mxp)")[0].options.mxp == mxp) }
+        for way in allMethods { #expect(try routes("a=m:1,admit=\(way)")[0].options.admit?.methods == [way]) }
+        #expect(try routes("a=m:1,admit=any")[0].options.admit == .any)
     }
 
     @Test(
@@ -51,10 +52,10 @@ struct RouteTests {
             ("a=m:1,tls", .optionForm), ("a=m:1,tls=", .optionValue("tls")), ("a=m:1,tls=TLS", .optionValue("tls")),
             ("a=m:1,colour=red", .unknownOption("colour")), ("a=m:1,tls=plain,tls=plain", .repeatedOption("tls")),
             ("a=m:1,encoding=klingon", .optionValue("encoding")), ("a=m:1,proxy=v3", .optionValue("proxy")),
-            ("a=m:1,mxp=eat", .optionValue("mxp")), ("a=m:1,admit=", .optionValue("admit")),
-            ("a=m:1,admit=app+", .optionValue("admit")),
-            ("a=m:1,admit=app+app", .optionValue("admit")), ("a=m:1,admit=app+any", .optionValue("admit")),
-            ("a=m:1,admit=root", .optionValue("admit")),
+            ("a=m:1,mxp=eat", .optionValue("mxp")), ("a=m:1,admit=", .admitValue(allMethods)),
+            ("a=m:1,admit=app+", .admitValue(allMethods)),
+            ("a=m:1,admit=app+app", .admitValue(allMethods)), ("a=m:1,admit=app+any", .admitValue(allMethods)),
+            ("a=m:1,admit=root", .admitValue(allMethods)),
         ] as [(String, TargetFault)]) func `a faulty route is a fault, not a hole`(text: String, fault: TargetFault)
     {
         #expect(faults(text) == [.init(number: 1, fault: fault)])
@@ -108,3 +109,6 @@ struct RouteTests {
         }
     }
 }
+
+/// What routes call the methods of admission.
+let allMethods = ["app", "cert", "ticket", "anonymous"]

@@ -7,7 +7,8 @@ struct TargetPolicyTests {
         TargetSettings(
             mode: mode, standard: try TargetEndpoint("127.0.0.1:4000"),
             routes: try Route.list(
-                "staging=10.0.0.5:4001,tls=required,admit=cert live=live.example:23 twin=live.example:23,tls=plain"
+                "staging=10.0.0.5:4001,tls=required,admit=cert live=live.example:23 twin=live.example:23,tls=plain",
+                methods: allMethods
             ) { _ in true },
             allowed: mode == .fixed
                 ? [] : [try TargetEndpoint("192.168.1.1:7777"), try TargetEndpoint("listed.example:5000")],
@@ -31,12 +32,12 @@ struct TargetPolicyTests {
         throws
     {
         let policy = try policy(mode)
-        #expect(target(policy.authorize(.standard, for: .app)) == "127.0.0.1:4000")
-        #expect(target(policy.authorize(.route("live"), for: .app)) == "live.example:23")
-        #expect(target(policy.authorize(.address(host: "LIVE.example.", port: 23), for: .app)) == "live.example:23")
-        #expect(target(policy.authorize(.address(host: "0x7f.1", port: 4_000), for: .app)) == "127.0.0.1:4000")
+        #expect(target(policy.authorize(.standard, for: "app")) == "127.0.0.1:4000")
+        #expect(target(policy.authorize(.route("live"), for: "app")) == "live.example:23")
+        #expect(target(policy.authorize(.address(host: "LIVE.example.", port: 23), for: "app")) == "live.example:23")
+        #expect(target(policy.authorize(.address(host: "0x7f.1", port: 4_000), for: "app")) == "127.0.0.1:4000")
         for name in ["nowhere", "", "LIVE", "live "] {
-            #expect(policy.authorize(.route(name), for: .app) == .refused(.unknownRoute))
+            #expect(policy.authorize(.route(name), for: "app") == .refused(.unknownRoute))
         }
     }
 
@@ -45,40 +46,41 @@ struct TargetPolicyTests {
         for (host, port) in [
             ("other.example", UInt16(23)), ("10.0.0.1", 22), ("127.0.0.1", 22), ("not a host", 1), ("mud.example", 0),
         ] {
-            #expect(target(policy.authorize(.address(host: host, port: port), for: .app)) == "127.0.0.1:4000")
+            #expect(target(policy.authorize(.address(host: host, port: port), for: "app")) == "127.0.0.1:4000")
         }
     }
 
     @Test func `an allowlist allows exactly its entries`() throws {
         let policy = try policy(.allowlist)
         #expect(
-            target(policy.authorize(.address(host: "Listed.Example", port: 5_000), for: .app)) == "listed.example:5000")
-        #expect(target(policy.authorize(.address(host: "192.168.257", port: 7_777), for: .app)) == "192.168.1.1:7777")
+            target(policy.authorize(.address(host: "Listed.Example", port: 5_000), for: "app")) == "listed.example:5000"
+        )
+        #expect(target(policy.authorize(.address(host: "192.168.257", port: 7_777), for: "app")) == "192.168.1.1:7777")
         for (host, port) in [
             ("listed.example", UInt16(5_001)), ("sub.listed.example", 5_000), ("listed.example.evil.example", 5_000),
             ("192.168.1.1", 22),
             ("::ffff:192.168.1.1", 7_777), ("8.8.8.8", 23),
         ] {
-            #expect(policy.authorize(.address(host: host, port: port), for: .app) == .refused(.notListed), "\(host)")
+            #expect(policy.authorize(.address(host: host, port: port), for: "app") == .refused(.notListed), "\(host)")
         }
-        #expect(policy.authorize(.address(host: "not a host", port: 1), for: .app) == .refused(.malformedHost))
-        #expect(policy.authorize(.address(host: "listed.example", port: 0), for: .app) == .refused(.malformedHost))
+        #expect(policy.authorize(.address(host: "not a host", port: 1), for: "app") == .refused(.malformedHost))
+        #expect(policy.authorize(.address(host: "listed.example", port: 0), for: "app") == .refused(.malformedHost))
     }
 
     @Test func `arbitrary allows public hosts at listed ports`() throws {
         let policy = try policy(.arbitrary)
         #expect(
-            target(policy.authorize(.address(host: "any.example", port: 4_999), for: .app))
+            target(policy.authorize(.address(host: "any.example", port: 4_999), for: "app"))
                 == "any.example:4999 if public")
-        #expect(target(policy.authorize(.address(host: "8.8.8.8", port: 23), for: .app)) == "8.8.8.8:23 if public")
-        #expect(policy.authorize(.address(host: "any.example", port: 5_000), for: .app) == .refused(.portNotListed))
-        #expect(policy.authorize(.address(host: "any.example", port: 22), for: .app) == .refused(.portNotListed))
+        #expect(target(policy.authorize(.address(host: "8.8.8.8", port: 23), for: "app")) == "8.8.8.8:23 if public")
+        #expect(policy.authorize(.address(host: "any.example", port: 5_000), for: "app") == .refused(.portNotListed))
+        #expect(policy.authorize(.address(host: "any.example", port: 22), for: "app") == .refused(.portNotListed))
         for host in ["127.1", "10.0.0.5", "[::1]", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2852039166"] {
             #expect(
-                policy.authorize(.address(host: host, port: 23), for: .app) == .refused(.reservedAddress), "\(host)")
+                policy.authorize(.address(host: host, port: 23), for: "app") == .refused(.reservedAddress), "\(host)")
         }
         for host in ["", "fe80::1%eth0", "münchen.de", "1.2.3.4.5"] {
-            #expect(policy.authorize(.address(host: host, port: 23), for: .app) == .refused(.malformedHost), "\(host)")
+            #expect(policy.authorize(.address(host: host, port: 23), for: "app") == .refused(.malformedHost), "\(host)")
         }
     }
 
@@ -89,7 +91,7 @@ struct TargetPolicyTests {
             (.address(host: "listed.example", port: 5_000), true),
         ]
         for (request, mayBePrivate) in cases {
-            guard case .authorized(let target) = policy.authorize(request, for: .app) else {
+            guard case .authorized(let target) = policy.authorize(request, for: "app") else {
                 Issue.record("\(request) is refused")
                 continue
             }
@@ -105,20 +107,20 @@ struct TargetPolicyTests {
     ) throws {
         let policy = try policy(mode)
         for request in [TargetRequest.route("staging"), .address(host: "10.0.0.5", port: 4_001)] {
-            #expect(policy.ways(to: request) == [.cert])
-            for way in TargetAccess.allCases {
+            #expect(policy.methods(to: request) == ["cert"])
+            for way in allMethods {
                 let decision = policy.authorize(request, for: way)
-                #expect(way == .cert ? target(decision) == "10.0.0.5:4001" : decision == .refused(.wayNotAllowed))
+                #expect(way == "cert" ? target(decision) == "10.0.0.5:4001" : decision == .refused(.wayNotAllowed))
             }
         }
-        #expect(policy.ways(to: .standard) == nil)
-        #expect(policy.ways(to: .route("nowhere")) == nil)
+        #expect(policy.methods(to: .standard) == nil)
+        #expect(policy.methods(to: .route("nowhere")) == nil)
     }
 
     @Test func `a route brings its name and its options, of several to one target the first does`() throws {
         let policy = try policy(.allowlist)
-        guard case .authorized(let staging) = policy.authorize(.route("staging"), for: .cert),
-            case .authorized(let live) = policy.authorize(.address(host: "live.example", port: 23), for: .app)
+        guard case .authorized(let staging) = policy.authorize(.route("staging"), for: "cert"),
+            case .authorized(let live) = policy.authorize(.address(host: "live.example", port: 23), for: "app")
         else {
             Issue.record("refused")
             return
@@ -133,8 +135,8 @@ struct TargetPolicyTests {
         throws
     {
         let policy = try policy(mode) { $0.standard = nil }
-        #expect(policy.authorize(.standard, for: .app) == .refused(.noDefaultTarget))
-        let elsewhere = policy.authorize(.address(host: "127.0.0.1", port: 4_000), for: .app)
+        #expect(policy.authorize(.standard, for: "app") == .refused(.noDefaultTarget))
+        let elsewhere = policy.authorize(.address(host: "127.0.0.1", port: 4_000), for: "app")
         let expected: [TargetMode: TargetRefusal] = [
             .fixed: .noDefaultTarget, .allowlist: .notListed, .arbitrary: .reservedAddress,
         ]
@@ -177,7 +179,7 @@ struct TargetPolicyTests {
     ) throws {
         for mode in TargetMode.allCases {
             var settings = try settings(mode)
-            settings.routes = try Route.list(routes) { _ in true }
+            settings.routes = try Route.list(routes, methods: allMethods) { _ in true }
             do throws(TargetFaults) {
                 _ = try TargetPolicy(settings)
                 #expect(mode != .arbitrary || names == [])
@@ -195,7 +197,7 @@ struct TargetPolicyTests {
                 TargetRequest.standard, .route("live"), .address(host: "live.example", port: 23),
                 .address(host: "127.0.0.1", port: 4_000), .address(host: "listed.example", port: 5_000),
             ] {
-                guard case .authorized(let target) = policy.authorize(request, for: .app) else {
+                guard case .authorized(let target) = policy.authorize(request, for: "app") else {
                     Issue.record("\(request) is refused")
                     continue
                 }
@@ -204,7 +206,7 @@ struct TargetPolicyTests {
         }
         guard
             case .authorized(let target) = try policy(.arbitrary).authorize(
-                .address(host: "a.example", port: 23), for: .app)
+                .address(host: "a.example", port: 23), for: "app")
         else {
             Issue.record("refused")
             return

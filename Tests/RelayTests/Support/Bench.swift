@@ -39,7 +39,7 @@ final class Bench {
         let logger = Logger(label: "relay-tests") { _ in RecordingLogHandler(recorder) }
         let metrics = GatewayMetrics()
         let audit = try AuditLog(path: auditPath, logger: logger)
-        var admission = GateSettings(drain: drain, slots: slots, requiresAppAuth: false)
+        var admission = GateSettings(drain: drain, slots: slots, methods: [AnonymousMethod(isAllowed: true)])
         admission.blockList = options.blockList
         let gate = Gate(admission)
         let target = try TargetEndpoint("mud.example:4000")

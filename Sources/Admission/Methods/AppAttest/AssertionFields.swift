@@ -1,0 +1,37 @@
+import KeyStore
+
+/// The three `X-App-Assert-*` headers: `nil` is absent, `""` is present and empty.
+package struct AssertionFields: Sendable {
+    package var keyID: String?
+    package var data: String?
+    package var nonce: String?
+
+    package init(keyID: String? = nil, data: String? = nil, nonce: String? = nil) {
+        self.keyID = keyID
+        self.data = data
+        self.nonce = nonce
+    }
+
+    package static let headers = ["x-app-assert-keyid", "x-app-assert-data", "x-app-assert-nonce"]
+
+    init(_ fields: CredentialFields) {
+        self.init(
+            keyID: fields.header(Self.headers[0]), data: fields.header(Self.headers[1]),
+            nonce: fields.header(Self.headers[2]))
+    }
+
+    /// One header is enough to choose App Attest.
+    package var arePresent: Bool { keyID != nil || data != nil || nonce != nil }
+}
+
+/// An assertion as a request shows it.
+package struct AssertionCredential: Sendable {
+    let fields: AssertionFields
+    /// `nil` where the identifier is missing or malformed.
+    let key: KeyID?
+
+    init(_ fields: AssertionFields) {
+        self.fields = fields
+        key = fields.keyID.flatMap(KeyID.init(text:))
+    }
+}

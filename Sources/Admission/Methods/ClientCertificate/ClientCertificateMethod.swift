@@ -1,0 +1,72 @@
+/// For debug clients: a certificate that verified against the configured client CA, on this very connection.
+///
+/// A certificate that didn't verify still connects and has its names read, and a resumed TLS session repeats an old verdict. Both are refused.
+package struct ClientCertificateMethod: AdmissionMethod {
+    package static let name = MethodName(label: "debug_certificate", route: "cert", proxy: "client_certificate")
+
+    package static let blockListKind = BlockListKind(
+        word: "certificate", method: name, problem: "holds no fingerprint",
+        remedy: "Write the SHA-256 of the certificate as 64 hexadecimal digits."
+    ) { Hexadecimal.decode($0, count: 32).map(Hexadecimal.encode) }
+
+    /// `nil`: certificates admit nobody, and one that is presented is ignored.
+    package let standing: (any CertificateStanding)?
+
+    package init(standing: (any CertificateStanding)?) { self.standing = standing }
+
+    package var name: MethodName { Self.name }
+
+    package func credential(in request: AdmissionRequest) -> ClientCertificate? {
+        standing == nil ? nil : request.certificate
+    }
+
+    package func claim(of certificate: ClientCertificate) -> Claim { Claim(.certificate(sha256: certificate.sha256)) }
+
+    package func verify(_ certificate: ClientCertificate, of request: AdmissionRequest) -> Verification {
+        guard certificate.isVerified else {
+            return .refused(.invalidClientCertificate, "client certificate did not verify")
+        }
+        guard !certificate.isResumedSession else {
+            return .refused(.invalidClientCertificate, "TLS session was resumed, the certificate not checked")
+        }
+        // TLS checked the dates when the connection began, which may be a while ago.
+        if let notAfter = certificate.notAfter, notAfter < request.moment.unixMilliseconds {
+            return .refused(.invalidClientCertificate, "client certificate has expired since")
+        }
+        return .verified(
+            .certificate(sha256: certificate.sha256), proof: ClientCertificateProof(certificate))
+    }
+
+    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
+        guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are off") }
+        guard let chain = (principal.proof as? ClientCertificateProof)?.chain else {
+            return Refusal(
+                .invalidClientCertificate, detail: "the chain is too large to be kept and verified again")
+        }
+        return standing.problem(with: chain, at: moment.unixMilliseconds).map {
+            Refusal(.invalidTicket, detail: "client certificate: \($0)")
+        }
+    }
+}
+
+/// By which a client certificate can be verified again, and found when it is revoked.
+package struct ClientCertificateProof: AdmissionProof {
+    let chain: ClientCertificateChain?
+    package let number: CertificateNumber?
+    package let subject: String
+
+    init(_ certificate: ClientCertificate) {
+        chain = certificate.chain
+        number = certificate.number
+        subject = certificate.subject
+    }
+
+    package var isLarge: Bool { true }
+}
+
+extension Identity {
+    /// - Parameter sha256: of the certificate's DER encoding.
+    package static func certificate(sha256: [UInt8]) -> Identity {
+        Identity(method: ClientCertificateMethod.name, subject: Hexadecimal.encode(sha256))
+    }
+}

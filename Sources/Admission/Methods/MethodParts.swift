@@ -1,0 +1,21 @@
+/// What the composition root has for admission methods to use: state that they share with the rest of the gateway.
+package struct MethodParts: Sendable {
+    /// `nil`: App Attest isn't configured.
+    package var appAttest: AppAttestSettings?
+    /// `nil`: there are no tickets.
+    package var tickets: TicketOffice?
+    /// `MTLS_CLIENT_CA_PATH`, `MTLS_CLIENT_CRL_PATH`. `nil`: a presented certificate is ignored.
+    package var clientCertificates: (any CertificateStanding)?
+    /// Which client may come back to a session with its token alone.
+    package var sessionBearer: SessionTokenMethod.Bearer
+
+    package init(
+        appAttest: AppAttestSettings?, tickets: TicketOffice?, clientCertificates: (any CertificateStanding)?,
+        sessionBearer: @escaping SessionTokenMethod.Bearer
+    ) {
+        self.appAttest = appAttest
+        self.tickets = tickets
+        self.clientCertificates = clientCertificates
+        self.sessionBearer = sessionBearer
+    }
+}

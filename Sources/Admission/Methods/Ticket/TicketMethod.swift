@@ -1,0 +1,45 @@
+/// For clients that can't send headers: a ticket in the URL. One that is there, even an empty one, chooses this method.
+///
+/// A client that got its ticket by another credential keeps that identity. A ticket of the operator's is an identity of its own.
+package struct TicketMethod: AdmissionMethod {
+    package static let name = MethodName(
+        label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket")
+
+    static let parameter = "ticket"
+
+    /// `nil`: there are no tickets, and none can be right.
+    package let office: TicketOffice?
+
+    package init(office: TicketOffice?) { self.office = office }
+
+    package var name: MethodName { Self.name }
+    package var fields: CredentialFieldNames { CredentialFieldNames(parameters: [Self.parameter]) }
+    /// An operator's ticket needs none.
+    package var needsSharedSecret: Bool { false }
+
+    package func credential(in request: AdmissionRequest) -> String? { request.fields.parameter(Self.parameter) }
+
+    package func claim(of ticket: String) -> Claim {
+        var claim = Claim(method: nil)
+        claim.standsForSecret = true
+        return claim
+    }
+
+    package func verify(_ ticket: String, of request: AdmissionRequest) -> Verification {
+        guard let office else { return .refused(.invalidTicket, "tickets are not configured") }
+        switch office.spend(ticket, at: request.moment.monotonic, isAllowed: { request.allows($0.method) }) {
+        case .spent(let spent): return .given(Principal(spent))
+        case .unknown: return .refused(.invalidTicket, "ticket is malformed, not of this process, or spent")
+        case .expired: return .refused(.invalidTicket, "ticket has expired")
+        case .methodNotAllowed: return .refused(.wayNotAllowed, "the route is not open to the ticket's holder")
+        }
+    }
+
+    /// The operator's word, which no setting takes back.
+    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
+}
+
+extension Identity {
+    /// Of the bearer of a ticket that the operator gave out.
+    static func operatorTicket(_ id: TicketID) -> Identity { Identity(method: TicketMethod.name, subject: id.text) }
+}

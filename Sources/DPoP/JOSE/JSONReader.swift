@@ -1,0 +1,196 @@
+/// Reads one JSON object (RFC 8259) strictly and within ``JOSELimits``.
+///
+/// Foundation's decoder takes the last or the first of two members with one name, depending on how it is asked. Two servers could then read
+/// different claims out of one signed text, so duplicate members are refused here, and so is everything else that parsers disagree about.
+struct JSONReader {
+    private let text: [UInt8]
+    private var position = 0
+    private var depth = 0
+    private var values = 0
+
+    static func readObject(_ text: [UInt8]) throws(JSONFault) -> JSONObject {
+        guard text.count <= JOSELimits.maximumBytes else { throw .tooLong }
+        var reader = JSONReader(text: text)
+        let value = try reader.value()
+        reader.skipSpace()
+        guard reader.position == text.count else { throw .unexpectedByte(at: reader.position) }
+        guard let object = value.object else { throw .notAnObject }
+        return object
+    }
+
+    private init(text: [UInt8]) { self.text = text }
+
+    private var peek: UInt8? { position < text.count ? text[position] : nil }
+
+    private var unexpected: JSONFault { position < text.count ? .unexpectedByte(at: position) : .unexpectedEnd }
+
+    private mutating func skipSpace() {
+        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        position += 1
+        return true
+    }
+
+    // MARK: Values
+
+    private mutating func value() throws(JSONFault) -> JSONValue {
+        skipSpace()
+        values += 1
+        guard values <= JOSELimits.maximumValues else { throw .tooManyValues }
+        guard let byte = peek else { throw .unexpectedEnd }
+        switch byte {
+        case UInt8(ascii: "{"): return .object(try object())
+        case UInt8(ascii: "["): return .array(try array())
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        default: throw unexpected
+        }
+    }
+
+    private mutating func literal(_ word: String, _ value: JSONValue) throws(JSONFault) -> JSONValue {
+        for byte in word.utf8 { guard take(byte) else { throw unexpected } }
+        return value
+    }
+
+    private mutating func enter() throws(JSONFault) {
+        position += 1
+        depth += 1
+        guard depth <= JOSELimits.maximumDepth else { throw .tooDeep }
+        skipSpace()
+    }
+
+    private mutating func object() throws(JSONFault) -> JSONObject {
+        try enter()
+        var object = JSONObject()
+        if !take(UInt8(ascii: "}")) {
+            repeat {
+                skipSpace()
+                let start = position
+                guard peek == UInt8(ascii: "\"") else { throw unexpected }
+                let name = try string()
+                skipSpace()
+                guard take(UInt8(ascii: ":")) else { throw unexpected }
+                guard object.add(name, try value()) else { throw .duplicateMember(at: start) }
+                skipSpace()
+            } while take(UInt8(ascii: ","))
+            guard take(UInt8(ascii: "}")) else { throw unexpected }
+        }
+        depth -= 1
+        return object
+    }
+
+    private mutating func array() throws(JSONFault) -> [JSONValue] {
+        try enter()
+        var elements: [JSONValue] = []
+        if !take(UInt8(ascii: "]")) {
+            repeat {
+                elements.append(try value())
+                skipSpace()
+            } while take(UInt8(ascii: ","))
+            guard take(UInt8(ascii: "]")) else { throw unexpected }
+        }
+        depth -= 1
+        return elements
+    }
+
+    // MARK: Numbers
+
+    private mutating func number() throws(JSONFault) -> String {
+        let start = position
+        _ = take(UInt8(ascii: "-"))
+        if !take(UInt8(ascii: "0")) { try digits(of: start) }
+        if take(UInt8(ascii: ".")) { try digits(of: start) }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            try digits(of: start)
+        }
+        guard position - start <= JOSELimits.maximumNumberBytes else { throw .malformedNumber(at: start) }
+        return String(decoding: text[start..<position], as: UTF8.self)
+    }
+
+    /// One digit or more.
+    private mutating func digits(of start: Int) throws(JSONFault) {
+        let first = position
+        while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+        guard position > first else { throw .malformedNumber(at: start) }
+    }
+
+    // MARK: Strings
+
+    private mutating func string() throws(JSONFault) -> String {
+        let opening = position
+        position += 1
+        let start = position
+        while let byte = peek, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
+        var content: [UInt8]?
+        while let byte = peek, byte != UInt8(ascii: "\"") {
+            guard byte >= 0x20 else { throw .malformedString(at: opening) }
+            if content == nil { content = Array(text[start..<position]) }
+            if byte == UInt8(ascii: "\\") {
+                guard let bytes = escape() else { throw .malformedString(at: opening) }
+                content?.append(contentsOf: bytes)
+            } else {
+                content?.append(byte)
+                position += 1
+            }
+        }
+        let range = start..<position
+        guard take(UInt8(ascii: "\"")) else { throw .unexpectedEnd }
+        let string =
+            content.map { String(validating: $0, as: UTF8.self) } ?? String(validating: text[range], as: UTF8.self)
+        guard let string else { throw .malformedString(at: opening) }
+        return string
+    }
+
+    /// What the escape at the position stands for; nil if it isn't one, or is half a surrogate pair.
+    private mutating func escape() -> [UInt8]? {
+        position += 1
+        guard let letter = peek else { return nil }
+        position += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [letter]
+        case UInt8(ascii: "b"): return [0x08]
+        case UInt8(ascii: "f"): return [0x0C]
+        case UInt8(ascii: "n"): return [0x0A]
+        case UInt8(ascii: "r"): return [0x0D]
+        case UInt8(ascii: "t"): return [0x09]
+        case UInt8(ascii: "u"): return scalar().flatMap { UTF8.encode($0) }.map(Array.init)
+        default: return nil
+        }
+    }
+
+    private mutating func scalar() -> Unicode.Scalar? {
+        guard let first = unit() else { return nil }
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard (0xD800..<0xDC00).contains(first), take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")), let second = unit(),
+            (0xDC00..<0xE000).contains(second)
+        else { return nil }
+        return Unicode.Scalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
+    }
+
+    /// Four hexadecimal digits.
+    private mutating func unit() -> UInt16? {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let byte = peek, let digit = Self.hexadecimalDigit(byte) else { return nil }
+            unit = unit << 4 | digit
+            position += 1
+        }
+        return unit
+    }
+
+    private static func hexadecimalDigit(_ byte: UInt8) -> UInt16? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a")) + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A")) + 10
+        default: nil
+        }
+    }
+}

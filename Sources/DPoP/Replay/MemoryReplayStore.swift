@@ -1,0 +1,27 @@
+public import FoundationEssentials
+import Synchronization
+
+/// A replay store in memory, for one process. Any thread may call it.
+public final class MemoryReplayStore: ReplayStore {
+    /// Proofs that are remembered at once. Each takes up to 160 bytes.
+    public static let defaultMaximum = 100_000
+    /// Proofs of one key that are remembered at once: each for up to a minute with the default window.
+    public static let defaultMaximumPerKey = 1_000
+
+    private let proofs: Mutex<SpentProofs>
+
+    /// - Parameters:
+    ///   - maximum: of all keys together; at least one.
+    ///   - maximumPerKey: of one key. As the store fills, a key may have fewer: at most a sixteenth of the room that is left, and always one.
+    public init(maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey) {
+        proofs = Mutex(SpentProofs(maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey)))
+    }
+
+    public func spend(_ use: ProofUse, at time: Date) -> ReplaySpending {
+        let second = time.wholeSeconds
+        return proofs.withLock { $0.spend(use, at: second) }
+    }
+
+    /// How many proofs are remembered; for metrics.
+    public var count: Int { proofs.withLock { $0.count } }
+}

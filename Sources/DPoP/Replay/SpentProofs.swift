@@ -1,0 +1,63 @@
+/// The proofs that were used and haven't expired. A value; ``MemoryReplayStore`` holds its lock. All times are whole seconds since 1970.
+///
+/// They lie in one list for each second in which they expire. Expired ones are forgotten a few with each call, so no call takes long.
+struct SpentProofs {
+    /// Expired proofs that one call forgets. More than one, so that a full store frees itself.
+    static let forgottenPerCall = 16
+    /// A key may have this fraction of the room that is left: a busy key gives way before the store is full for everybody.
+    static let shareOfRoom = 16
+
+    private struct Entry {
+        let identity, key: ShortHash
+    }
+
+    private let maximum, maximumPerKey: Int
+    private var identities: Set<ShortHash> = []
+    private var countByKey: [ShortHash: Int] = [:]
+    private var entriesBySecond: [Int64: [Entry]] = [:]
+    /// The lowest of these seconds.
+    private var oldest: Int64?
+    /// Proofs that expire in this second or earlier may have been forgotten. It matters when the clock is set back: they would be new again.
+    private var forgottenThrough = Int64.min
+
+    init(maximum: Int, maximumPerKey: Int) { (self.maximum, self.maximumPerKey) = (maximum, maximumPerKey) }
+
+    var count: Int { identities.count }
+
+    mutating func spend(_ use: ProofUse, at now: Int64) -> ReplaySpending {
+        forgetExpired(at: now)
+        guard use.expires >= now, use.expires > forgottenThrough else { return .undecidable }
+        guard !identities.contains(use.identityHash) else { return .replayed }
+        guard count < maximum else { return .full }
+        let share = max(1, min(maximumPerKey, (maximum - count) / Self.shareOfRoom))
+        guard countByKey[use.keyHash, default: 0] < share else { return .keyLimit }
+        insert(use)
+        return .spent
+    }
+
+    private mutating func insert(_ use: ProofUse) {
+        identities.insert(use.identityHash)
+        countByKey[use.keyHash, default: 0] += 1
+        entriesBySecond[use.expires, default: []].append(Entry(identity: use.identityHash, key: use.keyHash))
+        oldest = min(oldest ?? use.expires, use.expires)
+    }
+
+    private mutating func forgetExpired(at now: Int64) {
+        for _ in 0..<Self.forgottenPerCall {
+            guard let second = oldest, second < now else { return }
+            forgottenThrough = max(forgottenThrough, second)
+            forgetOne(of: second)
+        }
+    }
+
+    private mutating func forgetOne(of second: Int64) {
+        guard let entry = entriesBySecond[second]?.popLast() else {
+            entriesBySecond[second] = nil
+            oldest = entriesBySecond.keys.min()
+            return
+        }
+        identities.remove(entry.identity)
+        guard let count = countByKey[entry.key], count > 1 else { return countByKey[entry.key] = nil }
+        countByKey[entry.key] = count - 1
+    }
+}

@@ -1,0 +1,155 @@
+import BlockingWork
+package import Dispatch
+import GRDB
+import Glibc
+package import KeyStore
+import Synchronization
+
+/// The keys in one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`. Every call runs on the caller's thread and may wait
+/// there: `SQLiteKeyRegistry` says which threads these are.
+///
+/// Four sets of connections separate the reactors from everything that waits for the disk:
+///
+///     readers         keys, key, standing             WAL reads: no writer delays them
+///     counters        advanceCounter, standing        synchronous=NORMAL: a write(2), no fsync
+///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
+///     checkpoints     checkpoint                      moves the WAL into the database file
+///
+/// SQLite lets one connection write at a time. A counter may therefore meet the lock of another connection or process; it
+/// then tries again until the busy limit is over and throws `.busy`. Only `checkpoints` ever checkpoints, so a reactor never does: the owner
+/// has to call `checkpoint()` now and then.
+///
+/// What was committed survives the death of the process, since the kernel's page cache has it by then. A power cut may
+/// take the newest counters (NORMAL), never a registration or a revocation (FULL).
+package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
+    /// The limits of a store, each with its default.
+    package struct Limits: Sendable {
+        /// How long `key`, `standing` and `advanceCounter` wait altogether, for a connection of ours and for SQLite's lock. In milliseconds.
+        package var busyMilliseconds = 50
+        /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it covers the wait for a thread
+        /// as well. In milliseconds.
+        package var administrationBusyMilliseconds = 5000
+        /// How long a truncating checkpoint waits for readers while it holds the lock that counters need: less than their
+        /// own limit. In milliseconds.
+        package var checkpointBusyMilliseconds = 20
+        /// Connections for counters, and as many for reads: as many calls can be under way at once. Best one per reactor.
+        package var connectionsPerPool = 4
+        /// The size from which `checkpoint()` cuts the WAL back to nothing. Below, SQLite overwrites it from its start. In bytes.
+        package var walTruncationBytes = 16 << 20
+        /// Calls that wait for a thread of `SQLiteKeyRegistry`, for each of its threads. One more is refused with `.queueFull`.
+        package var maximumWaitingCalls = BlockingThreads.maximumWaiting
+
+        package init() {}
+    }
+
+    package let path: String
+    let limits: Limits
+    let readers: SQLiteConnectionPool
+    let counters: SQLiteConnectionPool
+    let administration: SQLiteConnectionPool
+    let checkpoints: SQLiteConnectionPool
+    /// SQLite's `data_version` when `checkpoint()` last began the WAL anew. Its own writes don't change it: as long as no other connection
+    /// has written, there is nothing to do.
+    let begunAnew = Mutex<Int64?>(nil)
+    /// Calls of `advanceCounter` that want the write lock now or have it.
+    private let countersUnderWay = Atomic<Int>(0)
+
+    /// Opens the store, and creates it with mode 0600 where there is none.
+    ///
+    /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm` beside it.
+    /// - parameter creating: false for tools that must not make an empty store out of a mistyped path.
+    /// - throws: `.unavailable` when the file can't be used, isn't a key store, or was made by a newer version.
+    package init(path: String, limits: Limits = Limits(), creating: Bool = true) throws(KeyRegistryError) {
+        let file = try SQLiteStoreFile(path: path, creating: creating)
+        self.path = path
+        self.limits = limits
+        // The order matters: the first connection makes the schema and the WAL, which read-only ones can't do.
+        administration = try SQLiteConnectionPool(
+            file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds)
+        try administration.use { try SQLiteSchema.prepare($0) }
+        try file.synchronizeDirectory()
+        counters = try SQLiteConnectionPool(
+            file, access: .committed, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds)
+        readers = try SQLiteConnectionPool(
+            file, access: .readOnly, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds)
+        checkpoints = try SQLiteConnectionPool(
+            file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds)
+    }
+
+    /// - parameter deadline: for the locks; nil is the busy limit of administration from now on. The same in the calls below.
+    package func enrol(
+        _ key: DeviceKey, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Enrolment {
+        try administer(until: deadline) { database in
+            guard let known = try DeviceKeyTable.fetch(key.id, from: database) else {
+                try DeviceKeyTable.insert(key, into: database)
+                return .enrolled
+            }
+            guard !known.isRevoked else { return .revoked }
+            try DeviceKeyTable.replace(known.reenrolled(as: key), in: database)
+            return .alreadyEnrolled
+        }
+    }
+
+    package func key(_ id: KeyID) throws(KeyRegistryError) -> DeviceKey? {
+        try readers.use { try DeviceKeyTable.fetch(id, from: $0) }
+    }
+
+    package func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? {
+        // A connection that has committed the last counter still has the pages in memory. Any other would read them anew: to it, they
+        // have changed. Where writers have all of them, there are the readers' own.
+        if let known = try counters.useIfFree({ try DeviceKeyTable.standing(of: id, from: $0) }) { return known }
+        return try readers.use { try DeviceKeyTable.standing(of: id, from: $0) }
+    }
+
+    package func advanceCounter(
+        of id: KeyID, to counter: UInt32, at time: Int64
+    ) throws(KeyRegistryError) -> CounterAdvance {
+        countersUnderWay.add(1, ordering: .relaxed)
+        defer { countersUnderWay.subtract(1, ordering: .relaxed) }
+        return try counters.use { database in
+            // A statement outside a transaction is one of its own: SQLite takes the lock, compares, sets and commits in it.
+            if try DeviceKeyTable.raiseCounter(of: id, to: counter, at: time, in: database) { return .advanced }
+            guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
+            // The key may have been restored or registered since: then it refuses for the reason that held a moment ago.
+            return !known.isRevoked && counter <= known.counter ? .notHigher(stored: known.counter) : .revoked
+        }
+    }
+
+    package func keys(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [DeviceKey] {
+        guard limit > 0 else { return [] }
+        return try readers.use { try DeviceKeyTable.page(after: after, limit: limit, from: $0) }
+    }
+
+    package func revoke(
+        _ id: KeyID, reason: String, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
+    }
+
+    package func restore(_ id: KeyID, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { try DeviceKeyTable.restore(id, in: $0) }
+    }
+
+    package func forget(_ id: KeyID, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Forgetting {
+        try administer(until: deadline) { database in
+            guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknown }
+            guard !known.isRevoked else { return .refusedRevoked }
+            try DeviceKeyTable.delete(id, from: database)
+            return .forgotten
+        }
+    }
+
+    /// Runs one durable transaction.
+    ///
+    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync in each, would give it back
+    /// only for moments that a waiting reactor misses. So a registration first lets the counters under way pass, unless they
+    /// never end.
+    private func administer<Result>(
+        until deadline: DispatchTime?, _ body: (Database) throws -> Result
+    ) throws(KeyRegistryError) -> Result {
+        let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)
+        while countersUnderWay.load(ordering: .relaxed) > 0, DispatchTime.now() < patience { usleep(100) }
+        return try administration.transaction(until: deadline, body)
+    }
+}

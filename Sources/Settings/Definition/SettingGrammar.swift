@@ -1,0 +1,97 @@
+import AppAttest
+
+/// Parses the texts of settings. Texts that are almost right are refused with a hint: to guess what the operator meant would be to guess who
+/// is admitted.
+enum SettingGrammar {
+    static func integer(_ text: String, in range: ClosedRange<Int>) throws(SettingProblem) -> Int {
+        guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else {
+            throw SettingProblem(
+                problem: "isn't a whole number", remedy: "Write digits alone, without a sign, a unit or spaces.")
+        }
+        guard let value = Int(text), range.contains(value) else {
+            throw SettingProblem(
+                problem: "is out of range", remedy: "Write a number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return value
+    }
+
+    static func boolean(_ text: String) throws(SettingProblem) -> Bool {
+        switch text {
+        case "true": return true
+        case "false": return false
+        default: throw SettingProblem(problem: "is neither true nor false", remedy: "Write `true` or `false`.")
+        }
+    }
+
+    static func requiredPath(_ text: String) throws(SettingProblem) -> String {
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+            throw SettingProblem(problem: "holds a control character", remedy: "Write the path alone.")
+        }
+        guard !text.contains(" #") else {
+            throw SettingProblem(
+                problem: "seems to end with a comment",
+                remedy: "What sets this variable keeps comments in values; put the comment on a line of its own.")
+        }
+        guard !text.hasPrefix("~") else {
+            throw SettingProblem(problem: "begins with ~, which only a shell expands", remedy: "Write the full path.")
+        }
+        return text
+    }
+
+    static func path(_ text: String) throws(SettingProblem) -> String? {
+        try requiredPath(text)
+    }
+
+    static func teamID(_ text: String) throws(SettingProblem) -> String? {
+        guard AppID(teamID: text, bundleID: "a") != nil else {
+            throw SettingProblem(
+                problem: "isn't a team identifier",
+                remedy: "Write the ten capital letters and digits from Apple's membership page.")
+        }
+        return text
+    }
+
+    static func bundleIDs(_ text: String) throws(SettingProblem) -> [String] {
+        let elements = try list(text)
+        guard elements.allSatisfy({ AppID(teamID: "AAAAAAAAAA", bundleID: $0) != nil }) else {
+            throw SettingProblem(
+                problem: "holds something that isn't a bundle identifier",
+                remedy: "Write letters, digits, hyphens and dots, like `com.example.app`, without a team or a `*`.")
+        }
+        return elements
+    }
+
+    static func appIDs(_ text: String) throws(SettingProblem) -> [AppID] {
+        let elements = try list(text)
+        let appIDs = elements.compactMap { AppID($0) }
+        guard appIDs.count == elements.count else {
+            throw SettingProblem(
+                problem: "holds something that isn't an app identifier",
+                remedy: "Write team and bundle with a dot between them, like `AAAAAAAAAA.com.example.app`.")
+        }
+        return appIDs
+    }
+
+    static func categories(_ text: String) throws(SettingProblem) -> Set<UInt32>? {
+        var categories: Set<UInt32> = []
+        for element in try list(text) {
+            categories.insert(UInt32(try integer(element, in: 0...Int(UInt32.max))))
+        }
+        return categories
+    }
+
+    /// Elements between commas, without the spaces around them.
+    static func list(_ text: String) throws(SettingProblem) -> [String] {
+        let elements = text.split(separator: ",", omittingEmptySubsequences: false).map { element in
+            String(element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        guard elements.allSatisfy({ !$0.isEmpty }) else {
+            throw SettingProblem(problem: "has an empty entry", remedy: "Write one comma between two entries.")
+        }
+        return elements
+    }
+
+    static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+}

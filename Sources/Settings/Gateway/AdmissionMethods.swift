@@ -1,0 +1,64 @@
+package import Admission
+
+/// One admission method of the gateway, as the configuration and the composition root see it.
+package struct ConfiguredMethod: Sendable {
+    /// Of its identities.
+    package let names: [MethodName]
+    /// How its identities are written in a block list; nil: they can't be blocked.
+    package let blockListKind: BlockListKind?
+    /// Whether these settings let any client in by it.
+    package let isOn: @Sendable (AdmissionConfiguration) -> Bool
+    /// Makes the method, also where it isn't configured: then it refuses its credential, or ignores it.
+    package let make: @Sendable (GatewayConfiguration, MethodParts) -> any AdmissionMethod
+
+    package init(
+        _ names: MethodName..., blockListKind: BlockListKind? = nil,
+        isOn: @escaping @Sendable (AdmissionConfiguration) -> Bool,
+        make: @escaping @Sendable (GatewayConfiguration, MethodParts) -> any AdmissionMethod
+    ) {
+        self.names = names
+        self.blockListKind = blockListKind
+        self.isOn = isOn
+        self.make = make
+    }
+}
+
+/// What the configuration says of admission.
+package struct AdmissionConfiguration: Sendable {
+    package let gate: SectionValues<GateSection>
+    package let appAttest: GatewayConfiguration.Attestation?
+    package let clientCertificates: GatewayConfiguration.ClientCertificates?
+    package let tickets: SectionValues<TicketSection>
+}
+
+extension [ConfiguredMethod] {
+    /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one line here**: before the session's
+    /// token, since that is for clients that show nothing else, and the certificate, which browsers show to any page's request.
+    package static let all: [ConfiguredMethod] = [
+        ConfiguredMethod(TicketMethod.name, isOn: { $0.tickets.controlSocketPath != nil }) {
+            TicketMethod(office: $1.tickets)
+        },
+        ConfiguredMethod(
+            AppAttestMethod.name, blockListKind: AppAttestMethod.blockListKind, isOn: { $0.appAttest != nil }
+        ) { AppAttestMethod($1.appAttest) },
+        ConfiguredMethod(SessionTokenMethod.name, isOn: { _ in false }) {
+            SessionTokenMethod(bearer: $1.sessionBearer)
+        },
+        ConfiguredMethod(
+            ClientCertificateMethod.name, blockListKind: ClientCertificateMethod.blockListKind,
+            isOn: { $0.clientCertificates != nil }
+        ) { ClientCertificateMethod(standing: $1.clientCertificates) },
+        ConfiguredMethod(AnonymousMethod.name, isOn: { !$0.gate.requiresCredentials }) { configuration, _ in
+            AnonymousMethod(isAllowed: !configuration.gate.requiresCredentials)
+        },
+    ]
+
+    /// In the `admit=` of routes.
+    package var routeNames: [String] { flatMap { $0.names.compactMap(\.route) } }
+    package var blockListKinds: [BlockListKind] { compactMap(\.blockListKind) }
+
+    /// By which of them any client gets in, as routes name them.
+    func routeNames(on configuration: AdmissionConfiguration) -> Set<String> {
+        Set(filter { $0.isOn(configuration) }.routeNames)
+    }
+}

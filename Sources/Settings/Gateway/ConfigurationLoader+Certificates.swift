@@ -1,0 +1,137 @@
+import FoundationEssentials
+import SwiftASN1
+import X509
+
+/// Checks of the PEM files that settings name. They find an operator's mistakes: another file, a key that isn't the certificate's, a
+/// certificate that is about to expire. OpenSSL checks the rest.
+extension ConfigurationLoader {
+    /// Every start warns from so many days before an expiry on.
+    static let certificateWarningDays = 30
+    static let revocationListWarningDays = 7
+
+    mutating func checkServerCertificate(_ certificatePath: String, _ keyPath: String) {
+        let chain = certificates(settings.inboundTLS.certificatePath, certificatePath)
+        let key = privateKey(keyPath)
+        if NamedFile.isReadableByEverybody(keyPath) {
+            warn(settings.inboundTLS.keyPath, "everybody on this machine can read the key: chmod 600 it.")
+        }
+        guard let leaf = chain.first else { return }
+        for certificate in chain { warnOfExpiry(settings.inboundTLS.certificatePath, certificate) }
+        if let key, key.publicKey != leaf.publicKey {
+            fail(
+                settings.inboundTLS.keyPath, "isn't the key of the first certificate in TLS_CERT_PATH",
+                "Name the key that belongs to it, and put the server's certificate before its intermediates.")
+        }
+    }
+
+    mutating func checkClientAuthorities(_ path: String, revocationLists listPath: String?) {
+        let authorities = certificates(settings.clientAuthorities.authorityPath, path)
+        for authority in authorities {
+            warnOfExpiry(settings.clientAuthorities.authorityPath, authority)
+            warnIfNoAuthority(authority)
+        }
+        if let listPath, !authorities.isEmpty { checkRevocationLists(listPath, of: authorities) }
+    }
+
+    mutating func checkTargetAuthorities(_ path: String) {
+        for authority in certificates(settings.target.authorityPath, path) {
+            warnOfExpiry(settings.target.authorityPath, authority)
+        }
+    }
+
+    /// Version 1 has no extensions to say it with; such certificates pass.
+    private mutating func warnIfNoAuthority(_ certificate: Certificate) {
+        guard certificate.version == .v3 else { return }
+        if case .isCertificateAuthority = (try? certificate.extensions.basicConstraints) ?? .notCertificateAuthority {
+            return
+        }
+        warn(
+            settings.clientAuthorities.authorityPath,
+            "\(certificate.subject) isn't a certificate authority: name the one that issued the clients' certificates.")
+    }
+
+    /// The text of a file with exactly one certificate.
+    mutating func checkedRoot(_ path: String) -> String? {
+        guard let text = text(of: settings.attestation.rootPath, path) else { return nil }
+        let found = certificates(settings.attestation.rootPath, path)
+        guard let root = found.first else { return nil }
+        guard found.count == 1 else {
+            fail(
+                settings.attestation.rootPath, "names a file with \(found.count) certificates",
+                "Name a file with the root alone.")
+            return nil
+        }
+        warnOfExpiry(settings.attestation.rootPath, root)
+        return text
+    }
+
+    // MARK: Reading PEM
+
+    /// All certificates of a file; empty after an error.
+    private mutating func certificates(_ setting: Setting<String?>, _ path: String) -> [Certificate] {
+        do {
+            return try documents(setting, path, named: ["CERTIFICATE"]).map { try Certificate(pemDocument: $0) }
+        } catch {
+            fail(setting, "holds a certificate that can't be read", "Check it with `openssl x509 -in FILE -text`.")
+            return []
+        }
+    }
+
+    private mutating func privateKey(_ path: String) -> Certificate.PrivateKey? {
+        let kinds = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"]
+        guard let document = documents(settings.inboundTLS.keyPath, path, named: kinds).first else { return nil }
+        do {
+            return try Certificate.PrivateKey(pemDocument: document)
+        } catch {
+            fail(
+                settings.inboundTLS.keyPath, "names a key that can't be read",
+                "Use an RSA key of 2048 bits or more, or an EC key on P-256, P-384 or P-521.")
+            return nil
+        }
+    }
+
+    /// PEM documents of certain kinds, in the file's order; empty after an error, which says why.
+    mutating func documents(_ setting: Setting<String?>, _ path: String, named kinds: [String]) -> [PEMDocument] {
+        guard let text = text(of: setting, path) else { return [] }
+        guard let all = try? PEMDocument.parseMultiple(pemString: text) else {
+            fail(
+                setting, "names a file that isn't well-formed PEM",
+                "Write it again with openssl, in lines of 64 characters.")
+            return []
+        }
+        let wanted = all.filter { kinds.contains($0.discriminator) }
+        guard wanted.isEmpty else { return wanted }
+        let isEncrypted =
+            all.contains { $0.discriminator == "ENCRYPTED PRIVATE KEY" } || text.contains("Proc-Type: 4,ENCRYPTED")
+        fail(
+            setting, isEncrypted ? "names a key with a passphrase" : "names a file without a \(kinds[0]) in PEM",
+            isEncrypted ? "Remove it with `openssl pkey -in FILE -out FILE`." : "Check that it is the right file.")
+        return []
+    }
+
+    // MARK: Expiry
+
+    private mutating func warnOfExpiry(_ setting: Setting<String?>, _ certificate: Certificate) {
+        let name = "the certificate of \(certificate.subject)"
+        if now < certificate.notValidBefore {
+            warn(setting, "\(name) isn't valid yet; it will be at \(Self.shown(certificate.notValidBefore)).")
+        } else {
+            warnOfExpiry(
+                setting, name, at: certificate.notValidAfter, days: Self.certificateWarningDays, "Nobody accepts it.")
+        }
+    }
+
+    mutating func warnOfExpiry(
+        _ setting: Setting<String?>, _ name: String, at end: Date, days: Int, _ consequence: String
+    ) {
+        if end < now {
+            warn(setting, "\(name) expired at \(Self.shown(end)). \(consequence)")
+        } else if end.timeIntervalSince(now) < Double(days) * 86_400 {
+            warn(setting, "\(name) expires at \(Self.shown(end)).")
+        }
+    }
+
+    static func shown(_ date: Date) -> String {
+        date.formatted(.iso8601)
+    }
+}

@@ -1,0 +1,97 @@
+import Admission
+import RelayCore
+
+/// Shared secrets, the block list, and whether anybody can be admitted.
+extension ConfigurationLoader {
+    /// Bytes; room for ``SharedSecrets/maximumCount`` with a comment each.
+    private static let maximumSecretsBytes = 65_536
+    /// Bytes; room for ``BlockList/maximumCount`` of the longest entries.
+    private static let maximumBlockListBytes = 16_777_216
+
+    /// The mode without its file would refuse everybody, and the file without its mode would have no effect.
+    mutating func sharedSecrets() -> SharedSecrets? {
+        let gate = read(\.gate)
+        let (mode, path) = (gate.authMode, gate.sharedSecretsPath)
+        let settings = settings.gate
+        switch (mode, path) {
+        case (.sharedSecret, nil):
+            refuse(
+                settings.sharedSecretsPath, "isn't set, and AUTH_MODE is shared-secret",
+                "Name the file with the secrets' hashes; docs/CONFIGURATION.md says how to make one.",
+                involving: [settings.authMode, settings.sharedSecretsPath])
+        case (.none, .some):
+            refuse(
+                settings.sharedSecretsPath, "is set while AUTH_MODE is none",
+                "Set AUTH_MODE=shared-secret, or remove it.",
+                involving: [settings.authMode, settings.sharedSecretsPath])
+        default: break
+        }
+        guard mode == .sharedSecret, let path else { return nil }
+        if NamedFile.isReadableByEverybody(path) {
+            warn(
+                settings.sharedSecretsPath, "everybody on this machine can read the secrets' hashes: chmod 600 it.")
+        }
+        return list(settings.sharedSecretsPath, path, maximumBytes: Self.maximumSecretsBytes) {
+            (text: String) throws(OperatorListError) in try SharedSecrets(text)
+        }
+    }
+
+    mutating func blockList() -> BlockList {
+        guard let path = read(settings.gate.blockListPath) else { return BlockList() }
+        let list = list(settings.gate.blockListPath, path, maximumBytes: Self.maximumBlockListBytes) {
+            (text: String) throws(OperatorListError) in
+            try BlockList(text, kinds: [ConfiguredMethod].all.blockListKinds)
+        }
+        return list ?? BlockList()
+    }
+
+    /// What is in a file; nil after an error, which names the line.
+    private mutating func list<List>(
+        _ setting: Setting<String?>, _ path: String, maximumBytes: Int,
+        _ parse: (String) throws(OperatorListError) -> List
+    ) -> List? {
+        guard let text = text(of: setting, path, maximumBytes: maximumBytes) else { return nil }
+        do throws(OperatorListError) {
+            return try parse(text)
+        } catch {
+            let place = error.line.map { "whose line \($0)" } ?? "that"
+            fail(setting, "names a file \(place) \(error.problem)", error.remedy)
+            return nil
+        }
+    }
+
+    /// A gate that admits nobody is a mistake, and one that admits everybody is worth a warning.
+    mutating func checkMethods(_ methods: Set<String>, isOpen: Bool, needsSecret: Bool) {
+        guard !isOpen else {
+            let who = needsSecret ? "whoever has a shared secret" : "anybody who reaches the port"
+            warn(settings.gate.requiresCredentials, "is false: \(who) reaches the service behind it.")
+            return
+        }
+        guard methods.isEmpty else { return }
+        let alone = needsSecret ? " Where a shared secret is enough, set it to false." : ""
+        refuse(
+            settings.gate.requiresCredentials, "is true, and nobody could be admitted",
+            "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH, or CONTROL_SOCKET_PATH for tickets."
+                + alone, involving: settingsOfMethods)
+    }
+
+    /// A route that no client can enter looks like one that works.
+    mutating func checkRoutes(_ routes: [Route], _ methods: Set<String>) {
+        guard !settingsOfMethods.contains(where: hasFailed) else { return }
+        for route in routes {
+            guard let admitted = route.options.admit?.methods, admitted.isDisjoint(with: methods) else { continue }
+            let names = admitted.sorted().joined(separator: "+")
+            warn(
+                settings.target.routes, "nobody can enter the route \(route.name): no client comes in by \(names) here."
+            )
+        }
+    }
+
+    private var settingsOfMethods: [any AnySetting] {
+        [
+            settings.attestation.teamID, settings.attestation.bundleIDs, settings.attestation.appIDs,
+            settings.clientAuthorities.authorityPath, settings.tickets.controlSocketPath,
+            settings.gate.requiresCredentials,
+        ]
+    }
+}

@@ -1,0 +1,79 @@
+import RelayCore
+
+/// How the parts of the configuration are made, and how they have to fit together. Sections without a rule aren't mentioned.
+extension ConfigurationLoader {
+    /// Nil if something required is missing; an error says so.
+    mutating func gatewayConfiguration() -> GatewayConfiguration? {
+        let tls = tls()
+        let target = target()
+        let (secrets, blockList) = (sharedSecrets(), blockList())
+        let attestation = attestation()
+        let clientCertificates = clientCertificates()
+        if attestation != nil { checkKeyStore() }
+        let tickets = tickets()
+        if let path = tickets.controlSocketPath { checkControlSocket(path) }
+        let proxies = proxies()
+        let isOpen = !read(settings.gate.requiresCredentials)
+        let methods = [ConfiguredMethod].all.routeNames(
+            on: AdmissionConfiguration(
+                gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))
+        checkMethods(methods, isOpen: isOpen, needsSecret: secrets != nil)
+        if target != nil { checkRoutes(read(settings.target.routes), methods) }
+        checkCompression()
+        checkSessions()
+        checkProcess()
+        checkLogs()
+        readAll()
+        // `throwErrors` has something to say if a part is missing.
+        guard let target else { return nil }
+        return GatewayConfiguration(
+            values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
+            sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
+            clientCertificates: clientCertificates, trustedProxies: proxies)
+    }
+
+    private mutating func checkKeyStore() {
+        guard let obstacle = NamedFile.obstacle(toWriting: read(settings.keyStore.path)) else { return }
+        fail(settings.keyStore.path, obstacle.problem, obstacle.remedy)
+    }
+
+    private mutating func checkCompression() {
+        let compression = read(\.compression)
+        guard compression.totalBytes < compression.sessionBytes else { return }
+        let settings = settings.compression
+        refuse(
+            settings.totalBytes, "is less than WS_COMPRESSION_SESSION_BYTES",
+            "It has to be enough for one session: raise it, or lower the other.",
+            involving: [settings.totalBytes, settings.sessionBytes])
+    }
+
+    private mutating func checkSessions() {
+        let (session, connections) = (read(\.session), read(\.connections))
+        let settings = settings.session
+        if session.peerSilenceSeconds <= session.pingIntervalSeconds {
+            refuse(
+                settings.peerSilenceSeconds, "isn't longer than PING_INTERVAL_SECONDS",
+                "A quiet client could be dropped before it is pinged; three times as long is usual.",
+                involving: [settings.pingIntervalSeconds, settings.peerSilenceSeconds])
+        }
+        if let sessions = session.maximumSessions, let total = connections.maximum, sessions > total {
+            warn(settings.maximumSessions, "is above MAX_CONNECTIONS, which is reached first.")
+        }
+    }
+
+    private mutating func checkProcess() {
+        let process = read(\.process)
+        guard process.shutdownDeadlineMilliseconds <= process.shutdownGraceMilliseconds else { return }
+        let settings = settings.process
+        refuse(
+            settings.shutdownDeadlineMilliseconds, "isn't later than SHUTDOWN_GRACE_MS",
+            "Leave time to close sessions after the grace.",
+            involving: [settings.shutdownGraceMilliseconds, settings.shutdownDeadlineMilliseconds])
+    }
+
+    private mutating func checkLogs() {
+        let path = read(settings.logs.auditLogPath)
+        guard let path, let obstacle = NamedFile.obstacle(toWriting: path) else { return }
+        fail(settings.logs.auditLogPath, obstacle.problem, obstacle.remedy)
+    }
+}

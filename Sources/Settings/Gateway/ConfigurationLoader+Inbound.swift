@@ -1,0 +1,67 @@
+/// The outside: where the gateway listens, its certificate, and the authorities of client certificates.
+extension ConfigurationLoader {
+    mutating func tls() -> GatewayConfiguration.TLS? {
+        let host = read(\.listener).host
+        let tls = read(\.inboundTLS)
+        let settings = settings.inboundTLS
+        guard tls.mode == .required else {
+            checkPlainText(on: host, isAllowed: tls.allowsPlainText)
+            return nil
+        }
+        if tls.allowsPlainText { warn(settings.allowsPlainText, "has no effect while INBOUND_TLS_MODE is required.") }
+        requireForTLS(settings.certificatePath, tls.certificatePath)
+        requireForTLS(settings.keyPath, tls.keyPath)
+        guard let certificate = tls.certificatePath, let key = tls.keyPath else { return nil }
+        checkServerCertificate(certificate, key)
+        return GatewayConfiguration.TLS(
+            certificatePath: certificate, keyPath: key, handshakeTimeoutMilliseconds: tls.handshakeTimeoutMilliseconds)
+    }
+
+    private mutating func requireForTLS(_ setting: Setting<String?>, _ path: String?) {
+        guard path == nil else { return }
+        refuse(
+            setting, "isn't set, and INBOUND_TLS_MODE is required",
+            "Name the PEM file; scripts/make-dev-certs makes one for trying the gateway out.",
+            involving: [setting, settings.inboundTLS.mode])
+    }
+
+    /// Without TLS everybody on the way reads the credentials.
+    private mutating func checkPlainText(on host: NetworkHost, isAllowed: Bool) {
+        let tls = settings.inboundTLS
+        if !host.isLoopback && !isAllowed {
+            refuse(
+                tls.mode, "is off while BIND_HOST is an address that other machines can reach",
+                "Use TLS or BIND_HOST=127.0.0.1. If a proxy in front of the gateway speaks TLS and nothing else can reach"
+                    + " this port, set ALLOW_INSECURE_INBOUND_NO_TLS=true.",
+                involving: [tls.mode, settings.listener.host, tls.allowsPlainText])
+        } else if !host.isLoopback {
+            warn(tls.mode, "is off: whoever shares the wire reads and changes everything.")
+        }
+        for setting in [tls.certificatePath, tls.keyPath] where isSet(setting) {
+            warn(setting, "has no effect while INBOUND_TLS_MODE is off.")
+        }
+    }
+
+    mutating func clientCertificates() -> GatewayConfiguration.ClientCertificates? {
+        let files = read(\.clientAuthorities)
+        let (settings, mode) = (settings.clientAuthorities, settings.inboundTLS.mode)
+        guard let authority = files.authorityPath else {
+            if files.revocationListPath != nil {
+                refuse(
+                    settings.revocationListPath, "is set without MTLS_CLIENT_CA_PATH",
+                    "Name the authority whose certificates the list revokes, or remove the list.",
+                    involving: [settings.authorityPath, mode])
+            }
+            return nil
+        }
+        if read(mode) == .off {
+            refuse(
+                settings.authorityPath, "is set while INBOUND_TLS_MODE is off",
+                "Clients can't present certificates without TLS: use TLS, or remove the authority.",
+                involving: [settings.authorityPath, mode])
+        }
+        checkClientAuthorities(authority, revocationLists: files.revocationListPath)
+        return GatewayConfiguration.ClientCertificates(
+            authorityPath: authority, revocationListPath: files.revocationListPath)
+    }
+}

@@ -1,0 +1,86 @@
+package import Admission
+package import AppAttest
+package import RelayCore
+
+/// Everything that an operator can decide about the gateway, checked. Only loading makes one: its parts fit together, and its files could be
+/// read.
+///
+/// `configuration.session.pingIntervalSeconds` is the value of a setting: `session` is a section of ``GatewaySettings``, and
+/// `pingIntervalSeconds` a setting of that section. The stored properties are what rules made of several settings or of files.
+///
+/// Times are whole numbers with their unit in the name; sizes are bytes. It is a value: changing the environment or a file later changes
+/// nothing here.
+@dynamicMemberLookup
+package struct GatewayConfiguration: Sendable, Equatable {
+    let values: SettingValues
+
+    /// Nil means plain text.
+    package let tls: TLS?
+    /// The target of clients that name none: TN_HOST and TN_PORT.
+    package let standardTarget: TargetEndpoint
+    /// The targets that clients may be connected to.
+    package let targetPolicy: TargetPolicy
+    /// Every client has to present one of them. Nil: AUTH_MODE is none.
+    package let sharedSecrets: SharedSecrets?
+    /// Empty if BLOCK_LIST_PATH isn't set.
+    package let blockList: BlockList
+    /// Nil if no app is configured: `/attest/…` is then answered 404.
+    package let appAttest: Attestation?
+    /// Nil if client certificates admit nobody.
+    package let clientCertificates: ClientCertificates?
+    package let trustedProxies: TrustedProxies
+
+    package subscript<Section: SettingSection>(
+        dynamicMember section: KeyPath<GatewaySettings, Section>
+    ) -> SectionValues<Section> {
+        SectionValues(GatewaySettings.all[keyPath: section], values)
+    }
+
+    package struct TLS: Sendable, Equatable {
+        /// PEM: the leaf, then its intermediates. Parsed, and known to belong to the key.
+        package let certificatePath: String
+        /// PEM, not encrypted.
+        package let keyPath: String
+        package let handshakeTimeoutMilliseconds: Int
+    }
+
+    package struct Attestation: Sendable, Equatable {
+        /// At least one, each once.
+        package let apps: [AppID]
+        package let environments: Set<AttestationEnvironment>
+        /// Nil: not checked. Never empty.
+        package let validationCategories: Set<UInt32>?
+        /// Nil: Apple's.
+        package let customRoot: CustomRoot?
+    }
+
+    /// A trust root instead of Apple's: anybody who holds its key can register.
+    package struct CustomRoot: Sendable, Equatable {
+        package let path: String
+        /// One certificate, as it was read.
+        package let pem: String
+    }
+
+    package struct ClientCertificates: Sendable, Equatable {
+        /// PEM with at least one certificate.
+        package let authorityPath: String
+        /// PEM with at least one list, all of them by an authority of `authorityPath`.
+        package let revocationListPath: String?
+    }
+}
+
+extension GatewayConfiguration: CustomStringConvertible {
+    /// Where it listens, what it serves and whom it admits. Never a secret, nor a file's content.
+    package var description: String {
+        let scheme = tls == nil ? "ws" : "wss"
+        let ways = [
+            appAttest.map { "App Attest for \($0.apps.map(\.description).joined(separator: ", "))" },
+            clientCertificates.map { _ in "client certificates" },
+            self.tickets.controlSocketPath.map { _ in "operator's tickets" },
+            self.gate.requiresCredentials ? nil : "anyone",
+        ]
+        let secret = sharedSecrets == nil ? "" : ", each with a shared secret"
+        return "\(scheme)://\(self.listener.host):\(self.listener.port) to \(standardTarget.text), admitting "
+            + ways.compactMap { $0 }.joined(separator: ", ") + secret
+    }
+}

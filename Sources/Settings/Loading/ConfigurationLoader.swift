@@ -1,0 +1,207 @@
+import FoundationEssentials
+import Observability
+
+/// One run of loading: it reads settings and gathers what is wrong on the way.
+struct ConfigurationLoader {
+    let now: Date
+    private(set) var errors: [ConfigurationError] = []
+    private(set) var warnings: [ConfigurationWarning] = []
+
+    private(set) var values = SettingValues()
+    /// Settings whose own value is wrong. Rules that involve one of them are skipped: what they would report follows from an error that is
+    /// reported already.
+    private(set) var namesFailed: Set<String> = []
+    private let table: SettingTable
+    private let environment: [String: String]
+    private let fileValues: [String: String]
+    private var fileLines: [String: Int] = [:]
+    private var fileHashes: [String: Int] = [:]
+    private let filePath: String?
+    /// Why the environment file can't be read at all.
+    private var fileError: ConfigurationError?
+
+    init(
+        environment: [String: String], environmentFile: String?, now: Date, table: SettingTable = GatewaySettings.table
+    ) {
+        self.now = now
+        self.table = table
+        self.environment = environment
+        filePath = environmentFile
+        let file = environmentFile.map(Self.contents)
+        let settingFile = (try? file?.get()).map { SettingFile($0) } ?? SettingFile("")
+        fileValues = Dictionary(settingFile.entries.map { ($0.name, $0.value) }) { first, _ in first }
+        if case .failure(let problem) = file { refuseFile(problem) }
+        noteFaults(of: settingFile)
+        noteUnknownNames(in: settingFile)
+    }
+
+    /// Without its file everything seems to be missing: what would follow is left out.
+    func throwFileError() throws(ConfigurationErrors) {
+        guard let fileError else { return }
+        throw ConfigurationErrors(errors: [fileError], warnings: [])
+    }
+
+    func throwErrors() throws(ConfigurationErrors) {
+        guard errors.isEmpty else { throw ConfigurationErrors(errors: errors, warnings: warnings) }
+    }
+
+    // MARK: Reading settings
+
+    /// The setting's value; its default if it isn't set, and also, after an error, if it is wrong. A setting is parsed once, however often
+    /// it is asked for.
+    mutating func read<Value>(_ setting: Setting<Value>) -> Value {
+        note(setting)
+        return values[setting]
+    }
+
+    /// The values of all settings of a section.
+    mutating func read<Section: SettingSection>(
+        _ section: KeyPath<GatewaySettings, Section>
+    ) -> SectionValues<Section> {
+        let section = settings[keyPath: section]
+        for setting in SettingTable.Section(section).settings { note(setting) }
+        return SectionValues(section, values)
+    }
+
+    /// Reads what no rule has asked for.
+    mutating func readAll() {
+        for section in table.sections { section.settings.forEach { note($0) } }
+    }
+
+    private mutating func note(_ setting: any AnySetting) {
+        let row = setting.row
+        guard values[row.name] == nil else { return }
+        values[row.name] = setting.unsetValue
+        guard let text = text(row.name) else {
+            if row.isRequired, !hasFailed(setting) { refuse(setting, "isn't set", "It is needed: \(row.meaning)") }
+            return
+        }
+        do throws(SettingProblem) {
+            values[row.name] = try setting.value(of: text)
+        } catch {
+            // Its line in the file may have been reported already.
+            guard !hasFailed(setting) else { return }
+            let hint = text.contains(" #") ? " The value seems to end with a comment, which is a part of it." : ""
+            fail(setting, error.problem, error.remedy + hint)
+        }
+    }
+
+    var settings: GatewaySettings { GatewaySettings.all }
+
+    func isSet(_ setting: any AnySetting) -> Bool {
+        text(setting.row.name) != nil
+    }
+
+    var effectiveSettings: [EffectiveSetting] {
+        table.rows.map { row in
+            let text = text(row.name)
+            let shown = row.isSecret && text != nil ? "(secret)" : EscapedText(text ?? row.defaultText).description
+            return EffectiveSetting(
+                row: row, value: shown, origin: origin(row.name), fileHash: fileHashes[row.name])
+        }
+    }
+
+    private func text(_ name: String) -> String? {
+        guard let text = environment[name] ?? fileValues[name], !text.isEmpty else { return nil }
+        return text
+    }
+
+    private func origin(_ name: String) -> ConfigurationError.Origin {
+        if let value = environment[name] { return value.isEmpty ? .defaultValue : .environment }
+        guard let line = fileLines[name], text(name) != nil else { return .defaultValue }
+        return .file(path: filePath ?? "", line: line)
+    }
+
+    // MARK: Gathering
+
+    /// Adds an error about a setting, unless one of the settings in `involving` is wrong by itself.
+    mutating func refuse(
+        _ setting: any AnySetting, _ problem: String, _ remedy: String, involving others: [any AnySetting] = []
+    ) {
+        guard !others.contains(where: hasFailed) else { return }
+        let name = setting.row.name
+        let origin = origin(name)
+        errors.append(
+            ConfigurationError(
+                setting: name, origin: origin == .defaultValue ? nil : origin, problem: problem, remedy: remedy))
+    }
+
+    /// Adds an error about a setting, and marks its value as wrong.
+    mutating func fail(_ setting: any AnySetting, _ problem: String, _ remedy: String) {
+        refuse(setting, problem, remedy)
+        namesFailed.insert(setting.row.name)
+    }
+
+    func hasFailed(_ setting: any AnySetting) -> Bool { namesFailed.contains(setting.row.name) }
+
+    /// - Parameter text: may hold names out of certificates; it is escaped.
+    mutating func warn(_ setting: any AnySetting, _ text: String) {
+        warnings.append(ConfigurationWarning(setting: setting.row.name, text: EscapedText(text).description))
+    }
+
+    // MARK: Files that settings name
+
+    /// The text of the file that a setting names; nil after an error. A reload compares hashes of these texts.
+    mutating func text(
+        of setting: Setting<String?>, _ path: String, maximumBytes: Int = NamedFile.maximumBytes
+    ) -> String? {
+        do throws(SettingProblem) {
+            let text = try NamedFile.text(path, maximumBytes: maximumBytes)
+            fileHashes[setting.name] = text.hashValue
+            return text
+        } catch {
+            fail(setting, error.problem, error.remedy)
+            return nil
+        }
+    }
+
+    // MARK: The environment file
+
+    private static func contents(_ path: String) -> Result<String, SettingProblem> {
+        Result { () throws(SettingProblem) in
+            try NamedFile.text(
+                path, maximumBytes: ConfigurationLoading.maximumFileBytes, subject: "")
+        }
+    }
+
+    private mutating func refuseFile(_ problem: SettingProblem) {
+        fileError = ConfigurationError(
+            setting: nil, origin: filePath.map { .file(path: $0, line: 0) }, problem: problem.problem,
+            remedy: problem.remedy)
+    }
+
+    private mutating func noteFaults(of file: SettingFile) {
+        for entry in file.entries { fileLines[entry.name] = entry.line }
+        for fault in file.faults {
+            errors.append(
+                ConfigurationError(
+                    setting: fault.name, origin: .file(path: filePath ?? "", line: fault.line),
+                    problem: fault.problem, remedy: fault.remedy))
+            if let name = fault.name { namesFailed.insert(name) }
+        }
+    }
+
+    /// The file is for the gateway alone, so every unknown name in it is an error. The environment is shared: an unknown name is an error
+    /// if it has a prefix of ours, and a warning if it is one edit away from a setting.
+    private mutating func noteUnknownNames(in file: SettingFile) {
+        for entry in file.entries where !table.names.contains(entry.name) {
+            refuseUnknown(entry.name, .file(path: filePath ?? "", line: entry.line))
+        }
+        for name in environment.keys.sorted() where !table.names.contains(name) {
+            if SettingSuggestion.isOurs(name) {
+                refuseUnknown(name, .environment)
+            } else if let nearest = SettingSuggestion.nearest(to: name, among: table.rows, within: 1) {
+                let text = "the variable \(EscapedText(name)) has no effect; was \(nearest) meant?"
+                warnings.append(ConfigurationWarning(setting: nearest, text: text))
+            }
+        }
+    }
+
+    private mutating func refuseUnknown(_ name: String, _ origin: ConfigurationError.Origin) {
+        let remedy = SettingSuggestion.nearest(to: name, among: table.rows).map { "Did you mean \($0)?" }
+        errors.append(
+            ConfigurationError(
+                setting: name, origin: origin, problem: "is no setting",
+                remedy: remedy ?? "Remove it, or see config/portcullis.env.example for the names."))
+    }
+}

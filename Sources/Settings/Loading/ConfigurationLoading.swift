@@ -1,0 +1,101 @@
+package import FoundationEssentials
+import Observability
+
+/// A configuration with what `check-config` shows about it.
+package struct LoadedConfiguration: Sendable {
+    package let configuration: GatewayConfiguration
+    package let warnings: [ConfigurationWarning]
+    /// Every setting in the table's order, with the value in effect and its origin.
+    package let settings: [EffectiveSetting]
+}
+
+/// The value that a setting has, as text.
+package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
+    package let row: SettingRow
+    /// Escaped; `(secret)` in place of a secret, and empty for what isn't set.
+    package let value: String
+    package let origin: ConfigurationError.Origin
+    /// A hash of the file that the setting names, different in each process; nil if no file was read for this setting.
+    let fileHash: Int?
+
+    /// `NAME=value`, with its origin as a comment, and the figure that a derived 0 stands for.
+    package var description: String {
+        let derived = value == "0" ? row.derived.map { ": \($0.value) here" } : nil
+        return "\(row.name)=\(value)  # \(source)\(derived ?? "")"
+    }
+
+    private var source: String {
+        switch origin {
+        case .defaultValue: "default"
+        case .environment: "environment"
+        case .file(_, let line): "line \(line)"
+        }
+    }
+}
+
+/// Loads the gateway's configuration from the environment and an environment file; the environment wins.
+///
+/// An empty value counts as not set. Nothing is listened on, connected to or written. The files that settings name are read, and checked
+/// as far as that is possible without a handshake.
+package enum ConfigurationLoading {
+    /// Bytes of an environment file.
+    static let maximumFileBytes = 262_144
+
+    /// Everything that `serve` needs.
+    ///
+    /// - Parameters:
+    ///   - environment: variables of the process.
+    ///   - environmentFile: path of `--env-file`.
+    ///   - now: for warnings about certificates that expire.
+    /// - Throws: all errors at once.
+    package static func load(
+        environment: [String: String], environmentFile: String?, now: Date
+    ) throws(ConfigurationErrors) -> LoadedConfiguration {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: now)
+        try loader.throwFileError()
+        let configuration = loader.gatewayConfiguration()
+        try loader.throwErrors()
+        guard let configuration else { preconditionFailure("A part is missing, and no error says so.") }
+        return LoadedConfiguration(
+            configuration: configuration, warnings: loader.warnings, settings: loader.effectiveSettings)
+    }
+
+    /// The few settings that `keys …` needs. Of the others only the names are checked.
+    package static func loadKeyStorage(
+        environment: [String: String], environmentFile: String?
+    ) throws(ConfigurationErrors) -> SectionValues<KeyStoreSection> {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        try loader.throwFileError()
+        let storage = loader.read(\.keyStore)
+        try loader.throwErrors()
+        return storage
+    }
+
+    /// CONTROL_SOCKET_PATH alone, for tools that talk to the running gateway.
+    package static func loadControlSocketPath(
+        environment: [String: String], environmentFile: String?
+    ) throws(ConfigurationErrors) -> String? {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        let path = loader.tickets().controlSocketPath
+        try loader.throwErrors()
+        return path
+    }
+}
+
+/// Where a gateway's settings come from, so that a reload can read them again.
+package struct ConfigurationSource: Sendable {
+    private let environment: [String: String]
+    private let environmentFile: String?
+
+    /// - Parameters:
+    ///   - environment: of the process; it doesn't change while that runs.
+    ///   - environmentFile: path of `--env-file`.
+    package init(environment: [String: String], environmentFile: String?) {
+        self.environment = environment
+        self.environmentFile = environmentFile
+    }
+
+    package func load(now: Date) throws(ConfigurationErrors) -> LoadedConfiguration {
+        try ConfigurationLoading.load(environment: environment, environmentFile: environmentFile, now: now)
+    }
+}

@@ -1,0 +1,193 @@
+import Admission
+package import AppAttest
+
+package struct GateSection: SettingSection {
+    package static let title = "Who is admitted"
+
+    package let requiresCredentials = Setting<Bool>.boolean(
+        "REQUIRE_APP_AUTH", default: true,
+        "Whether a client without credentials is refused; with `false` it is admitted as anonymous.",
+        details: """
+            Danger: with `false` anybody who reaches the port reaches the service behind it. Clients with wrong credentials are refused all \
+            the same.
+            """)
+    package let authMode = Setting<AuthMode>.choice(
+        "AUTH_MODE", default: .none,
+        "Whether every client has to present a shared secret besides its other credentials.",
+        details: """
+            The secret is sent in the header `Authorization: Bearer <secret>`. It doesn't replace the other credentials: an app still has to \
+            attest itself. With REQUIRE_APP_AUTH=false the secret is enough.
+            """)
+    package let sharedSecretsPath = Setting<String?>.path(
+        "SHARED_SECRETS_PATH", "a file", "The secrets of `AUTH_MODE=shared-secret`, one `name sha256:<hex>` a line.",
+        details: """
+            At most 64; `#` begins a comment. The name of the secret that a client used is written to the audit log, so give each client, or \
+            group of clients, its own. Make one with
+              openssl rand -hex 32 | tr -d '\\n' | tee secret.txt | sha256sum
+            Danger: a secret is hashed once, so a guessable one can be found from this file. Use at least 32 random characters.
+            """)
+    package let blockListPath = Setting<String?>.path(
+        "BLOCK_LIST_PATH", "a file", "Addresses, keys and certificates that are never admitted, one a line.",
+        details: """
+            Lines are `address 203.0.113.0/24`, `key <key id in base64>` or `certificate <SHA-256 in hex>`, at most 100,000; `#` begins a \
+            comment.
+            """)
+    package let allowedOrigins = Setting<[String]>.text(
+        "ALLOWED_ORIGINS", default: [], "origins, comma-separated",
+        "Origins of web pages that may connect besides the gateway's own.",
+        details: """
+            For example https://play.example.org,https://staging.example.org:8443. Write them as browsers send them: lower case, no path, no \
+            slash at the end. Clients that send no Origin (apps) aren't affected.
+            Danger: a browser sends its client certificate for every page listed here.
+            """, SettingGrammar.origins)
+    package let allowsMissingOrigin = Setting<Bool>.boolean(
+        "ALLOW_MISSING_ORIGIN", default: true, "Whether clients that send no `Origin`, as apps do, may connect.",
+        details: "Browsers always send one. `false` is for a gateway that serves web pages only.")
+}
+
+package struct AttestationSection: SettingSection {
+    package static let title = "App Attest"
+    package static let part: SettingPart? = .appAttest
+
+    package let teamID = Setting<String?>.text(
+        "APPATTEST_TEAM_ID", default: nil, "ten of A–Z and 0–9",
+        "The Apple developer team of the apps in `APPATTEST_BUNDLE_ID`.",
+        details: """
+            The two settings go together. If no app is set here or in APPATTEST_APP_IDS, App Attest is off and /attest/… is answered 404.
+            """, SettingGrammar.teamID)
+    package let bundleIDs = Setting<[String]>.text(
+        "APPATTEST_BUNDLE_ID", default: [], "bundle identifiers, comma-separated",
+        "The apps of that team that may register.",
+        details: "For example com.example.app,com.example.app.beta. They must match exactly.", SettingGrammar.bundleIDs)
+    package let appIDs = Setting<[AppID]>.text(
+        "APPATTEST_APP_IDS", default: [], "`TEAMID.bundle.id`, comma-separated", "Further apps, each with its team.",
+        details: "For example AAAAAAAAAA.com.example.app,BBBBBBBBBB.org.example.other", SettingGrammar.appIDs)
+    package let environment = Setting<AppAttestEnvironment>.choice(
+        "APPATTEST_ENVIRONMENT", default: .production,
+        "The environments in which keys may have been attested; `development` includes Apple's sandbox.",
+        details: """
+            `development` is the environment of builds that are run from Xcode.
+            Danger: with `development` or `any` a developer's own build passes, modified or not.
+            """)
+    package let rootPath = Setting<String?>.path(
+        "APPATTEST_ROOT_CA_PATH", "a PEM file with one certificate", "A trust root instead of Apple's.",
+        details: """
+            For tests with simulated devices. Keys that were registered under another root are unknown.
+            Danger: the holder of its key can register any device. It needs the next setting, causes a warning at every start and is shown by \
+            /health.
+            """)
+    package let allowsCustomRoot = Setting<Bool>.boolean(
+        "APPATTEST_ALLOW_CUSTOM_ROOT", default: false, "Allows `APPATTEST_ROOT_CA_PATH`.")
+    package let validationCategories = Setting<Set<UInt32>?>.text(
+        "APPATTEST_VALIDATION_CATEGORIES", default: nil, "numbers, comma-separated",
+        "The validation categories that attestations and assertions must carry; unset, they aren't checked.",
+        details: """
+            Devices with iOS 27 or later state in attestations and assertions how the app was distributed. If this is set, devices that \
+            don't state it are refused.
+            """, SettingGrammar.categories)
+}
+
+package struct ClientAuthoritySection: SettingSection {
+    package static let title = "Client certificates"
+    package static let part: SettingPart? = .clientTLS
+
+    package let authorityPath = Setting<String?>.path(
+        "MTLS_CLIENT_CA_PATH", "a PEM file", "Authorities whose client certificates admit debug clients.",
+        details: """
+            Debug clients are simulators, for example. Only these authorities are trusted, never the system's. It needs TLS.
+            Danger: a client certificate admits everybody who has its key, on any device.
+            """)
+    package let revocationListPath = Setting<String?>.path(
+        "MTLS_CLIENT_CRL_PATH", "a PEM file", "Revocation lists of those authorities.",
+        details: """
+            One list for each authority.
+            Danger: while a list is expired every client certificate is refused. The gateway warns a week before.
+            """)
+}
+
+package struct KeyStoreSection: SettingSection {
+    package static let title = "Registered keys"
+
+    package let path = Setting<String>.text(
+        "ATTESTED_KEYS_PATH", default: "config/attested-keys.sqlite", written: "config/attested-keys.sqlite", "a file",
+        "The database of registered keys; created with mode 0600 if it is missing.",
+        details: """
+            It is an SQLite file. Its folder has to exist.
+            Danger: if it is lost, every device has to register again, and revocations are forgotten. Back it up.
+            """, reload: .restart, SettingGrammar.requiredPath)
+    package let busyMilliseconds = Setting<Int>.integer(
+        "STORE_BUSY_MS", default: 50, 1...1000, "ms",
+        "How long an upgrade waits for a database that another process has locked; after that the answer is 503.",
+        details: "Danger: all other connections of the same network thread wait as well.", reload: .restart)
+}
+
+package struct TicketSection: SettingSection {
+    package static let title = "Tickets and the web client"
+
+    package let lifetimeSeconds = Setting<Int>.integer(
+        "TICKET_TTL_SECONDS", default: 30, 1...3600, "s", "How long a ticket from `POST /ticket` can be used.",
+        details: """
+            A ticket admits one upgrade, with the identity of the client that asked for it. Browsers use it: they can't set headers, but they \
+            can put a ticket into a URL.
+            """, reload: .restart)
+    package let maximum = Setting<Int>.integer(
+        "MAX_TICKETS", default: 10_000, 1...1_000_000, "tickets",
+        "Unused tickets at once; above it requests for one are answered 503.", reload: .restart)
+    package let controlSocketPath = Setting<String?>.path(
+        "CONTROL_SOCKET_PATH", "a file",
+        "The Unix socket (mode 0600) for `portcullis ticket`, `reload` and `keys revoke`; unset, there is none.",
+        details: """
+            At most 107 bytes.
+            Danger: everybody who can open it can admit anybody.
+            """, reload: .restart)
+    package let servesWebClient = Setting<Bool>.boolean(
+        "ENABLE_WEB_CLIENT", default: false, "Whether `GET /` serves the web client.",
+        details: """
+            It is one static page, and needs tickets: from CONTROL_SOCKET_PATH, or from an app that asks for one with `POST /ticket`.
+            """)
+    package let publicOrigin = Setting<String?>.text(
+        "PUBLIC_ORIGIN", default: nil, "an origin",
+        "The origin under which browsers reach the gateway, for the address that `portcullis ticket` prints.",
+        details: """
+            For example https://play.example.org. It has no other effect. Unset, the address is made of BIND_HOST and WS_PORT; instead of \
+            0.0.0.0 and :: it has the first DNS name of the certificate, or the machine's name. Set it if a proxy in front of the gateway has \
+            another address.
+            """, reload: .restart, SettingGrammar.webOrigin)
+}
+
+package struct LimitSection: SettingSection {
+    package static let title = "Limits of the gate"
+
+    package let requestsPerSecond = Setting<Int?>.limit(
+        "REQUESTS_PER_SECOND_PER_ADDRESS", default: RequestLimits.defaultRequestsPerSecond, "a second",
+        "Requests and upgrades of one address (IPv6: one /64), counted over four seconds; `0` is no limit.",
+        details: """
+            All kinds of requests count: challenges, registrations, tickets, upgrades, /health, unknown paths. With 50 a second, 200 may come \
+            at once. Above it the answer is 429 and the connection is closed; after 20 such answers in four seconds it is closed without one. \
+            Behind a proxy that TRUSTED_PROXY_CIDRS doesn't name all clients share it.
+            """)
+    package let challengeLifetimeSeconds = Setting<Int>.integer(
+        "CHALLENGE_TTL_SECONDS", default: 60, 5...600, "s", "How long a challenge can be used.",
+        details: "The device calls Apple in that time.", reload: .restart)
+    package let maximumSpentChallenges = Setting<Int>.integer(
+        "MAX_SPENT_CHALLENGES", default: 100_000, 1...10_000_000, "challenges",
+        "Used challenges that are remembered until they expire; above it further uses are answered 503.",
+        details: "Forgetting one early would allow its reuse.", reload: .restart)
+    package let challengesPerMinute = Setting<Int>.integer(
+        "CHALLENGES_PER_MINUTE", default: 600, 1...1_000_000, "a minute",
+        "Challenges for one address (IPv6: one /64).",
+        details: "Many clients may share one IPv4 address behind a carrier's NAT.")
+    package let registrationsPerMinute = Setting<Int>.integer(
+        "REGISTRATIONS_PER_MINUTE", default: 60, 1...1_000_000, "a minute",
+        "Attempted registrations of one address (IPv6: one /64).")
+    package let failedUpgradesPerMinute = Setting<Int>.integer(
+        "FAILED_UPGRADES_PER_MINUTE", default: 10, 1...1_000_000, "a minute",
+        "Failed upgrades of one address before further ones are answered 429.",
+        details: "Valid credentials still pass, within the next limit.")
+    package let verificationsPerSecond = Setting<Int>.integer(
+        "VERIFICATIONS_PER_SECOND", default: 20, 1...100_000, "a second",
+        "Credentials that are still verified for an address above that limit.")
+    package let maximumLimiterEntries = Setting<Int>.integer(
+        "MAX_LIMITER_ENTRIES", default: 65_536, 16...10_000_000, "addresses",
+        "Addresses that each limiter counts separately; further ones share one allowance.", reload: .restart)
+}

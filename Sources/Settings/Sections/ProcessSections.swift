@@ -1,0 +1,53 @@
+import Admission
+package import Logging
+package import Observability
+
+package struct ProcessSection: SettingSection {
+    package static let title = "Threads and shutdown"
+
+    package let reactorThreads = Setting<Int?>.derived(
+        "REACTOR_THREADS", from: .cores, 0...1024, "threads", "Network threads; `0` is one per core.", reload: .restart)
+    package let shutdownGraceMilliseconds = Setting<Int>.integer(
+        "SHUTDOWN_GRACE_MS", default: 3000, 0...600_000, "ms", "How long sessions may continue after SIGTERM.",
+        details: """
+            Then they are closed with 1001. New sessions are refused at once. If no session is left the gateway doesn't wait.
+            """)
+    package let shutdownDeadlineMilliseconds = Setting<Int>.integer(
+        "SHUTDOWN_DEADLINE_MS", default: 15_000, 100...3_600_000, "ms",
+        "Time from SIGTERM to the end of the process, whether or not everything has finished.",
+        details: "It has to be later than SHUTDOWN_GRACE_MS.")
+    package let drainReconnectMilliseconds = Setting<Int>.integer(
+        "DRAIN_RECONNECT_MS", default: 5000, 0...3_600_000, "ms",
+        "The delay before reconnecting that clients are told at a shutdown, plus a random part of up to as much again.",
+        details: "The random part keeps clients from coming back all at once.")
+}
+
+package struct LogSection: SettingSection {
+    package static let title = "Logs"
+
+    package let level = Setting<Logger.Level>.choice(
+        "LOG_LEVEL", default: .info, "The lowest level that is logged.", reload: .restart)
+    package let format = Setting<LogFormat>.choice(
+        "LOG_FORMAT", default: .text, "The form of log lines on standard error: for people or for machines.",
+        reload: .restart)
+    package let auditLogPath = Setting<String?>.path(
+        "AUDIT_LOG_PATH", "a file", "Where the gate's decisions are appended; unset, to standard output.",
+        details: """
+            One JSON object a line; the file is created with mode 0600. Nothing else is written to standard output. To rotate the file, move \
+            it away and send SIGHUP (which also reloads the settings).
+            """, reload: .restart)
+    package let auditRefusalsPerMinute = Setting<Int>.integer(
+        "AUDIT_REFUSALS_PER_MINUTE", default: RefusalDigest.defaultLinesPerPeriod, 2...1_000_000, "lines a minute",
+        "Lines about refusals in the audit log; further ones are counted, by address and reason.",
+        details: """
+            The log may have as many again. The first 10 refusals of an address for one reason in a minute get a line each; the others are \
+            counted, and a count is one line. Admissions always get a line.
+            """)
+    package let auditFull = Setting<AuditFull>.choice(
+        "AUDIT_FULL", default: .refuse,
+        "What happens to clients that would be admitted while the audit log can't be written.",
+        details: """
+            For example while its disk is full. `refuse` answers 503; `continue` admits them without a line.
+            Danger: with `continue` clients are admitted unrecorded; with `refuse` nobody new is admitted while the disk is full.
+            """)
+}

@@ -1,0 +1,123 @@
+package import RelayCore
+
+package struct SessionSection: SettingSection {
+    package static let title = "Sessions"
+
+    package let maximumSessions = Setting<Int?>.derived(
+        "MAX_SESSIONS_GLOBAL", from: .openConnections, 0...10_000_000, "sessions",
+        "Open sessions in total; `0` derives it from the limit of open files.", details: "A session takes two files.")
+    package let maximumPerDevice = Setting<Int>.integer(
+        "MAX_SESSIONS_PER_DEVICE", default: 5, 1...10_000, "sessions",
+        "Sessions of one verified identity, including detached ones; a new one replaces the one that was detached first.",
+        details: """
+            An identity is a key, a certificate or an operator's ticket. A detached session has lost its client. If no session is detached, \
+            the new one is refused. Anonymous clients have no identity and are counted by address only.
+            """)
+    package let maximumPerAddress = Setting<Int>.integer(
+        "MAX_SESSIONS_PER_IP", default: 10, 1...1_000_000, "sessions",
+        "Sessions of one address, including detached ones.",
+        details: """
+            An IPv6 address is counted by its /64. Many clients may share one IPv4 address behind a carrier's NAT.
+            """)
+    package let maximumMessageBytes = Setting<Int>.integer(
+        "MAX_MESSAGE_BYTES", default: 65_536, 125...16_777_216, "bytes",
+        "The size of a client's message: see [DIALECTS.md](DIALECTS.md#how-large-a-message-may-be).",
+        details: """
+            Escapes of JSON don't count. A larger message is answered with an error; if the dialect has none, the session is closed with 1009.
+            """)
+    package let pingIntervalSeconds = Setting<Int>.integer(
+        "PING_INTERVAL_SECONDS", default: 30, 1...3600, "s", "The interval between pings to a client.")
+    package let peerSilenceSeconds = Setting<Int>.integer(
+        "PEER_SILENCE_SECONDS", default: 90, 2...86_400, "s",
+        "How long a client may send nothing, not even a pong, before it is dropped.",
+        details: "It has to be longer than PING_INTERVAL_SECONDS; three times as long is usual.")
+    package let clientBufferBytes = Setting<Int>.integer(
+        "CLIENT_BUFFER_BYTES", default: 65_536, 4096...67_108_864, "bytes",
+        "Bytes waiting for a slow client above which the target isn't read.", details: "Each session may use as much.")
+    package let targetBufferBytes = Setting<Int>.integer(
+        "TARGET_BUFFER_BYTES", default: 65_536, 4096...67_108_864, "bytes",
+        "Bytes waiting for a slow target above which the client isn't read.", details: "Each session may use as much.")
+    package let closeFlushMilliseconds = Setting<Int>.integer(
+        "CLOSE_FLUSH_MS", default: 5000, 0...600_000, "ms",
+        "How long queued bytes are still delivered to one side after the other has ended.")
+}
+
+package struct CompressionSection: SettingSection {
+    package static let title = "Compression toward clients"
+
+    package let standard = Setting<ClientCompression>.choice(
+        "WS_COMPRESSION", default: .off,
+        "Whether WebSocket messages may be compressed (permessage-deflate), if the client offers it.",
+        details: """
+            A route may override it (compression=). Messages with tokens and tickets are never compressed.
+            Danger: an attacker who sees the lengths of a player's TLS records, and can have text sent to that player, can find out whether \
+            confidential text for that player repeats it. See docs/THREAT-MODEL.md.
+            """)
+    package let windowBits = Setting<Int>.integer(
+        "WS_COMPRESSION_WINDOW_BITS", default: 12, 9...15, "bits",
+        "The largest window of either side, as a power of 2.",
+        details: "A client whose window can't be limited uses 15.")
+    package let context = Setting<CompressionContext>.choice(
+        "WS_COMPRESSION_CONTEXT", default: .both,
+        "Which side's messages may refer to earlier ones of the same connection (context takeover).",
+        details: """
+            `server` is the gateway's side. Context makes short messages much smaller, and costs the memory of the windows.
+            """)
+    package let minimumBytes = Setting<Int>.integer(
+        "WS_COMPRESSION_MIN_BYTES", default: 64, 0...65_536, "bytes",
+        "Shorter messages to clients are sent uncompressed.")
+    package let level = Setting<Int>.integer(
+        "WS_COMPRESSION_LEVEL", default: 6, 1...9, "zlib's levels",
+        "zlib's compression level: `1` is fastest, `9` smallest.")
+    package let sessionBytes = Setting<Int>.integer(
+        "WS_COMPRESSION_SESSION_BYTES", default: 98_304, 8192...1_048_576, "bytes",
+        "Memory for the windows of one session; its windows are made smaller until they fit.")
+    package let totalBytes = Setting<Int>.integer(
+        "WS_COMPRESSION_TOTAL_BYTES", default: 67_108_864, 8192...1_099_511_627_776, "bytes",
+        "Memory for the windows of all sessions; as it runs out new sessions get smaller windows, then none.",
+        details: """
+            When three quarters are used idle sessions release the gateway's windows. If that isn't enough windows become smaller, then the \
+            gateway keeps no context, then nothing is compressed. No session is refused because of it.
+            """)
+}
+
+package struct ResumeSection: SettingSection {
+    package static let title = "Resuming a session"
+
+    package let graceMinutes = Setting<Int>.integer(
+        "RESUME_GRACE_MINUTES", default: 45, 0...1440, "min",
+        "How long a session waits for a lost client; with `0` it ends with its WebSocket.",
+        details: "Meanwhile its connection to the target stays open.")
+    package let sessionTimeoutHours = Setting<Int>.integer(
+        "SESSION_TIMEOUT_HOURS", default: 24, 1...720, "h",
+        "The age above which a session can't be resumed any more.")
+    package let outputBufferBytes = Setting<Int>.integer(
+        "OUTPUT_BUFFER_BYTES", default: 51_200, 1024...16_777_216, "bytes",
+        "Output that each session keeps for a client that resumes it.",
+        details: "Older output is dropped, and the client is told how much. Each session may use as much.")
+    package let slowClientSeconds = Setting<Int>.integer(
+        "SLOW_CLIENT_SECONDS", default: 30, 1...3600, "s",
+        "How long a client may leave its output unread before it is detached.",
+        details: "It counts while CLIENT_BUFFER_BYTES are waiting. The client may resume the session.")
+    package let tellsTarget = Setting<Bool>.boolean(
+        "SESSION_EVENTS_GMCP", default: false,
+        "Whether the target is told by GMCP that a client was lost or has resumed its session.")
+}
+
+package struct TrafficSection: SettingSection {
+    package static let title = "Rates of a session"
+
+    package let messagesPerSecond = Setting<Int?>.limit(
+        "MESSAGES_PER_SECOND", default: 60, "a second",
+        "Messages of one connection, which is read no faster; `0` is no limit.", details: "Nothing is dropped.")
+    package let messagesPerSecondPerAddress = Setting<Int?>.limit(
+        "MESSAGES_PER_SECOND_PER_IP", default: 240, "a second",
+        "Messages of all connections of one address, which share it fairly; `0` is no limit.",
+        details: "Above it connections that send more than their share are read more slowly.")
+    package let clientBytesPerSecond = Setting<Int?>.limit(
+        "CLIENT_BYTES_PER_SECOND", default: 262_144, "bytes a second",
+        "How fast one client is read; `0` is no limit.")
+    package let targetBytesPerSecond = Setting<Int?>.limit(
+        "TARGET_BYTES_PER_SECOND", default: 4_194_304, "bytes a second",
+        "How fast the target is read for one client; `0` is no limit.")
+}

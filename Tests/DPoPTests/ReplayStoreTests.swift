@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import DPoP
+
+@Suite("The replay store")
+struct ReplayStoreTests {
+    private func use(_ id: String, scalar: UInt8 = 7, expires: Double = 30, at time: Date = TestProof.now) throws
+        -> ProofUse
+    {
+        let uri = try #require(TargetURI(TestProof.url))
+        return ProofUse(key: try TestProof(scalar: scalar).thumbprint, uri: uri, id: id, expires: time + expires)
+    }
+
+    @Test("tells proofs apart by key, URI and identifier, and keeps hashes of 16 bytes alone")
+    func identity() throws {
+        let uri = try #require(TargetURI("https://a/b"))
+        let thumbprint = try TestProof().thumbprint
+        let one = ProofUse(key: thumbprint, uri: uri, id: "c", expires: TestProof.now)
+        let same = ProofUse(key: thumbprint, uri: uri, id: "c", expires: TestProof.now)
+        #expect(one == same && one.identity.count == 16 && one.key == Array(thumbprint.bytes.prefix(16)))
+        let shifted = ProofUse(
+            key: thumbprint, uri: try #require(TargetURI("https://a/bc")), id: "", expires: TestProof.now)
+        #expect(shifted.identity != one.identity)
+    }
+
+    @Test("forgets a proof when it has expired, and not a second earlier")
+    func expiry() throws {
+        let store = MemoryReplayStore()
+        let first = try use("a")
+        #expect(store.spend(first, at: TestProof.now) == .spent)
+        #expect(store.spend(first, at: TestProof.now + 30.9) == .replayed)
+        #expect(store.spend(first, at: TestProof.now + 31) == .undecidable)
+        #expect(store.count == 0)
+        // One that it has never seen, and that has expired on its way.
+        #expect(MemoryReplayStore().spend(first, at: TestProof.now + 31) == .undecidable)
+    }
+
+    @Test("accepts nothing that it may have forgotten, when the clock is set back")
+    func clock() throws {
+        let store = MemoryReplayStore()
+        let first = try use("a")
+        #expect(store.spend(first, at: TestProof.now) == .spent)
+        #expect(store.spend(try use("b", expires: 100), at: TestProof.now + 40) == .spent)
+        #expect(store.count == 1)
+        #expect(store.spend(first, at: TestProof.now) == .undecidable)
+        #expect(store.spend(try use("c", expires: 31), at: TestProof.now) == .spent)
+    }
+
+    @Test("is full at its maximum, and takes more when some have expired")
+    func maximum() throws {
+        let store = MemoryReplayStore(maximum: 40, maximumPerKey: 40)
+        for scalar in 1...40 { #expect(store.spend(try use("a", scalar: UInt8(scalar)), at: TestProof.now) == .spent) }
+        #expect(store.spend(try use("a", scalar: 41), at: TestProof.now) == .full)
+        #expect(store.spend(try use("a", scalar: 1), at: TestProof.now) == .replayed)
+        let later = TestProof.now + 31
+        #expect(store.spend(try use("b", scalar: 41, at: later), at: later) == .spent)
+        #expect(store.count == 41 - SpentProofs.forgottenPerCall)
+    }
+
+    @Test("lets a key have its maximum and no more, and others go on")
+    func share() throws {
+        let store = MemoryReplayStore(maximum: 10_000, maximumPerKey: 5)
+        for index in 0..<5 { #expect(store.spend(try use("\(index)"), at: TestProof.now) == .spent) }
+        #expect(store.spend(try use("5"), at: TestProof.now) == .keyLimit)
+        #expect(store.spend(try use("5", scalar: 8), at: TestProof.now) == .spent)
+        let later = TestProof.now + 31
+        #expect(store.spend(try use("6", at: later), at: later) == .spent)
+    }
+
+    @Test("lets a busy key have less as it fills, so that one with a single proof still passes")
+    func fairness() throws {
+        let store = MemoryReplayStore(maximum: 160, maximumPerKey: 1_000)
+        var taken = 0
+        while store.spend(try use("\(taken)"), at: TestProof.now) == .spent { taken += 1 }
+        // A sixteenth of what is left: 9 of 160.
+        #expect(taken == 9 || taken == 10)
+        for scalar in 8...150 { _ = store.spend(try use("a", scalar: UInt8(scalar)), at: TestProof.now) }
+        #expect(store.spend(try use("b", scalar: 9), at: TestProof.now) == .keyLimit)
+        #expect(store.spend(try use("a", scalar: 151), at: TestProof.now) == .spent)
+    }
+
+    @Test("never has more than its maximum, and loses no entry, whatever comes")
+    func bounded() throws {
+        let uses = try (0..<400).map { try use("\($0)", scalar: UInt8($0 % 20 + 1), expires: Double($0 % 61)) }
+        var store = SpentProofs(maximum: 100, maximumPerKey: 50)
+        var spent: [Int: Int64] = [:]
+        for step in 0..<4_000 {
+            let now = TestProof.now.wholeSeconds + Int64(step / 50)
+            let index = step * 7 % uses.count
+            let outcome = store.spend(uses[index], at: now)
+            #expect(store.count <= 100)
+            if outcome == .spent {
+                #expect(spent[index] == nil)
+                spent[index] = now
+            }
+        }
+        #expect(spent.count > 100)
+    }
+
+    @Test("gives each proof to one of many threads that want it together")
+    func threads() throws {
+        let uri = try #require(TargetURI(TestProof.url))
+        let keys = try (1...20).map { try TestProof(scalar: $0).thumbprint }
+        // Long enough that the threads overlap, however they are started.
+        let uses = (0..<4_000).map {
+            ProofUse(key: keys[$0 % keys.count], uri: uri, id: "\($0)", expires: TestProof.now + 30)
+        }
+        let store = MemoryReplayStore()
+        let outcomes = race(8) { _ in uses.map { store.spend($0, at: TestProof.now) } }
+        for index in uses.indices {
+            #expect(outcomes.filter { $0[index] == .spent }.count == 1)
+        }
+        #expect(outcomes.joined().allSatisfy { $0 == .spent || $0 == .replayed } && store.count == uses.count)
+    }
+}

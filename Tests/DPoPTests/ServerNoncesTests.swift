@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import DPoP
+
+@Suite("Server nonces")
+struct ServerNoncesTests {
+    private let nonces: ServerNonces
+    /// The beginning of a step.
+    private let start = Date(timeIntervalSince1970: 1_900_000_020)
+
+    init() throws { nonces = try #require(ServerNonces(secret: [UInt8](repeating: 5, count: 32))) }
+
+    @Test("are good in their step and the two beside it")
+    func steps() {
+        let nonce = nonces.nonce(at: start)
+        #expect(
+            nonce.utf8.count == 22 && nonces.nonce(at: start + 59.9) == nonce && nonces.nonce(at: start + 60) != nonce)
+        for offset in [-60, 0, 59.9, 60, 119.9] { #expect(nonces.accepts(nonce, at: start + offset), "\(offset)") }
+        for offset in [-60.1, 120, 6_000, -6_000] { #expect(!nonces.accepts(nonce, at: start + offset), "\(offset)") }
+    }
+
+    @Test("are renewed before they end")
+    func renewal() {
+        let nonce = nonces.nonce(at: start)
+        #expect(!nonces.isRenewalDue(nonce, at: start + 59.9))
+        #expect(nonces.isRenewalDue(nonce, at: start + 60) && nonces.accepts(nonce, at: start + 60))
+        #expect(!nonces.isRenewalDue(nonce, at: start - 1))
+        #expect(nonces.isRenewalDue(nil, at: start) && nonces.isRenewalDue("another", at: start))
+        #expect(!nonces.isRenewalDue(nonces.nonce(at: start + 60), at: start + 60))
+    }
+
+    @Test("are known to every server with the secret, and to no other")
+    func secret() throws {
+        let same = try #require(ServerNonces(secret: [UInt8](repeating: 5, count: 32)))
+        let other = try #require(ServerNonces(secret: [UInt8](repeating: 6, count: 32)))
+        #expect(same.accepts(nonces.nonce(at: start), at: start) && !other.accepts(nonces.nonce(at: start), at: start))
+        #expect(ServerNonces(secret: [UInt8](repeating: 5, count: 31)) == nil)
+        #expect(ServerNonces(secret: [UInt8](repeating: 5, count: 32), step: 0.9) == nil)
+        #expect(ServerNonces(secret: [UInt8](repeating: 5, count: 32), step: .nan) == nil)
+    }
+
+    @Test("are nothing else, whatever byte is changed")
+    func forged() {
+        let nonce = nonces.nonce(at: start)
+        for text in ["", "a", nonce + "A", String(nonce.dropLast()), nonce + "=", "\(nonce).\(nonce)"] {
+            #expect(!nonces.accepts(text, at: start))
+        }
+        for index in nonce.indices {
+            for symbol in "AaQ0_" where nonce[index] != symbol {
+                var forged = nonce
+                forged.replaceSubrange(index...index, with: String(symbol))
+                #expect(!nonces.accepts(forged, at: start))
+            }
+        }
+        for time in [Double.infinity, -.infinity, .nan, 1e300] {
+            #expect(!nonces.accepts(nonce, at: Date(timeIntervalSince1970: time)))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// The key store's disk stalls in the middle of registrations, of which there are more than the machine has cores. It does so until the test
+    /// lets it go on: whatever is seen before is seen on a stalled disk.
+    @Suite(.enabled(if: StallingDisk.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
+    struct StalledDiskTests {
+        @Test func aSessionGoesOnAndAnotherBeginsWithoutTheStore() async throws {
+            let bench = try await Bench()
+            let live = try await bench.gateway.open(bench.device.handshake(at: bench.gateway))
+            try await bench.stalled {
+                for _ in 0..<20 { try await Edge.expectEcho(live) }
+                // The one in the disk's way has the write lock.
+                let refused = try await bench.gateway.refusal(bench.device.handshake(at: bench.gateway))
+                expectRefusal(refused, 503, "store_unavailable")
+                #expect(try await bench.gateway.get("/health").status == 200)
+                try await Edge.expectEcho(live)
+            }
+            try await Edge.expectEcho(live)
+            try await Edge.expectEcho(bench.gateway.open(bench.device.handshake(at: bench.gateway)))
+        }
+
+        @Test func aReloadIsAnswered() async throws {
+            let bench = try await Bench()
+            try await bench.stalled {
+                let output = try await GatewayProcess.run(["reload", "--socket", bench.socketPath])
+                #expect(output.ending == .exited(0), "\(output)")
+                bench.gateway.child.signal(SIGHUP)
+                try await bench.gateway.child.output.wait(for: "the second reload") { output in
+                    output.errorLines.count { $0.contains(" reloaded") } == 2 ? true : nil
+                }
+            }
+        }
+
+        @Test func theProcessIsGoneAtTheShutdownsDeadline() async throws {
+            let bench = try await Bench {
+                $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)
+            }
+            try await bench.stalled {
+                bench.gateway.terminate()
+                let output = try await bench.gateway.child.ended()
+                #expect(output.ending == .exited(0), "\(output)")
+                #expect(output.errorText.contains("the shutdown's deadline is reached"), "\(output)")
+            }
+        }
+
+        /// The audit log is on the disk, too: its lines can't be written at the end, and aren't waited for.
+        @Test func theProcessIsGoneAtTheDeadlineWhenItsAuditLogIsStuck() async throws {
+            let disk = try await StallingDisk(stallsWrites: true)
+            let bench = try await Bench(on: disk) {
+                $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)
+                    .setting("AUDIT_LOG_PATH", disk.file("audit.log"))
+            }
+            try await bench.stalled {
+                bench.gateway.terminate()
+                let output = try await bench.gateway.child.ended()
+                #expect(output.ending == .exited(0), "\(output)")
+            }
+        }
+
+        /// A checkpoint is all that waits for the disk: there is nobody to wait for.
+        @Test func aShutdownWithoutSessionsDoesNotWaitForACheckpoint() async throws {
+            let bench = try await Bench {
+                $0.setting("SHUTDOWN_GRACE_MS", 100_000).setting("SHUTDOWN_DEADLINE_MS", 200_000)
+            }
+            try bench.disk.stall()
+            try await StallingDisk.isWaited(for: bench.gateway)
+            bench.gateway.terminate()
+            #expect(try await bench.gateway.child.ended().ending == .exited(0))
+            bench.disk.goOn()
+        }
+
+        @Test func oneRegistrationMoreThanMayWaitIsToldToComeLater() async throws {
+            let bench = try await Bench()
+            try await bench.prepared(count: 65) { registrations in
+                try bench.disk.stall()
+                let answers = try await bench.answers(to: registrations) { bench.disk.goOn() }
+                let first = try #require(answers.first)
+                expectRefusal(first, 503, "attestation_unavailable")
+                #expect(first["retry-after"] == "2", "\(first)")
+                // The others wait for the disk; on a slow machine so long that they are told to come later, too.
+                for answer in answers.dropFirst() {
+                    #expect(answer.status == 200 || answer["retry-after"] == "5", "\(answer)")
+                }
+            }
+            #expect(try await bench.apple.device().register(at: bench.gateway).status == 200)
+        }
+    }
+}
+
+extension EdgeTests.StalledDiskTests {
+    /// A gateway whose store is on a disk that can stall, with a registered device.
+    struct Bench {
+        let disk: StallingDisk
+        let apple: SimulatedApple
+        let target: TargetServer
+        let gateway: GatewayProcess
+        let device: TestDevice
+        let socketPath: String
+
+        init(on disk: StallingDisk? = nil, _ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws {
+            let stalling: StallingDisk
+            if let disk { stalling = disk } else { stalling = try await StallingDisk() }
+            self.disk = stalling
+            apple = try SimulatedApple()
+            target = try await TargetServer.start(.echo)
+            let directory = try TemporaryDirectory()
+            socketPath = directory.file("control.sock")
+            let settings = GatewaySettings(targetPort: target.port).appAttest(apple)
+                .setting("REGISTRATIONS_PER_MINUTE", 1_000).setting("CONTROL_SOCKET_PATH", socketPath)
+            gateway = try await GatewayProcess.start(change(settings), in: directory, stalling: stalling)
+            device = try await apple.enrolledDevice(at: gateway)
+        }
+
+        /// Runs `body` while registrations wait for the disk, and then lets them go on.
+        func stalled(_ body: () async throws -> Void) async throws {
+            let count = min(ProcessInfo.processInfo.activeProcessorCount + 2, 60)
+            try await prepared(count: count) { registrations in
+                try disk.stall()
+                let waiting = Task { [self] in try await answers(to: registrations) {} }
+                do {
+                    defer { disk.goOn() }
+                    try await StallingDisk.isWaited(for: gateway)
+                    try await body()
+                }
+                // Where the process is gone by now none is answered.
+                _ = try? await waiting.value
+            }
+        }
+
+        /// Connections, each with a registration that is yet to be sent.
+        func prepared(
+            count: Int, _ body: ([(connection: RawConnection, request: String)]) async throws -> Void
+        ) async throws {
+            var registrations: [(RawConnection, String)] = []
+            for _ in 0..<count {
+                let registration = try apple.device().registration(nonce: try await gateway.challenge())
+                let connection = try await gateway.connect()
+                registrations.append((connection, GatewayProcess.post("/attest/register", registration)))
+            }
+            try await body(registrations)
+        }
+
+        /// Sends all of them, and returns the answers in the order in which they come.
+        func answers(
+            to registrations: [(connection: RawConnection, request: String)],
+            afterTheFirst: @escaping @Sendable () -> Void
+        ) async throws -> [ReceivedAnswer] {
+            try await withThrowingTaskGroup(of: ReceivedAnswer.self) { group in
+                for (connection, request) in registrations {
+                    group.addTask {
+                        try await connection.send(request)
+                        return try await connection.answer()
+                    }
+                }
+                var answers: [ReceivedAnswer] = []
+                for try await answer in group {
+                    if answers.isEmpty { afterTheFirst() }
+                    answers.append(answer)
+                }
+                return answers
+            }
+        }
+    }
+}

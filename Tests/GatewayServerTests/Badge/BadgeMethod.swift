@@ -1,0 +1,112 @@
+import Admission
+import KeyStore
+import Settings
+import Synchronization
+
+@testable import GatewayServer
+
+/// An admission method that the gateway doesn't have: the header `X-Badge` holds a name and a password. Nothing in the sources knows it.
+struct BadgeMethod: AdmissionMethod {
+    struct Badge: Sendable {
+        let name: String
+        let password: String
+    }
+
+    static let name = MethodName(label: "badge", route: "badge")
+
+    let desk: BadgeDesk
+
+    var name: MethodName { Self.name }
+    var fields: CredentialFieldNames { CredentialFieldNames(headers: ["x-badge"]) }
+    /// Twice that of the gateway's own methods.
+    var cost: Int { 2 }
+
+    func credential(in request: AdmissionRequest) -> Badge? {
+        guard let text = request.fields.header("x-badge") else { return nil }
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return Badge(name: String(parts[0]), password: parts.count == 2 ? String(parts[1]) : "")
+    }
+
+    func claim(of badge: Badge) -> Claim { Claim(Identity(method: Self.name, subject: badge.name)) }
+
+    func verify(_ badge: Badge, of request: AdmissionRequest) throws(KeyRegistryError) -> Verification {
+        desk.noteVerification()
+        guard desk.answersLater else { return try verify(badge) }
+        return .later { [desk] answer in
+            desk.hold {
+                do throws(KeyRegistryError) {
+                    answer(.success(try verify(badge)))
+                } catch {
+                    answer(.failure(error))
+                }
+            }
+        }
+    }
+
+    private func verify(_ badge: Badge) throws(KeyRegistryError) -> Verification {
+        if desk.isBroken { throw .busy }
+        guard desk.isValid(badge.name), badge.password == "open sesame" else {
+            return .refused(.appAuthRequired, "badge is unknown")
+        }
+        return .verified(Identity(method: Self.name, subject: badge.name), proof: BadgeProof())
+    }
+
+    func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
+        principal.proof is BadgeProof && principal.identity.subject.map(desk.isValid) == true
+            ? nil : Refusal(.invalidTicket, detail: "the badge was taken back")
+    }
+}
+
+struct BadgeProof: AdmissionProof {
+    var isLarge: Bool { false }
+}
+
+/// Knows which badges are valid, and counts what it is asked.
+final class BadgeDesk: Sendable {
+    private struct State {
+        var valid: Set<String> = ["alice", "bob"]
+        var verifications = 0
+        var answersLater = false
+        var isBroken = false
+        var held: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    var verifications: Int { state.withLock { $0.verifications } }
+
+    var answersLater: Bool {
+        get { state.withLock { $0.answersLater } }
+        set { state.withLock { $0.answersLater = newValue } }
+    }
+
+    var isBroken: Bool {
+        get { state.withLock { $0.isBroken } }
+        set { state.withLock { $0.isBroken = newValue } }
+    }
+
+    func isValid(_ name: String) -> Bool { state.withLock { $0.valid.contains(name) } }
+    func takeBack(_ name: String) { state.withLock { _ = $0.valid.remove(name) } }
+    func noteVerification() { state.withLock { $0.verifications += 1 } }
+    func hold(_ answer: @escaping @Sendable () -> Void) { state.withLock { $0.held.append(answer) } }
+
+    /// Answers what was held.
+    func answer() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for answer in held { answer() }
+    }
+}
+
+extension ConfiguredMethod {
+    static func badge(_ desk: BadgeDesk) -> ConfiguredMethod {
+        let kind = BlockListKind(
+            word: "badge", method: BadgeMethod.name, problem: "holds no name", remedy: "Write a name."
+        ) { $0 }
+        return ConfiguredMethod(BadgeMethod.name, blockListKind: kind, isOn: { _ in true }) { _, _ in
+            BadgeMethod(desk: desk)
+        }
+    }
+}

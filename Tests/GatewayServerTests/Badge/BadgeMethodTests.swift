@@ -1,0 +1,167 @@
+import Admission
+import KeyStore
+import RelayCore
+import Settings
+import Testing
+
+@testable import GatewayServer
+
+/// An admission method that the sources don't know is subject to everything that holds for the gateway's own ones.
+struct BadgeMethodTests {
+    private let wrong = "alice:guess"
+
+    @Test func `a valid badge is admitted as its holder`() throws {
+        let bench = try BadgeBench()
+        let principal = try #require(bench.gate.evaluate(bench.request()).principal)
+        #expect(principal.identity == Identity(method: BadgeMethod.name, subject: "alice"))
+        #expect(principal.shown.label == "badge" && principal.proxyName == "badge")
+        #expect(bench.gate.evaluate(bench.request(wrong)).refusal?.answer == .appAuthRequired)
+        #expect(bench.gate.evaluate(bench.request(nil)).refusal?.answer == .appAuthRequired)
+    }
+
+    @Test func `the edge is told which header the method reads, so that a repeated one is refused`() throws {
+        let fields = try BadgeBench().gate.fields
+        #expect(fields.headers.contains("x-badge") && fields.headers.contains("x-app-assert-data"))
+        #expect(fields.parameters == ["ticket"])
+    }
+
+    // MARK: Limits
+
+    @Test func `wrong badges count, and beyond the limit the budget pays the method's own cost`() throws {
+        let bench = try BadgeBench(["FAILED_UPGRADES_PER_MINUTE": "3", "VERIFICATIONS_PER_SECOND": "4"])
+        for _ in 0..<3 { #expect(bench.gate.evaluate(bench.request(wrong)).refusal?.answer == .appAuthRequired) }
+        #expect(bench.gate.evaluate(bench.request(nil)).refusal?.answer == .rateLimited, "no credentials")
+        for _ in 0..<2 { #expect(bench.gate.evaluate(bench.request()).principal != nil, "4 pay for 2 badges") }
+        #expect(bench.desk.verifications == 5)
+        #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
+        #expect(bench.desk.verifications == 5, "the badge isn't looked at")
+        #expect(bench.gate.evaluate(bench.request(at: 1_000)).principal != nil)
+    }
+
+    @Test func `a full gateway refuses before it verifies, and lets the holder of a session back in`() throws {
+        var bench = try BadgeBench(["MAX_SESSIONS_GLOBAL": "1"])
+        let first = bench.gate.evaluate(bench.request()).admitted
+        #expect(first != nil)
+        #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
+        #expect(bench.desk.verifications == 1)
+        bench.gate = bench.gate.changed {
+            $0.mayComeBack = { identity, _ in identity == Identity(method: BadgeMethod.name, subject: "alice") }
+        }
+        #expect(bench.gate.evaluate(bench.request("bob:open sesame")).refusal?.answer == .atCapacity)
+        #expect(bench.desk.verifications == 1)
+        #expect(bench.gate.evaluate(bench.request()).principal != nil)
+        withExtendedLifetime(first) {}
+    }
+
+    // MARK: Lists, routes, origins, secrets
+
+    @Test func `a blocked badge is refused before it is verified, and its tickets are worth nothing`() throws {
+        var bench = try BadgeBench()
+        guard case .authenticated(let alice) = bench.gate.authenticate(bench.request()),
+            case .issued(let issued) = bench.gate.issueTicket(
+                to: alice, from: bench.request().address, at: BadgeBench.start)
+        else { throw Unexpected() }
+        let kinds = ([.badge(bench.desk)] + [ConfiguredMethod].all).blockListKinds
+        let list = try BlockList("badge alice", kinds: kinds)
+        #expect(throws: OperatorListError.self) { try BlockList("medal alice", kinds: kinds) }
+        bench.gate = bench.gate.changed { $0.blockList = list }
+        #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .deviceBlocked)
+        #expect(bench.gate.evaluate(bench.request(wrong)).refusal?.answer == .deviceBlocked)
+        #expect(bench.desk.verifications == 1)
+        #expect(bench.gate.evaluate(bench.request("bob:open sesame")).principal != nil)
+        let byTicket = bench.request(nil, ticket: issued.ticket.text)
+        #expect(bench.gate.evaluate(byTicket).refusal?.answer == .deviceBlocked)
+    }
+
+    @Test func `routes open and close to it by its name`() throws {
+        let bench = try BadgeBench()
+        let names = ([.badge(bench.desk)] + [ConfiguredMethod].all).routeNames
+        let routes = try Route.list("a=a.example:1,admit=badge+app b=b.example:1,admit=app", methods: names) { _ in true
+        }
+        let policy = try TargetPolicy(TargetSettings(standard: nil, routes: routes))
+        let open = bench.request { $0.allowedMethods = policy.methods(to: .route("a")) }
+        let closed = bench.request { $0.allowedMethods = policy.methods(to: .route("b")) }
+        #expect(bench.gate.evaluate(closed).refusal?.answer == .wayNotAllowed)
+        #expect(bench.desk.verifications == 0)
+        let principal = try #require(bench.gate.evaluate(open).principal)
+        let route = try #require(principal.identity.method.route)
+        guard case .authorized = policy.authorize(.route("a"), for: route) else { throw Unexpected() }
+        #expect(policy.authorize(.route("b"), for: route) == .refused(.wayNotAllowed))
+    }
+
+    @Test func `a page of another origin can't use it`() throws {
+        let bench = try BadgeBench()
+        let request = bench.request { $0.origin = "https://evil.example" }
+        #expect(bench.gate.evaluate(request).refusal?.answer == .originRefused)
+        #expect(bench.desk.verifications == 0)
+        #expect(bench.gate.evaluate(bench.request { $0.origin = "http://gate.example:6200" }).principal != nil)
+    }
+
+    @Test func `where a shared secret is demanded the badge alone isn't enough`() throws {
+        var bench = try BadgeBench()
+        let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+        let secrets = try SharedSecrets("app sha256:\(digest)")
+        bench.gate = bench.gate.changed { $0.sharedSecrets = secrets }
+        #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .sharedSecretRequired)
+        #expect(bench.desk.verifications == 0)
+    }
+
+    // MARK: Which method decides
+
+    @Test func `where no credentials are needed a wrong badge is still wrong`() throws {
+        let bench = try BadgeBench(["REQUIRE_APP_AUTH": "false"])
+        #expect(bench.gate.evaluate(bench.request(nil)).principal?.identity == .anonymous)
+        #expect(bench.gate.evaluate(bench.request(wrong)).refusal?.answer == .appAuthRequired)
+        #expect(bench.gate.evaluate(bench.request()).principal?.identity.method == BadgeMethod.name)
+    }
+
+    @Test func `one method is chosen, and no other one is asked when it refuses`() throws {
+        let bench = try BadgeBench(["REQUIRE_APP_AUTH": "false"])
+        guard case .authenticated(let alice) = bench.gate.authenticate(bench.request()),
+            case .issued(let issued) = bench.gate.issueTicket(
+                to: alice, from: bench.request().address, at: BadgeBench.start)
+        else { throw Unexpected() }
+        let both = bench.request(wrong, ticket: issued.ticket.text)
+        #expect(bench.gate.evaluate(both).refusal?.answer == .appAuthRequired)
+        #expect(bench.gate.evaluate(bench.request(nil, ticket: issued.ticket.text)).principal != nil, "it isn't spent")
+    }
+
+    @Test func `a method admits no client without a subject, nor any in another method's name`() throws {
+        let bench = try BadgeBench(["REQUIRE_APP_AUTH": "false"])
+        let impostors = [
+            Identity(method: ImpostorMethod.name, subject: ""), Identity(method: BadgeMethod.name, subject: "alice"),
+            .anonymous,
+        ]
+        for identity in impostors {
+            let gate = bench.gate.changed { $0.methods.insert(ImpostorMethod(identity: identity), at: 0) }
+            #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired)
+        }
+        let own = Identity(method: ImpostorMethod.name, subject: "own")
+        let gate = bench.gate.changed { $0.methods.insert(ImpostorMethod(identity: own), at: 0) }
+        #expect(gate.evaluate(bench.request()).principal?.identity == own)
+    }
+
+    @Test func `a store that can't answer is the gateway's trouble`() throws {
+        let bench = try BadgeBench()
+        bench.desk.isBroken = true
+        #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .storeUnavailable)
+    }
+
+    struct Unexpected: Error {}
+}
+
+/// Takes every request for its own, and says that it is this identity's.
+private struct ImpostorMethod: AdmissionMethod {
+    static let name = MethodName(label: "impostor", route: nil)
+
+    let identity: Identity
+
+    var name: MethodName { Self.name }
+
+    func credential(in request: AdmissionRequest) -> Bool? { true }
+    func claim(of credential: Bool) -> Claim { Claim(method: nil) }
+    func verify(_ credential: Bool, of request: AdmissionRequest) -> Verification {
+        .verified(identity, proof: BadgeProof())
+    }
+    func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import KeyStore
+import Logging
+import Settings
+import SettingsTestKit
+import StallTestKit
+import Synchronization
+import Testing
+
+@testable import GatewayServer
+@testable import KeyStoreSQLite
+
+/// The watch for revoked keys beside another store whose disk stalls.
+struct RevocationWatcherTests {
+    private let bench: ConfigurationBench
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    init() throws {
+        bench = try ConfigurationBench()
+    }
+
+    private func store(_ name: String) throws -> SQLiteKeyRegistry {
+        var limits = SQLiteKeyRegistry.Limits()
+        limits.administrationBusyMilliseconds = 60_000
+        return try SQLiteKeyRegistry(path: bench.folder + "/" + name, limits: limits)
+    }
+
+    private func key(_ byte: UInt8) throws -> DeviceKey {
+        DeviceKey(
+            id: try #require(KeyID(bytes: [UInt8](repeating: byte, count: KeyID.length))), publicKeyX963: [4],
+            app: "app", environment: "production", trustRoot: [7], counter: 0, receipt: [], validationCategory: nil,
+            bundleVersion: nil, registeredAt: 1)
+    }
+
+    @Test func `a revocation is noticed while another store's registrations wait for its disk`() async throws {
+        let (stalled, watched, gate) = (try store("stalled.sqlite"), try store("watched.sqlite"), Gate())
+        let revoked = try key(1)
+        _ = try await watched.enrol(revoked)
+
+        // The connection that every registration needs is in use until the gate opens.
+        let thread = Thread { [database = stalled.database] in
+            try? database.administration.use { _ in gate.pass() }
+        }
+        thread.start()
+        await gate.arrivals(1)
+        let registrations = try (0..<ProcessInfo.processInfo.activeProcessorCount + 2).map { number in
+            let key = try key(UInt8(truncatingIfNeeded: number))
+            return Task { try await stalled.enrol(key) }
+        }
+
+        let (noticed, noticing) = AsyncStream.makeStream(of: Set<KeyID>.self)
+        let watcher = RevocationWatcher(try SQLiteRevocations(of: watched), logger: logger) { noticing.yield($0) }
+        let watch = Task { await watcher.run() }
+        _ = try await watched.revoke(revoked.id, reason: "lost", at: 1)
+        var notices = noticed.makeAsyncIterator()
+        #expect(await notices.next() == [revoked.id])
+        #expect(watcher.hasNoticed(revoked.id))
+        #expect(gate.isHolding)
+
+        gate.open()
+        watch.cancel()
+        for registration in registrations { #expect(try await registration.value == .enrolled) }
+    }
+}

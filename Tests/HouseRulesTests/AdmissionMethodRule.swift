@@ -1,0 +1,41 @@
+/// An admission method is named in its own folder and in the one list that adds it to the gateway. Everything else goes by `AdmissionMethod`,
+/// `MethodName` and `Identity`: then a method that is added can't be forgotten anywhere.
+enum AdmissionMethodRule {
+    /// Files outside that name a method, each for what is this method's alone.
+    static let exceptions: [String: Set<String>] = [
+        // The identity of clients without credentials.
+        "Sources/Admission/Decision/Identity.swift": ["AnonymousMethod"],
+        // Tickets and session tokens show an identity that another method has verified.
+        "Sources/Admission/Decision/Principal.swift": ["TicketMethod", "SessionTokenMethod"],
+        // Issues tickets.
+        "Sources/Admission/Gate.swift": ["TicketMethod"],
+        "Sources/Relay/TicketEndpoint.swift": ["TicketMethod"],
+        "Sources/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
+        // Registrations are App Attest's.
+        "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod"],
+    ]
+
+    /// Where a method may be named freely: where it is defined, and where it is added.
+    static func isHome(_ path: String) -> Bool {
+        path.hasPrefix("Sources/Admission/Methods/") || path.hasSuffix("/AdmissionMethods.swift")
+    }
+
+    /// The types that conform to `AdmissionMethod`.
+    static func methods(in files: [SourceFile]) -> Set<String> {
+        Set(
+            files.flatMap { file in
+                let words = file.swift.tokens.map(\.text)
+                return words.indices.dropFirst(2).filter { index in
+                    words[index] == "AdmissionMethod" && words[index - 1] == ":" && words[index - 2].hasSuffix("Method")
+                }.map { words[$0 - 2] }
+            })
+    }
+
+    static func namesElsewhere(_ file: SourceFile, _ methods: Set<String>) -> [String] {
+        guard file.isSource, !isHome(file.path) else { return [] }
+        let allowed = exceptions[file.path] ?? []
+        return file.swift.tokens.filter { methods.contains($0.text) && !allowed.contains($0.text) }.map {
+            file.finding(line: $0.line, "\($0.text) is named outside its folder and the list of methods")
+        }
+    }
+}

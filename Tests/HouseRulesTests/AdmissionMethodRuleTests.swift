@@ -1,0 +1,48 @@
+import Testing
+
+@Suite("Admission methods")
+struct AdmissionMethodRuleTests {
+    private let methods = AdmissionMethodRule.methods(in: Repository.sources)
+
+    private func findings(_ text: String, in path: String = "Sources/Admission/Policies/RatePolicy.swift") -> [String] {
+        AdmissionMethodRule.namesElsewhere(SourceFile(path: path, text: text), methods)
+    }
+
+    @Test("the rule finds the gateway's methods")
+    func methodsAreFound() {
+        #expect(
+            methods == [
+                "TicketMethod", "AppAttestMethod", "SessionTokenMethod", "ClientCertificateMethod", "AnonymousMethod",
+            ])
+    }
+
+    @Test("no policy, list, limit, log or route names a method: what holds for one holds for all")
+    func noneIsNamedElsewhere() {
+        #expect(Repository.sources.flatMap { AdmissionMethodRule.namesElsewhere($0, methods) } == [])
+        #expect(findings("if method is AppAttestMethod { return }").count == 1)
+        #expect(findings("// AppAttestMethod\nlet a = \"TicketMethod\"") == [])
+        #expect(findings("AppAttestMethod.name", in: "Sources/Relay/DecisionRecord.swift") == [])
+        #expect(findings("TicketMethod.name", in: "Sources/Relay/DecisionRecord.swift").count == 1)
+    }
+
+    @Test("each exception names a method that its file does name")
+    func exceptionsAreUsed() {
+        for (path, names) in AdmissionMethodRule.exceptions {
+            let words = Set(Repository.sources.first { $0.path == path }?.swift.tokens.map(\.text) ?? [])
+            #expect(names.isSubset(of: words), "\(path)")
+        }
+    }
+
+    @Test("no type has a case for each method")
+    func noEnumeration() {
+        func listed(_ file: SourceFile) -> Set<String> {
+            let names: Set = ["appAttest", "debugCertificate", "clientCertificate", "operatorTicket", "sessionToken"]
+            let words = file.swift.tokens.map(\.text)
+            return Set(words.indices.dropFirst().filter { words[$0 - 1] == "case" }.map { words[$0] }).intersection(
+                names)
+        }
+        for file in Repository.sources { #expect(listed(file).count < 2, "\(file.path)") }
+        let sample = SourceFile(path: "Sources/Relay/A.swift", text: "enum A { case appAttest\n case sessionToken }")
+        #expect(listed(sample).count == 2)
+    }
+}

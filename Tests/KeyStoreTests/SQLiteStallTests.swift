@@ -1,0 +1,105 @@
+import GRDB
+import KeyStore
+import StallTestKit
+import Testing
+
+@testable import KeyStoreSQLite
+
+/// A disk that stalls in the middle of a registration: who waits, who doesn't, and who is refused.
+@Suite("The SQLite store on a disk that stalls")
+struct SQLiteStallTests {
+    private let directory: TemporaryDirectory
+    private let gate = Gate()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// - Parameter waiting: the limit of calls that wait for a thread.
+    private func store(waiting: Int, administrationMilliseconds: Int = 60_000) throws -> SQLiteKeyRegistry {
+        var limits = SQLiteKeyRegistry.Limits.patient
+        limits.busyMilliseconds = 5
+        limits.administrationBusyMilliseconds = administrationMilliseconds
+        limits.maximumWaitingCalls = waiting
+        return try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
+    }
+
+    /// From here on a registration waits at its commit, with the write lock in its hand, as it does for an fsync.
+    private func stallCommits(of store: SQLiteKeyRegistry) throws {
+        try store.database.administration.use {
+            $0.add(transactionObserver: CommitStall(gate), extent: .databaseLifetime)
+        }
+    }
+
+    @Test("answers reads, counters, checkpoints and the watch while a registration waits")
+    func othersGoOn() async throws {
+        let store = try store(waiting: 8)
+        let revocations = try SQLiteRevocations(of: store)
+        _ = try await store.enrol(.sample(1))
+        try stallCommits(of: store)
+        async let stuck = store.enrol(.sample(2))
+        await gate.arrivals(1)
+
+        let immediate: any ImmediateKeyRegistry = store
+        for _ in 0..<3 {
+            #expect(try immediate.standing(of: .sample(1)) == DeviceKey.sample(1).standing)
+            // Its write lock is taken: busy, after the busy limit.
+            #expect(throws: KeyRegistryError.busy) { try immediate.advanceCounter(of: .sample(1), to: 1, at: 1) }
+            #expect(try await store.standing(of: .sample(1)) == DeviceKey.sample(1).standing)
+            #expect(try await store.key(.sample(2)) == nil)
+            #expect(try await store.keys(after: nil, limit: 9).count == 1)
+            _ = try await revocations.ifChanged()
+            try await store.checkpoint()
+        }
+        #expect(gate.isHolding)
+        gate.open()
+        #expect(try await stuck == .enrolled)
+    }
+
+    @Test("refuses one registration more than may wait, and records nothing of it", arguments: [0, 3])
+    func fullQueue(limit: Int) async throws {
+        let store = try store(waiting: limit)
+        try stallCommits(of: store)
+        try await withThrowingTaskGroup(of: Enrolment.self) { group in
+            group.addTask { try await store.enrol(.sample(0)) }
+            await gate.arrivals(1)
+            for number in 0..<limit { group.addTask { try await store.enrol(.sample(UInt8(number + 1))) } }
+            while store.waitingWrites < limit, gate.isHolding { await Task.yield() }
+            await #expect(throws: KeyRegistryError.queueFull) { try await store.enrol(.sample(99)) }
+            await #expect(throws: KeyRegistryError.queueFull) { try await store.forget(.sample(0)) }
+            #expect(gate.isHolding)
+            gate.open()
+            for try await outcome in group { #expect(outcome == .enrolled) }
+        }
+        #expect(try await store.keys(after: nil, limit: 9).count == limit + 1)
+        #expect(try await store.enrol(.sample(99)) == .enrolled)
+    }
+
+    @Test("answers busy when a registration has waited its time, while the one before it is still stuck")
+    func lateRegistration() async throws {
+        let store = try store(waiting: 8, administrationMilliseconds: 1_000)
+        try stallCommits(of: store)
+        async let stuck = store.enrol(.sample(1))
+        await gate.arrivals(1)
+        await #expect(throws: KeyRegistryError.busy) { try await store.enrol(.sample(2)) }
+        #expect(gate.isHolding)
+        gate.open()
+        #expect(try await stuck == .enrolled)
+        #expect(try await store.key(.sample(2)) == nil)
+    }
+}
+
+/// Called by SQLite between the last write and the end of a commit, on the thread that commits.
+private final class CommitStall: TransactionObserver {
+    private let gate: Gate
+
+    init(_ gate: Gate) {
+        self.gate = gate
+    }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() throws { gate.pass() }
+    func databaseDidCommit(_ database: Database) {}
+    func databaseDidRollback(_ database: Database) {}
+}

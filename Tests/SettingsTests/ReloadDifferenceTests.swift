@@ -1,0 +1,69 @@
+import Foundation
+import SettingsTestKit
+import Testing
+
+@testable import Settings
+
+/// What a reload says that it has changed, and what it hasn't.
+struct ReloadDifferenceTests {
+    private let bench: ConfigurationBench
+
+    init() throws {
+        bench = try ConfigurationBench()
+    }
+
+    private func inEffect(_ environment: [String: String]) throws -> SettingsInEffect {
+        SettingsInEffect(try bench.load(environment))
+    }
+
+    private func lines(_ lines: [ReloadDifference.Line]) -> [String] { lines.map(\.description) }
+
+    @Test func `the same settings are no difference`() throws {
+        let settings = try inEffect(bench.secured())
+        let difference = ReloadDifference(from: settings, to: try inEffect(bench.secured()))
+        // The bench makes new certificates each time.
+        #expect(
+            lines(difference.applied) == [
+                "TLS_CERT_PATH: the file has changed", "TLS_KEY_PATH: the file has changed",
+            ])
+        #expect(difference.needingRestart.isEmpty)
+        #expect(ReloadDifference(from: settings, to: settings).applied.isEmpty)
+    }
+
+    @Test func `a setting is named with both of its values`() throws {
+        let difference = ReloadDifference(
+            from: try inEffect(bench.least(["MAX_BODY_BYTES": "20000"])),
+            to: try inEffect(bench.least(["MUD_ROUTES": "a=b.example:1"])))
+        #expect(
+            lines(difference.applied) == [
+                "MUD_ROUTES: (none) -> a=b.example:1", "MAX_BODY_BYTES: 20000 -> 65536",
+            ])
+    }
+
+    @Test func `what can't change while the gateway runs is named apart`() throws {
+        let difference = ReloadDifference(
+            from: try inEffect(bench.least()),
+            to: try inEffect(bench.least(["WS_PORT": "1", "REACTOR_THREADS": "3", "PING_INTERVAL_SECONDS": "20"])))
+        #expect(lines(difference.applied) == ["PING_INTERVAL_SECONDS: 30 -> 20"])
+        #expect(lines(difference.needingRestart) == ["WS_PORT: 6200 -> 1", "REACTOR_THREADS: 0 -> 3"])
+    }
+
+    /// Turning App Attest or TLS on takes more than settings.
+    @Test func `a way in that can't be opened now takes its settings along`() throws {
+        let without = try inEffect(
+            bench.secured(["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil, "REQUIRE_APP_AUTH": "false"]))
+        let difference = ReloadDifference(from: without, to: try inEffect(bench.secured()), pinned: [.appAttest])
+        #expect(difference.needingRestart.map(\.setting) == ["APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID"])
+        #expect(difference.applied.map(\.setting).contains("REQUIRE_APP_AUTH"))
+    }
+
+    /// Changing this list changes what operators can do without a restart.
+    @Test func `these settings change with a restart only`() {
+        #expect(
+            GatewaySettings.table.rows.filter { $0.reload == .restart }.map(\.name) == [
+                "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_BUSY_MS", "TICKET_TTL_SECONDS",
+                "MAX_TICKETS", "CONTROL_SOCKET_PATH", "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_SPENT_CHALLENGES",
+                "MAX_LIMITER_ENTRIES", "REACTOR_THREADS", "LOG_LEVEL", "LOG_FORMAT", "AUDIT_LOG_PATH",
+            ])
+    }
+}

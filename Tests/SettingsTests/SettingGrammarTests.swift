@@ -1,0 +1,112 @@
+import SettingsTestKit
+import Testing
+
+@testable import Settings
+
+@Suite struct SettingGrammarTests {
+    @Test(arguments: ["", "+1", "-1", "1 ", " 1", "1.5", "1_000", "0x10", "١", "1k", "99999999999999999999"])
+    func onlyPlainDigitsAreANumber(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.integer(text, in: 0...10_000) }
+    }
+
+    @Test func theEndsOfARangeAreAllowedAndTheirNeighboursAreNot() throws {
+        #expect(try SettingGrammar.integer("5", in: 5...7) == 5)
+        #expect(try SettingGrammar.integer("007", in: 5...7) == 7)
+        #expect(throws: SettingProblem.self) { try SettingGrammar.integer("4", in: 5...7) }
+        #expect(throws: SettingProblem.self) { try SettingGrammar.integer("8", in: 5...7) }
+    }
+
+    /// Each number's range as the table documents it, tried through loading.
+    @Test func everyNumberIsAcceptedAtBothEndsOfItsDocumentedRangeAndRefusedBeyond() throws {
+        let bench = try ConfigurationBench()
+        for row in GatewaySettings.table.rows {
+            guard let range = row.values.split(separator: ", ").last?.split(separator: "–"), range.count == 2,
+                let lowest = Int(range[0]), let highest = Int(range[1])
+            else { continue }
+            for value in [lowest, highest] {
+                let problems = bench.problems(bench.least([row.name: String(value)]))
+                #expect(!problems.contains("\(row.name) is out of range"))
+            }
+            let tooMuch = bench.problems(bench.least([row.name: String(highest + 1)]))
+            #expect(tooMuch == ["\(row.name) is out of range"])
+            guard lowest > 0 else { continue }
+            #expect(bench.problems(bench.least([row.name: String(lowest - 1)])) == ["\(row.name) is out of range"])
+        }
+    }
+
+    @Test(arguments: ["True", "TRUE", "1", "yes", "on", " true", "false "])
+    func onlyTrueAndFalseAreTruthValues(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.boolean(text) }
+    }
+
+    @Test(arguments: ["mud.example.org", "localhost", "mud_1", "a-b.c", "10.0.0.1", "::1", "2001:db8::1", "xn--nxa.gr"])
+    func hostsAreNamesAndAddresses(text: String) throws {
+        #expect(try SettingGrammar.host(text)?.text == text)
+    }
+
+    @Test(arguments: [
+        "tcp://mud", "mud:4000", "[::1]", "mud.", ".mud", "a..b", "-a", "a-", "a b", "a/b", "127.1", "1.2.3.256",
+        "4000",
+        "münchen.de", "a\u{0}b", String(repeating: "a", count: 64), String(repeating: "a.", count: 126) + "aa",
+    ])
+    func whatIsNeitherIsRefused(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.host(text) }
+    }
+
+    @Test func aNameAtTheLimitsOfItsLengthIsAccepted() throws {
+        let label = String(repeating: "a", count: 63)
+        #expect(try SettingGrammar.host(label) != nil)
+        #expect(try SettingGrammar.host(String(repeating: "a.", count: 126) + "a") != nil)
+    }
+
+    @Test(arguments: [
+        "https://play.example.org", "http://localhost:8080", "https://10.0.0.1:8443", "http://[::1]:3000",
+        "capacitor://localhost", "app://obsidian.md", "http://a:443",
+    ])
+    func originsAreAcceptedAsBrowsersSendThem(text: String) throws {
+        #expect(try SettingGrammar.origins(text) == [text])
+    }
+
+    @Test(arguments: [
+        "*", "null", "play.example.org", "https://play.example.org/", "https://play.example.org/a",
+        "https://*.example.org",
+        "https://Play.example.org", "HTTPS://play.example.org", "https://play.example.org:443",
+        "http://play.example.org:80",
+        "https://a:0", "https://a:080", "https://a:65536", "https://a:", "https://", "://a", "https://u@a",
+        "https://a?b",
+        "https://[::1", "https://::1", "https://a,,https://b", "https://a,",
+    ])
+    func anythingElseIsNoOrigin(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.origins(text) }
+    }
+
+    @Test(arguments: ["com.example.*", "AAAAAAAAAA com.example", "", "com.example.app # x", "a,,b", "com+example"])
+    func anythingElseIsNoBundleIdentifier(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.bundleIDs(text) }
+    }
+
+    @Test(arguments: ["AAAAAAAAA.com.example", "aaaaaaaaaa.com.example", "AAAAAAAAAA", "AAAAAAAAAA.", "com.example"])
+    func anythingElseIsNoAppIdentifier(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.appIDs(text) }
+    }
+
+    @Test func categoriesAreNumbersUpToThirtyTwoBits() throws {
+        #expect(try SettingGrammar.categories("0, 3,4294967295") == [0, 3, 4_294_967_295])
+        #expect(throws: SettingProblem.self) { try SettingGrammar.categories("4294967296") }
+        #expect(throws: SettingProblem.self) { try SettingGrammar.categories("three") }
+        #expect(throws: SettingProblem.self) { try SettingGrammar.categories(",") }
+    }
+
+    @Test(arguments: ["~/keys", "a\nb", "keys.sqlite   # comment", "a\u{0}"])
+    func whatOnlyAShellUnderstandsIsNoPath(text: String) {
+        #expect(throws: SettingProblem.self) { try SettingGrammar.requiredPath(text) }
+    }
+
+    @Test(arguments: [
+        ("", "ABC", 3), ("ABC", "ABC", 0), ("ABC", "ACB", 1), ("ABC", "AB", 1), ("ABC", "AXBC", 1), ("ABC", "XYZ", 3),
+        ("WS_PRT", "WS_PORT", 1),
+    ])
+    func theDistanceOfTwoNamesCountsEdits(left: String, right: String, distance: Int) {
+        #expect(SettingSuggestion.distance(left, right) == distance)
+    }
+}
