@@ -164,6 +164,10 @@ let package = Package(
             name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "RelayTests",
+            dependencies: ["Relay", "RelayCore", "Reactors", "Admission", "Observability", "Telnet", logging],
+            swiftSettings: houseSettings),
         .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),

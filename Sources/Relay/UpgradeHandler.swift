@@ -100,13 +100,14 @@ final class UpgradeHandler {
 
     private func makeSession(
         _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
-    ) -> SessionDriver {
+    ) -> ClientLink {
         let client = ClientIdentity(
             session: context.id, principal: admitted.principal, address: context.address,
             port: context.isForwarded ? 0 : upgrade.peer.port, isSecure: upgrade.isTLS)
-        return SessionDriver(
-            admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
-            reactor: reactor)
+        return ClientLink(
+            Session(
+                admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
+                loop: reactor))
     }
 }
 

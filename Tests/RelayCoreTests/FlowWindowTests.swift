@@ -38,6 +38,15 @@ struct FlowWindowTests {
         #expect(paused.update(queued: 11 + aboveHalf) == .none)
     }
 
+    @Test func `what can't be counted pauses at any level, and has to go before it resumes`() {
+        var window = FlowWindow(highWater: 10)
+        #expect(window.update(queued: 0, holdsMore: true) == .pause)
+        #expect(window.update(queued: 11, holdsMore: true) == .none)
+        #expect(window.update(queued: 0, holdsMore: true) == .none)
+        #expect(window.update(queued: 6) == .none)
+        #expect(window.update(queued: 5) == .resume)
+    }
+
     @Test func `the smallest marks neither stall nor flap`() {
         for mark in 0...1 {
             var window = FlowWindow(highWater: mark)

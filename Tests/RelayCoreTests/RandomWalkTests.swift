@@ -81,10 +81,13 @@ private struct Walk {
     mutating func step(_ generator: inout SeededGenerator) {
         session.wait([0, 1, second, 29 * second].randomElement(using: &generator) ?? 0)
         let queued = Bool.random(using: &generator) ? 0 : Int.random(in: 0...queueLimit, using: &generator)
-        switch Int.random(in: 0..<46, using: &generator) {
+        let holdsMore = Int.random(in: 0..<4, using: &generator) == 0
+        switch Int.random(in: 0..<50, using: &generator) {
         case 0..<8: note(session.clientSent(queued: queued), "clientSent \(queued)")
-        case 8..<15: note(session.clientDrained(to: queued), "clientDrained \(queued)")
-        case 15..<22: note(session.targetSent(queued: queued), "targetSent \(queued)")
+        case 8..<15:
+            noteQueue(session.clientDrained(to: queued, holdsMore: holdsMore), queued, holdsMore, "clientDrained")
+        case 15..<22:
+            noteQueue(session.targetSent(queued: queued, holdsMore: holdsMore), queued, holdsMore, "targetSent")
         case 22..<29: note(session.targetDrained(to: queued), "targetDrained \(queued)")
         case 29..<31: note(session.targetConnected(), "targetConnected")
         case 31..<33: note(session.tick(), "tick")
@@ -101,10 +104,27 @@ private struct Walk {
             note([], "setResumable")
         case 42: note(session.clientLost(), "clientLost")
         case 43..<45: attach()
+        case 45..<47:
+            session.clientHeldBack(Bool.random(using: &generator))
+            note([], "clientHeldBack")
+        case 47..<49:
+            session.clientRead(leaving: queued)
+            note([], "clientRead")
         default:
             session.now = max(session.now, session.machine.nextDeadline ?? 0)
             note(session.tick(), "tick at the deadline")
         }
+    }
+
+    /// Above the mark, or with more than can be counted, the target isn't read; with next to nothing it is.
+    private mutating func noteQueue(_ actions: SessionActions, _ queued: Int, _ holdsMore: Bool, _ event: String) {
+        note(actions, "\(event) \(queued) \(holdsMore)")
+        guard session.machine.acceptsFromTarget, !session.machine.isDetached else { return }
+        let isFull = holdsMore || queued > session.limits.clientBufferBytes
+        check(!isFull || isTargetPaused, "the target is read though the client's queue is full")
+        check(
+            holdsMore || queued > session.limits.clientBufferBytes / 2 || !isTargetPaused,
+            "the target waits for nothing")
     }
 
     /// A new connection: it is being read, and can be dropped anew.

@@ -2,6 +2,23 @@ import RelayCore
 import Testing
 
 struct TrafficMeterTests {
+    @Test func `what two meters have counted adds up, and what is paid for doesn't`() {
+        var (one, other) = (
+            TrafficMeter(messagesPerSecond: 10, bytesPerSecond: 0),
+            TrafficMeter(messagesPerSecond: 10, bytesPerSecond: 0)
+        )
+        let now = 50 * second
+        for _ in 0..<8 { one.count(bytes: 1, isMessage: true, now: now) }
+        for _ in 0..<8 { other.count(bytes: 1, isMessage: true, now: now) }
+        var sum = one
+        #expect(one.readableAt(now) == nil && other.readableAt(now) == nil)
+        sum.add(other, now: now)
+        #expect(sum.readableAt(now) == now + 700_000_000)
+        var late = one
+        late.add(other, now: now + 10 * second)
+        #expect(late.readableAt(now + 10 * second) == nil)
+    }
+
     private let begin = 1_000 * second
 
     @Test func `a second's worth of messages may come at once, and behind one more the client waits`() {

@@ -3,52 +3,53 @@ import Reactors
 import RelayCore
 import Synchronization
 
-/// All sessions of the gateway, whichever reactor they are on: who has how many, and where the one is that a client asks to resume.
+/// All sessions of the gateway, on all reactors: how many each client has, and where the session is that a client asks to resume.
 ///
-/// It never calls a driver: what concerns another reactor is handed there as a job.
+/// It never calls a session: what concerns another reactor is submitted there as a job.
 package final class SessionDirectory: Sendable {
-    typealias Register = SessionRegister<Pinned<SessionDriver>>
+    typealias Register = SessionRegister<SessionHolder>
+    /// A session's place among those of its identity and its address.
+    typealias Lease = Register.Place
 
-    /// {register} Each driver is used on its reactor's thread alone.
+    /// {register} Each session is used on its loop's thread alone.
     private let register: Mutex<Register>
 
     package init(_ limits: SessionPlaceLimits) {
         register = Mutex(SessionRegister(limits: limits))
     }
 
-    /// For a reload: nobody who is in is put out.
+    /// For a reload: no session ends by it.
     package func setLimits(_ limits: SessionPlaceLimits) {
         register.withLock { $0.limits = limits }
     }
 
-    // MARK: Places
+    // MARK: Leases
 
-    /// Takes a place before a target is dialled. Where the identity has too many, its oldest session without a client ends for it.
-    func reserve(for client: ClientIdentity) -> SessionReservation<Pinned<SessionDriver>> {
+    /// Takes a lease before a target is dialled. Where the identity has too many, its oldest session without a client ends.
+    func reserve(for client: ClientIdentity) -> SessionReservation<SessionHolder> {
         let outcome = register.withLock { $0.reserve(for: client.owner, from: client.address) }
         if case .reservedInPlaceOf(_, let evicted) = outcome {
-            evicted.reactor.submit { evicted.value.close(.sessionEvicted) }
+            evicted.loop.submit { evicted.session?.close(.sessionEvicted) }
         }
         return outcome
     }
 
-    func release(_ place: Register.Place) {
-        register.withLock { $0.release(place) }
+    func release(_ lease: Lease) {
+        register.withLock { $0.release(lease) }
     }
 
     // MARK: Resuming
 
-    /// From here on the session can be resumed, by whoever is its owner and knows its token.
+    /// From here on the session can be resumed, by its owner with its token.
     func open(
-        _ place: Register.Place, as id: String, _ token: SessionToken, of client: ClientIdentity,
-        heldBy holder: Pinned<SessionDriver>
+        _ lease: Lease, as id: String, _ token: SessionToken, of client: ClientIdentity, heldBy holder: SessionHolder
     ) {
-        _ = register.withLock { $0.open(place, id: id, token: token, of: client.principal, holder: holder) }
+        _ = register.withLock { $0.open(lease, id: id, token: token, of: client.principal, holder: holder) }
     }
 
     /// The client has shown that the newest token has reached it.
-    func tokenConfirmed(_ place: Register.Place, at now: UInt64) {
-        register.withLock { $0.tokenConfirmed(place, at: MonotonicTime(nanoseconds: now)) }
+    func tokenConfirmed(_ lease: Lease, at now: UInt64) {
+        register.withLock { $0.tokenConfirmed(lease, at: MonotonicTime(nanoseconds: now)) }
     }
 
     /// The client that may come back to a session with its token alone.
@@ -56,14 +57,14 @@ package final class SessionDirectory: Sendable {
         register.withLock { $0.bearer(of: credential, at: time) }
     }
 
-    func detached(_ place: Register.Place, at now: UInt64) {
-        register.withLock { $0.detached(place, at: MonotonicTime(nanoseconds: now)) }
+    func detached(_ lease: Lease, at now: UInt64) {
+        register.withLock { $0.detached(lease, at: MonotonicTime(nanoseconds: now)) }
     }
 
     /// - Returns: where the session is, and its new token.
     func claim(
         _ request: ResumeRequest, by client: ClientIdentity, at now: UInt64
-    ) -> SessionClaim<Pinned<SessionDriver>> {
+    ) -> SessionClaim<SessionHolder> {
         var generator = SystemRandomNumberGenerator()
         return register.withLock {
             $0.claim(
@@ -72,19 +73,19 @@ package final class SessionDirectory: Sendable {
         }
     }
 
-    /// The session that was claimed has a new driver.
+    /// The session that was claimed has been adopted by another link.
     ///
-    /// - Parameter detachedAt: nil: and a client.
-    /// - Returns: false where it has lost its place on the way.
-    func arrived(_ place: Register.Place, at holder: Pinned<SessionDriver>, detachedAt: UInt64?) -> Bool {
+    /// - Parameter detachedAt: nil: it has a client.
+    /// - Returns: false where it has lost its lease on the way.
+    func adopted(_ lease: Lease, by holder: SessionHolder, detachedAt: UInt64?) -> Bool {
         register.withLock {
-            $0.arrived(place, at: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
+            $0.arrived(lease, at: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
         }
     }
 
-    /// It couldn't be had.
-    func claimFailed(_ place: Register.Place) {
-        register.withLock { $0.claimFailed(place) }
+    /// The session that was claimed stays where it is.
+    func claimFailed(_ lease: Lease) {
+        register.withLock { $0.claimFailed(lease) }
     }
 
     /// Whether this client may be about to come back for a session.
@@ -100,4 +101,28 @@ package final class SessionDirectory: Sendable {
 
 extension ClientIdentity {
     fileprivate var owner: Identity { principal.identity }
+}
+
+/// Where a session is: the loop that may call it.
+struct SessionHolder: Sendable {
+    private let bound: LoopBound<(session: Session, table: SessionTable)>
+
+    init(_ session: Session) {
+        bound = LoopBound((session, session.sessions), to: session.loop)
+    }
+
+    var loop: any SessionLoop { bound.loop }
+
+    /// On the loop only. Nil once the session has ended or has gone to another loop.
+    var session: Session? {
+        let (session, table) = bound.value
+        return table.contains(session) ? session : nil
+    }
+
+    /// On the loop only. Gives the session away, for `claim`.
+    func handOff(to other: any SessionLoop, _ claim: SessionClaimant) -> HandOff {
+        let outcome = session?.handOff(to: other, claim) ?? .refused(.expired)
+        if case .refused = outcome { claim.directory.claimFailed(claim.lease) }
+        return outcome
+    }
 }

@@ -13,7 +13,9 @@ struct SessionRequest: Sendable {
     let dialect: DialectKind?
     /// A session to go on with, in place of a new one.
     let resume: ResumeRequest?
+}
 
+extension SessionRequest {
     /// `/` and `/mud/<name>`, with the parameters `target`, `dialect`, `cols`, `rows`, `client` and `ttype`, and to resume a session
     /// `session`, `token` and `lastSeq`.
     ///

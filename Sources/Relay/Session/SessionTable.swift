@@ -3,17 +3,20 @@ import DequeModule
 import Reactors
 import RelayCore
 
-/// The sessions of one reactor: so that all can be told, and that each has its turn. Reactor thread only.
+/// The sessions of one loop, and the links whose session has gone: so that all can be told, and each session has its turn. On the loop's
+/// thread only.
 final class SessionTable: TimerTarget {
-    /// How long sessions may go on telling their clients in one turn of the loop, together. Each has its `TurnShare` at a time.
+    /// How long sessions that wait may translate in one turn of the loop, together. Each has one `TurnBudget` at a time.
     private static let turnNanoseconds: UInt64 = 2_000_000
 
-    /// The one of the last reload, which newcomers are judged by too.
+    /// The one of the last reload, which decides about new clients too.
     var gate: Gate
-    private var drivers: [ObjectIdentifier: SessionDriver] = [:]
-    /// Those whose share was not enough, in order.
-    private var waiting = Deque<SessionDriver>()
-    private var timer: ReactorTimer?
+    private var sessions: [ObjectIdentifier: Session] = [:]
+    /// Those that close their WebSocket after another link has taken their session.
+    private var links: [ObjectIdentifier: ClientLink] = [:]
+    /// Sessions that have used up their budget, in order.
+    private var waiting = Deque<Session>()
+    private var timer: (any SessionTimer)?
 
     let compressor = ZlibCompressor()
     /// Memory for the steps of all sessions: each is over before the next begins, and so a session that is idle holds none.
@@ -23,58 +26,75 @@ final class SessionTable: TimerTarget {
         self.gate = gate
     }
 
-    var count: Int { drivers.count }
+    /// What a shutdown waits for.
+    var count: Int { sessions.count + links.count }
 
-    func insert(_ driver: SessionDriver) {
-        drivers[ObjectIdentifier(driver)] = driver
+    func contains(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
+
+    func insert(_ session: Session) {
+        sessions[ObjectIdentifier(session)] = session
     }
 
-    func remove(_ driver: SessionDriver) {
-        drivers[ObjectIdentifier(driver)] = nil
+    /// The session has ended, or goes to another loop.
+    func remove(_ session: Session) {
+        sessions[ObjectIdentifier(session)] = nil
+        if session.budget.isWaiting { waiting.removeAll { $0 === session } }
     }
 
-    // MARK: Everybody
+    func insert(_ link: ClientLink) {
+        links[ObjectIdentifier(link)] = link
+    }
+
+    func remove(_ link: ClientLink) {
+        links[ObjectIdentifier(link)] = nil
+    }
+
+    // MARK: All sessions
 
     /// Ends every session in order that `isMeant`.
     ///
     /// - Returns: how many, without those that are ending already.
     @discardableResult
     func close(_ reason: CloseReason, where isMeant: (Principal, ClientAddress) -> Bool = { _, _ in true }) -> Int {
-        let meant = drivers.values.filter { isMeant($0.client.principal, $0.client.address) }
+        let meant = sessions.values.filter { isMeant($0.client.principal, $0.client.address) }
         let underway = meant.count { $0.machine.isUnderway }
-        for driver in meant { driver.close(reason) }
+        for session in meant { session.close(reason) }
         return underway
     }
 
-    /// Who is there is told; sessions that nobody can come back to end.
+    /// Clients are told; sessions without a client end, since none can come back.
     func beginDraining() {
-        for driver in Array(drivers.values) {
-            if driver.isDetached { driver.close(.shuttingDown) } else { driver.announceDraining() }
+        for session in Array(sessions.values) {
+            if session.machine.isDetached { session.close(.shuttingDown) } else { session.announceDraining() }
         }
     }
 
     // MARK: Turns
 
     /// Lets a session go on in one of the next turns, behind those that wait already.
-    func `await`(_ driver: SessionDriver, on reactor: Reactor) {
-        waiting.append(driver)
-        let timer = timer ?? ReactorTimer(on: reactor)
+    func `await`(_ session: Session) {
+        waiting.append(session)
+        arm(session.loop)
+    }
+
+    private func arm(_ loop: any SessionLoop) {
+        let timer = timer ?? loop.makeTimer()
         self.timer = timer
-        timer.arm(at: reactor.now, calling: self)
+        timer.arm(at: loop.now, calling: self)
     }
 
     func timerFired(now: UInt64) {
-        guard let reactor = waiting.first?.reactor else { return }
-        // Not more than wait now: who comes back waits for the next turn.
+        guard let loop = waiting.first?.loop else { return }
+        // Not more than wait now: a session that waits again waits for the next turn.
         for _ in 0..<waiting.count {
-            guard reactor.now - now < Self.turnNanoseconds, let next = waiting.popFirst() else { break }
+            guard loop.now - now < Self.turnNanoseconds, let next = waiting.popFirst() else { break }
             next.continueTelling()
         }
-        if !waiting.isEmpty { timer?.arm(at: reactor.now, calling: self) }
+        if !waiting.isEmpty { arm(loop) }
     }
 }
 
-/// What a step of a session needs while it lasts, kept from one to the next. Empty between two.
+/// The memory that a step of a session needs while it lasts, kept for the next step. Empty between two.
 final class SessionScratch {
     /// A piece of a client's message.
     var piece: [UInt8] = []

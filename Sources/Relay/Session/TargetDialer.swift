@@ -27,8 +27,8 @@ package struct TargetDialer: Sendable {
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    func dial(_ leg: TargetLeg, for client: ClientIdentity, on reactor: Reactor) {
-        leg.dial(options(for: leg.target, client), tls: tls(for: leg.target), on: reactor)
+    func dial(_ leg: TargetLeg, for client: ClientIdentity, on loop: any SessionLoop) {
+        leg.dial(options(for: leg.target, client), tls: tls(for: leg.target), on: loop)
     }
 
     /// What a client may bring about by choosing a host is bounded: see `HostChooser`, and `refusesThisMachine`.

@@ -1,27 +1,29 @@
 import Reactors
 import RelayCore
 
-/// What a session hears of its target, on the reactor's thread.
+/// What a session hears of its target, on the loop's thread.
 protocol TargetLegHandler: AnyObject {
     func targetConnected()
     /// The bytes are gone when this returns.
     func targetSent(_ bytes: UnsafeRawBufferPointer)
     /// The target's FIN.
     func targetFinished()
-    /// Something of what waited has been handed to the socket.
+    /// Some of what waited has been handed to the socket.
     func targetWrote()
     /// The last call.
     func targetClosed(error: TCPError?)
 }
 
-/// A session's connection to one target, from the dial to its end. Reactor thread only.
+/// A session's connection to one target, from the dial to its end. On the session's loop only.
 ///
-/// A session may leave one target for another; what the one it has left still says is heard by nobody.
+/// A session may leave one target for another; from the one it has left it hears nothing more.
 final class TargetLeg: TCPHandler {
     let target: AuthorizedTarget
-    /// Until the connection is closed or has been given away.
+    /// Until the connection is closed or abandoned.
     private var handler: (any TargetLegHandler)?
-    private var connection: TargetConnection?
+    private var connection: (any TargetSocket)?
+    /// Between two loops.
+    private var departed: (any DepartedTarget)?
     private(set) var isConnected = false
 
     init(_ target: AuthorizedTarget, handler: any TargetLegHandler) {
@@ -29,10 +31,10 @@ final class TargetLeg: TCPHandler {
         self.handler = handler
     }
 
-    /// Once. Where it can't be dialled at all the handler hears so before this returns.
-    func dial(_ options: DialOptions, tls: TargetTLS?, on reactor: Reactor) {
-        let dialled = TargetConnection.dial(
-            host: target.host.text, port: target.port, options: options, tls: tls, on: reactor, handler: self)
+    /// Once. Where the target can't be dialled at all, the handler is told so before this returns.
+    func dial(_ options: DialOptions, tls: TargetTLS?, on loop: any SessionLoop) {
+        let dialled = loop.dial(
+            host: target.host.text, port: target.port, options: options, tls: tls, handler: self)
         if handler != nil { connection = dialled }
     }
 
@@ -47,43 +49,31 @@ final class TargetLeg: TCPHandler {
     func finish() { connection?.finish() }
     func drop() { connection?.drop() }
 
-    /// Closes it, and the handler hears no more of it.
+    /// Closes the connection, and tells the handler nothing more.
     func abandon() {
         handler = nil
         connection?.drop()
         connection = nil
     }
 
-    // MARK: To another driver
+    // MARK: To another loop
 
-    /// Takes the connection out, and the handler hears no more of it.
+    /// Lets go of its loop, until ``adopt(on:)``.
     ///
-    /// - Returns: nil where it isn't connected or can't be moved; then it stays as it is.
-    func leave(for other: Reactor) -> MovingLeg? {
-        guard isConnected, let connection else { return nil }
-        guard other !== connection.reactor else {
-            handler = nil
-            return .staying(self)
-        }
-        guard let moving = connection.leave() else { return nil }
-        handler = nil
-        self.connection = nil
-        return .moving(target, moving)
+    /// - Returns: false where it isn't connected or can't be moved; then it stays as it is.
+    func depart() -> Bool {
+        guard isConnected, let departed = connection?.depart() else { return false }
+        self.departed = departed
+        connection = nil
+        return true
     }
 
-    /// - Parameter leg: of a driver on the same reactor, or from another one.
-    static func arrive(_ leg: MovingLeg, on reactor: Reactor, handler: any TargetLegHandler) -> TargetLeg {
-        switch leg {
-        case .staying(let leg):
-            leg.handler = handler
-            return leg
-        case .moving(let target, let moving):
-            let leg = TargetLeg(target, handler: handler)
-            leg.isConnected = true
-            let arrived = TargetConnection.arrive(moving, on: reactor, handler: leg)
-            if leg.handler != nil { leg.connection = arrived }
-            return leg
-        }
+    /// Goes on, on `loop`. Where the connection can't be taken up, the handler is told so before this returns.
+    func adopt(on loop: any SessionLoop) {
+        guard let departed else { return }
+        self.departed = nil
+        let adopted = loop.adopt(departed, handler: self)
+        if handler != nil { connection = adopted }
     }
 
     // MARK: From the connection
@@ -103,11 +93,4 @@ final class TargetLeg: TCPHandler {
         self.handler = nil
         handler?.targetClosed(error: error)
     }
-}
-
-/// A session's target between two drivers.
-enum MovingLeg {
-    /// Both are on one reactor.
-    case staying(TargetLeg)
-    case moving(AuthorizedTarget, MovingTarget)
 }

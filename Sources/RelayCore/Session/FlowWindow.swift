@@ -15,13 +15,15 @@ struct FlowWindow {
         self.highWater = highWater
     }
 
-    /// - Parameter queued: bytes that wait in this direction now.
-    mutating func update(queued: Int) -> Change {
-        if !isPaused, queued > highWater {
+    /// - Parameters:
+    ///   - queued: bytes that wait in this direction now.
+    ///   - holdsMore: more waits that isn't counted yet, so the source has to wait whatever `queued` is.
+    mutating func update(queued: Int, holdsMore: Bool = false) -> Change {
+        if !isPaused, holdsMore || queued > highWater {
             isPaused = true
             return .pause
         }
-        if isPaused, queued <= highWater / 2 {
+        if isPaused, !holdsMore, queued <= highWater / 2 {
             isPaused = false
             return .resume
         }

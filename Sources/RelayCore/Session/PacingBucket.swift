@@ -14,6 +14,11 @@ package struct PacingBucket: Sendable {
         bucket.spend(count, now: now)
     }
 
+    /// Counts against this source what was counted against `other`.
+    package mutating func add(_ other: PacingBucket, now: UInt64) {
+        bucket.add(other.bucket, now: now)
+    }
+
     /// When the source may be read; nil: at once.
     package func readableAt(_ now: UInt64) -> UInt64? {
         guard bucket.time(untilOwed: RateBucket.depth, now: now) != nil else { return nil }

@@ -16,6 +16,12 @@ struct RateBucket: Sendable {
         paidAt = max(paidAt, now) + price(count)
     }
 
+    /// Owes from here on what `other` owes, too.
+    mutating func add(_ other: RateBucket, now: UInt64) {
+        let more = other.owed(now)
+        if more > 0 { paidAt = max(paidAt, now) + more }
+    }
+
     /// In nanoseconds; a bucket's depth: it is empty.
     private func owed(_ now: UInt64) -> UInt64 {
         paidAt > now ? paidAt - now : 0

@@ -1,6 +1,6 @@
-/// What the driver is to do after an event. A set, so that an event in the steady state allocates nothing.
+/// What the session is to do after an event. A set, so that an event in the steady state allocates nothing.
 ///
-/// The driver performs them in the order of declaration.
+/// The session performs them in the order of declaration.
 package struct SessionActions: OptionSet, Sendable {
     package let rawValue: UInt16
 

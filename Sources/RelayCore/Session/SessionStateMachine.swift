@@ -48,10 +48,12 @@ package struct SessionStateMachine {
     private var slowness: SlownessClock
     private let timeout: UInt64
     private var clientQueue = 0
+    /// More waits for the client than `clientQueue` counts.
+    private var holdsMoreForClient = false
     private var targetQueue = 0
     private var readsClient = true
     private var readsTarget = true
-    /// The driver doesn't read the client for reasons of its own: it has sent too much, or what it said waits.
+    /// The session doesn't read the client for reasons of its own: it has sent too much, or what it said waits.
     private var isHeldBack = false
     private var isClientGone = false
     private var isTargetGone = false
@@ -149,7 +151,7 @@ package struct SessionStateMachine {
     private mutating func note(_ reason: EndReason) { endReason = endReason ?? reason }
 
     /// A new connection has the session from here on: of a client that was detached, or in place of the one that there is, which its
-    /// driver closes. It is being read, and nothing is queued to it.
+    /// link closes. It is being read, and nothing is queued to it.
     package mutating func clientAttached(now: UInt64) -> SessionActions {
         guard isResumable else { return [] }
         phase = .open
@@ -158,14 +160,17 @@ package struct SessionStateMachine {
         return clientReplaced(now)
     }
 
-    /// The client has read, and `queued` bytes are left of what waited for it; more may be queued before ``clientDrained(queued:now:)``.
+    /// The client has read, and `queued` bytes are left of what waited for it; more may be queued before
+    /// ``clientDrained(queued:holdsMore:now:)``.
     package mutating func clientRead(queued: Int, now: UInt64) {
         slowness.clientRead(max(clientQueue - queued, 0), now: now)
     }
 
     /// `queued` bytes still wait for the client.
-    package mutating func clientDrained(queued: Int, now: UInt64) -> SessionActions {
-        noteClientQueue(queued)
+    ///
+    /// - Parameter holdsMore: and more that can't be counted yet: it is compressed, or the dialect isn't known.
+    package mutating func clientDrained(queued: Int, holdsMore: Bool = false, now: UInt64) -> SessionActions {
+        noteClientQueue(queued, holdsMore)
         return flow(now)
     }
 
@@ -177,8 +182,10 @@ package struct SessionStateMachine {
     }
 
     /// Something arrived from the target, and `queued` bytes wait for the client now.
-    package mutating func targetSent(queued: Int, now: UInt64) -> SessionActions {
-        noteClientQueue(queued)
+    ///
+    /// - Parameter holdsMore: as in ``clientDrained(queued:holdsMore:now:)``.
+    package mutating func targetSent(queued: Int, holdsMore: Bool = false, now: UInt64) -> SessionActions {
+        noteClientQueue(queued, holdsMore)
         return flow(now)
     }
 
@@ -214,10 +221,6 @@ package struct SessionStateMachine {
     }
 
     // MARK: The gateway
-
-    package mutating func shutDown(now: UInt64) -> SessionActions {
-        close(.shuttingDown, now: now)
-    }
 
     /// Ends the session in order: what is queued on both sides is written, and the client is told `reason`.
     package mutating func close(_ reason: CloseReason, now: UInt64) -> SessionActions {
@@ -275,6 +278,7 @@ package struct SessionStateMachine {
     /// The connection that was is forgotten, with what was queued to it; the next one begins as a new one does.
     private mutating func clientReplaced(_ now: UInt64) -> SessionActions {
         clientQueue = 0
+        holdsMoreForClient = false
         isHeldBack = false
         var actions = flow(now)
         readsClient = true
@@ -284,15 +288,16 @@ package struct SessionStateMachine {
         return actions
     }
 
-    private mutating func noteClientQueue(_ queued: Int) {
+    private mutating func noteClientQueue(_ queued: Int, _ holdsMore: Bool) {
         guard !isDetached else { return }
         clientQueue = queued
+        holdsMoreForClient = holdsMore
     }
 
     private mutating func flow(_ now: UInt64) -> SessionActions {
         guard isUnderway else { return [] }
         var actions: SessionActions = []
-        switch toClient.update(queued: clientQueue) {
+        switch toClient.update(queued: clientQueue, holdsMore: holdsMoreForClient) {
         case .pause: actions.formUnion(readTarget(false))
         case .resume: actions.formUnion(readTarget(true))
         case .none: break

@@ -19,6 +19,12 @@ package struct TrafficMeter: Sendable {
         if isMessage { messages.spend(1, now: now) }
     }
 
+    /// Counts against this client what it has sent on another connection, where `other` has counted it.
+    package mutating func add(_ other: TrafficMeter, now: UInt64) {
+        messages.add(other.messages, now: now)
+        bytes.add(other.bytes, now: now)
+    }
+
     /// When the client may be read; nil: at once.
     package func readableAt(_ now: UInt64) -> UInt64? {
         switch (messages.readableAt(now), bytes.readableAt(now)) {

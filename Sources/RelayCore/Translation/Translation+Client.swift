@@ -48,7 +48,7 @@ extension Translation {
         guard phase == .idle else { return refuse(.alreadyConnected, into: &output) }
         client.merge(description)
         phase = .dialing
-        output.orders.append(.dial(target, columns: client.columns, rows: client.rows))
+        output.orders.append(.dial(target))
     }
 
     private mutating func resume(_ request: ResumeRequest, into output: inout TranslationOutput) {

@@ -2,9 +2,9 @@ package import Telnet
 
 /// One session's translator: a client's dialect on one side, the target's telnet on the other.
 ///
-/// Pure: bytes and messages in; messages, bytes and orders out, in a ``TranslationOutput`` that the driver carries out after each
+/// Pure: bytes and messages in; messages, bytes and orders out, in a ``TranslationOutput`` that the session carries out after each
 /// call. Toward the client it is pulled: ``next(_:now:canReply:into:)`` takes one event at a time off the front of what the target has
-/// sent, and the driver stops when the client's queue is above its mark. So it never puts out more than one event's messages at a
+/// sent, and the session stops when the client's queue is above its mark. So it never puts out more than one event's messages at a
 /// time, whatever the target sends; after a resume what is kept of the session besides.
 ///
 /// ```
@@ -15,10 +15,10 @@ package import Telnet
 ///   │ │ resumeFailed
 ///   └─▶ resuming
 /// ```
-/// A resume that succeeds ends here for the translation of the new connection: the driver drops it, and goes on with the one of the
+/// A resume that succeeds ends here for the translation of the new connection: it is dropped, and the link goes on with the one of the
 /// session, which has been `connected` all the time, with or without a client. That one is tied to no connection and no thread.
 ///
-/// What the driver asks for each message (``isConnected``, ``holdsBytes``, ``holdsClientBack``) is stored: to call a getter of another module the
+/// What the session asks for each message (``isConnected``, ``holdsBytes``, ``holdsClientBack``) is stored: to call a getter of another module the
 /// whole value would be copied, with a count for each reference in it.
 package struct Translation {
     /// `MAX_MESSAGE_BYTES`
@@ -38,6 +38,7 @@ package struct Translation {
         case ended
     }
 
+    package let kind: DialectKind
     var dialect: any Dialect
     private let makeDecompressor: (@Sendable () -> any Decompressor)?
     let outputBufferBytes: Int
@@ -81,6 +82,7 @@ package struct Translation {
         case .typed: dialect = TypedDialect()
         case .legacy: dialect = LegacyDialect(compressor: compressor)
         }
+        self.kind = kind
         self.client = client
         self.makeDecompressor = makeDecompressor
         self.outputBufferBytes = dialect.numbering == nil ? 0 : outputBufferBytes
@@ -93,7 +95,7 @@ package struct Translation {
         answersErrors = dialect.answersErrors
     }
 
-    /// The client names its target in a message, and a ``TranslationOrder/dial(_:columns:rows:)`` follows. Otherwise the driver
+    /// The client names its target in a message, and a ``TranslationOrder/dial(_:)`` follows. Otherwise the session
     /// dials the connection's target by itself.
     package let awaitsConnect: Bool
 

@@ -1,4 +1,4 @@
-/// What came of one step of a ``Translation``. The driver keeps one, carries out what it holds after each step, and empties it.
+/// What came of one step of a ``Translation``. The session carries out what it holds after each step, and empties it.
 package struct TranslationOutput: Sendable {
     /// Messages for the client, to be sent before the orders are carried out.
     package var frames = FrameBuffer()
@@ -17,10 +17,9 @@ package struct TranslationOutput: Sendable {
 
 package enum TranslationOrder: Hashable, Sendable {
     /// Authorise this target and connect to it, or keep the connection that there is if it's the same. Answered with
-    /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``. The size is the client's, in characters,
-    /// where it has said one.
-    case dial(TargetRequest, columns: UInt16?, rows: UInt16?)
-    /// Give the client the session that it had, if it is its own: the driver lets go of this translation and calls
+    /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``.
+    case dial(TargetRequest)
+    /// Give the client the session that it had, if it is its own: the session that this translation belongs to is dropped, and the other one calls
     /// ``Translation/attached(_:after:into:)`` of that session's. Otherwise ``Translation/resumeFailed(_:into:)``. What the client says
     /// before the answer is refused.
     case resume(ResumeRequest)

@@ -49,9 +49,13 @@ struct Session {
     mutating func clientLost() -> SessionActions { machine.clientLost(now: now) }
     mutating func clientAttached() -> SessionActions { machine.clientAttached(now: now) }
     mutating func clientRead(leaving queued: Int) { machine.clientRead(queued: queued, now: now) }
-    mutating func clientDrained(to queued: Int) -> SessionActions { machine.clientDrained(queued: queued, now: now) }
+    mutating func clientDrained(to queued: Int, holdsMore: Bool = false) -> SessionActions {
+        machine.clientDrained(queued: queued, holdsMore: holdsMore, now: now)
+    }
     mutating func targetConnected() -> SessionActions { machine.targetConnected(now: now) }
-    mutating func targetSent(queued: Int) -> SessionActions { machine.targetSent(queued: queued, now: now) }
+    mutating func targetSent(queued: Int, holdsMore: Bool = false) -> SessionActions {
+        machine.targetSent(queued: queued, holdsMore: holdsMore, now: now)
+    }
     mutating func targetDrained(to queued: Int) -> SessionActions { machine.targetDrained(queued: queued, now: now) }
     mutating func targetFinished() -> SessionActions { machine.targetFinished(now: now) }
     mutating func targetClosed(_ reason: CloseReason? = nil) -> SessionActions {
@@ -59,7 +63,7 @@ struct Session {
     }
     mutating func close(_ reason: CloseReason) -> SessionActions { machine.close(reason, now: now) }
     mutating func setResumable() { machine.setResumable() }
-    mutating func shutDown() -> SessionActions { machine.shutDown(now: now) }
+    mutating func shutDown() -> SessionActions { close(.shuttingDown) }
     mutating func tick() -> SessionActions { machine.tick(now: now) }
 }
 

@@ -1,5 +1,6 @@
-import RelayCore
 import Telnet
+
+@testable import RelayCore
 
 /// A conversation written down: what goes in, and behind each line what came of it. Replaying gives the same text, or the test
 /// shows where it doesn't.
@@ -108,32 +109,34 @@ struct Transcript {
     }
 
     private mutating func report() {
-        lines += Self.lines(of: output)
+        lines += Self.lines(of: output, translation)
         output.removeAll()
     }
 
-    static func lines(of output: TranslationOutput) -> [String] {
+    /// - Parameter translation: after the step that `output` came of.
+    static func lines(of output: TranslationOutput, _ translation: Translation) -> [String] {
         var lines: [String] = []
         for frame in output.frames.frames {
             let payload = output.frames.bytes[frame.range]
             lines.append(frame.isText ? "S " + String(decoding: payload, as: UTF8.self) : "b " + escaped(payload))
         }
         if !output.toTarget.isEmpty { lines.append("D " + escaped(output.toTarget[...])) }
-        return lines + output.orders.map(text)
+        return lines + output.orders.map { text(of: $0, size(of: translation.client)) }
     }
 
-    private static func text(of order: TranslationOrder) -> String {
+    private static func text(of order: TranslationOrder, _ size: String) -> String {
         switch order {
         case .resume(let request): "resume \(request.sessionID) \(request.token) \(request.lastSeq)"
         case .close(let reason): "close \(reason.code) \(reason.text)"
-        case .dial(.standard, let columns, let rows): "dial standard" + size(columns, rows)
-        case .dial(.route(let name), let columns, let rows): "dial route \(name)" + size(columns, rows)
-        case .dial(.address(let host, let port), let columns, let rows): "dial \(host) \(port)" + size(columns, rows)
+        case .dial(.standard): "dial standard" + size
+        case .dial(.route(let name)): "dial route \(name)" + size
+        case .dial(.address(let host, let port)): "dial \(host) \(port)" + size
         }
     }
 
-    private static func size(_ columns: UInt16?, _ rows: UInt16?) -> String {
-        columns == nil && rows == nil ? "" : " \(columns ?? 0)x\(rows ?? 0)"
+    /// Of the client's window, where it is known when the target is dialled.
+    private static func size(of client: ClientDescription) -> String {
+        client.columns == nil && client.rows == nil ? "" : " \(client.columns ?? 0)x\(client.rows ?? 0)"
     }
 }
 

@@ -234,6 +234,6 @@ struct Conversation {
 
     mutating func lines() -> [String] {
         defer { output.removeAll() }
-        return Transcript.lines(of: output)
+        return Transcript.lines(of: output, translation)
     }
 }

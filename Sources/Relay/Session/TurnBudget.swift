@@ -1,6 +1,6 @@
-/// How much of what its target has said a session may say to its client in one turn of the loop, so that no target keeps a reactor busy.
-struct TurnShare {
-    /// Events of telnet, however little each brings.
+/// How much of its target's output a session may translate in one turn of the loop, so that no target keeps a reactor busy.
+struct TurnBudget {
+    /// Telnet events, however little each brings.
     static let maximumEvents = 256
     /// Bytes taken and put out, together.
     static let maximumBytes = 131_072
@@ -8,10 +8,10 @@ struct TurnShare {
     private var turn: UInt64?
     private var events = 0
     private var bytes = 0
-    /// It has had its share, and its turn comes again behind the others'.
+    /// The budget is used up, and the session waits for a later turn behind the others.
     var isWaiting = false
 
-    /// A new turn brings a new share.
+    /// Each turn has a new budget.
     mutating func begin(turn: UInt64) {
         guard turn != self.turn else { return }
         self.turn = turn

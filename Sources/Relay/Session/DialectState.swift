@@ -1,24 +1,24 @@
 import RelayCore
 
-/// How a session's client and its target understand each other.
-enum Speech {
-    /// Nobody knows yet what the client speaks: see `DialectChooser`.
+/// The dialect of a session's client, and the translation between it and the target's telnet.
+enum DialectState {
+    /// The dialect isn't known yet: see `DialectChooser`.
     case choosing(DialectChooser)
-    /// The client is the telnet end itself, or speaks something else altogether: bytes pass as they are.
+    /// The client speaks telnet itself, or another protocol: bytes pass unchanged.
     case raw
     case translated(TranslationHolder)
 }
 
-/// The session's translation, where it is changed in place: a value of that size isn't copied for each question.
+/// The session's translation, changed in place: a value of that size isn't copied for each question.
 final class TranslationHolder {
     var value: Translation
 
     init(_ value: Translation) { self.value = value }
 }
 
-/// What the target has sent and the client has not been told yet: of one read what was left when the client's queue was full.
+/// What the target has sent and the client has not been told yet: the rest of one read when the client's queue was full.
 ///
-/// While it is empty it holds no memory: that goes from one session to the next as a `spare` of their reactor.
+/// While it is empty it holds no memory: its array goes from one session to the next, as the `spare` of their reactor.
 struct PendingInput {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -41,7 +41,7 @@ struct PendingInput {
         start = 0
     }
 
-    /// Lets `body` take from the front, and forgets what it took.
+    /// Lets `body` take from the front, and removes what it took.
     mutating func take<Result>(spare: inout [UInt8], _ body: (inout ArraySlice<UInt8>) -> Result) -> Result {
         var rest = bytes[start...]
         let result = body(&rest)
@@ -56,5 +56,20 @@ struct PendingInput {
         bytes.removeAll(keepingCapacity: true)
         if spare.capacity < bytes.capacity { swap(&bytes, &spare) }
         removeAll()
+    }
+}
+
+/// How a target has ended.
+enum EndOfTarget {
+    /// With a FIN: it can still be written to.
+    case finished
+    /// - Parameter reason: nil after an orderly end.
+    case closed(_ reason: CloseReason?)
+
+    var reason: CloseReason {
+        switch self {
+        case .finished: .targetClosed
+        case .closed(let reason): reason ?? .targetClosed
+        }
     }
 }

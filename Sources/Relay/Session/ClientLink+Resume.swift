@@ -1,0 +1,159 @@
+import Admission
+import Logging
+import Observability
+import Reactors
+import RelayCore
+
+/// A client that comes back for its session.
+///
+/// The session is asked for where it is, handed off there, and adopted here. Between two loops that takes two jobs: one asks for it, one
+/// brings it. What the client sends meanwhile is held.
+extension ClientLink {
+    /// While a session moves to one connection another one has to wait: a move takes as long as two turns of a loop.
+    private static var maximumTries: Int { 100 }
+    private static var retryNanoseconds: UInt64 { 10_000_000 }
+
+    /// The client may have been admitted long ago: what it showed then has to be valid now.
+    func resume(_ request: ResumeRequest) {
+        guard let session else { return }
+        if let refusal = sessions.gate.recheck(client.principal, from: client.address, at: loop.moment) {
+            session.log(
+                "resume refused", [LogKeys.reason: "\(refusal.code.rawValue)", LogKeys.detail: "\(refusal.detail)"])
+            return fail(refusal.status >= 500 ? .unavailable : .invalid, session)
+        }
+        ask(for: request, triesLeft: Self.maximumTries, session)
+    }
+
+    func resumeAgain() {
+        guard let retry = resumption?.retry, let session else { return }
+        resumption?.retry = nil
+        ask(for: retry.request, triesLeft: retry.left, session)
+    }
+
+    private func ask(for request: ResumeRequest, triesLeft: Int, _ session: Session) {
+        let directory = session.settings.directory
+        switch directory.claim(request, by: client, at: loop.now) {
+        case .unknown: fail(.expired, session)
+        case .invalid: fail(.invalid, session)
+        case .underway where triesLeft == 0: fail(.unavailable, session)
+        case .underway:
+            hold(session)
+            resumption?.retry = (request, triesLeft - 1)
+            session.askAgain(at: loop.now + Self.retryNanoseconds)
+        case .claimed(let lease, let holder, let token):
+            hold(session)
+            let identity = SessionIdentity(id: request.sessionID, token: token.text)
+            let claim = SessionClaimant(
+                lease: lease, dialect: session.dialectKind, identity: identity, lastSeq: request.lastSeq,
+                directory: directory)
+            fetch(claim, from: holder)
+        }
+    }
+
+    /// What the client sends behind its request is for the session.
+    private func hold(_ session: Session) {
+        resumption = resumption ?? Resumption()
+        session.holdClientBack(.resuming, true)
+    }
+
+    private func fetch(_ claim: SessionClaimant, from holder: SessionHolder) {
+        guard holder.loop !== loop else { return arrived(holder.handOff(to: loop, claim), claim) }
+        let here = LoopBound(self, to: loop)
+        holder.loop.submit {
+            let outcome = holder.handOff(to: here.loop, claim)
+            here.loop.submit { here.value.arrived(outcome, claim) }
+        }
+    }
+
+    // MARK: The answer
+
+    private func arrived(_ outcome: HandOff, _ claim: SessionClaimant) {
+        switch outcome {
+        case .session(let bound): adopt(bound.session, claim)
+        case .refused(let failure): if let session { fail(failure, session) }
+        }
+    }
+
+    /// Puts the session in the place of the one that the link began with. A client that has gone meanwhile, or is being closed, leaves the
+    /// session without a client, and the link with what it has.
+    private func adopt(_ adopted: Session, _ claim: SessionClaimant) {
+        let resumption = resumption ?? Resumption()
+        let fresh = session
+        let hasClient = socket != nil && fresh?.machine.acceptsFromClient == true
+        noteFrames()
+        adopted.move(to: self, inPlaceOf: fresh)
+        guard claim.directory.adopted(claim.lease, by: SessionHolder(adopted), detachedAt: hasClient ? nil : loop.now)
+        else {
+            adopted.endWithoutClient(.sessionEvicted)
+            return fresh.map { fail(.expired, $0) } ?? ()
+        }
+        self.resumption = nil
+        if hasClient, let fresh {
+            adopted.add(fresh)
+            fresh.dismiss()
+            session = adopted
+            adopted.attach(to: self, claim)
+        } else {
+            adopted.goOnWithoutClient(closeCode: resumption.closeCode)
+        }
+        if let reason = resumption.closeReason { adopted.close(reason) }
+        deliver(resumption, to: adopted)
+        if !hasClient { fresh?.endIfDue() }
+    }
+
+    private func fail(_ failure: ResumeFailure, _ session: Session) {
+        let resumption = resumption ?? Resumption()
+        self.resumption = nil
+        session.holdClientBack(.resuming, false)
+        session.resumeFailed(failure)
+        if let reason = resumption.closeReason { session.close(reason) }
+        session.endIfDue()
+        deliver(resumption, to: session)
+    }
+
+    /// What came meanwhile may have ended the session; each message may do so, too.
+    private func deliver(_ resumption: Resumption, to session: Session) {
+        for message in resumption.held where session.machine.isUnderway {
+            session.receive(message.bytes[...], isText: message.isText, isLast: message.isLast)
+        }
+    }
+
+    /// The answer to a ping behind the new token: the client has that one. A pong that answers an earlier ping proves nothing, and only
+    /// shortens the life of the token before.
+    func confirmToken(of session: Session) {
+        guard awaitsConfirmation, let lease = session.lease else { return }
+        awaitsConfirmation = false
+        session.settings.directory.tokenConfirmed(lease, at: loop.now)
+    }
+}
+
+/// What happens to a link while the session that its client asks for is on its way.
+struct Resumption {
+    /// What the client has sent behind its request. The WebSocket isn't read meanwhile, so it is what one TLS record holds.
+    private(set) var held: [(bytes: [UInt8], isText: Bool, isLast: Bool)] = []
+    /// What is to be asked for once more, and how often it still may be. Nil while a session moves.
+    var retry: (request: ResumeRequest, left: Int)?
+    /// An order to close that holds for the session, too.
+    var closeReason: CloseReason?
+    /// Of the client's Close frame.
+    var closeCode: UInt16?
+
+    /// A session moves here, and needs the link.
+    var isMoving: Bool { retry == nil }
+
+    mutating func hold(_ piece: MessagePiece) {
+        held.append((Array(piece.bytes), piece.isText, piece.isLast))
+    }
+}
+
+/// The client that a claimed session is handed to.
+struct SessionClaimant: Sendable {
+    let lease: SessionDirectory.Lease
+    /// What it speaks.
+    let dialect: DialectKind?
+    /// What it is told: the session's id, and its new token.
+    let identity: SessionIdentity
+    /// The last message that it has seen.
+    let lastSeq: UInt64
+    let directory: SessionDirectory
+}

@@ -1,0 +1,36 @@
+import Logging
+import Observability
+import Reactors
+import RelayCore
+
+/// A session's lines in the log.
+extension Session {
+    /// Neither text nor metadata is made if the line isn't logged.
+    func log(
+        _ message: @autoclosure () -> Logger.Message, _ more: @autoclosure () -> [String: Logger.MetadataValue?] = [:]
+    ) {
+        settings.logger.info(
+            message(), metadata: more().compactMapValues { $0 }.merging([LogKeys.session: "\(client.session)"]) { $1 })
+    }
+
+    func logTargetError(_ error: TCPError, _ target: AuthorizedTarget?) {
+        settings.logger.warning(
+            "target connection failed",
+            metadata: [
+                LogKeys.session: "\(client.session)", LogKeys.target: text(of: target), LogKeys.error: "\(error)",
+            ])
+    }
+
+    func logConnected(_ leg: TargetLeg) {
+        var metadata: Logger.Metadata = [
+            LogKeys.session: "\(client.session)", LogKeys.target: text(of: leg.target),
+            LogKeys.targetTLS: "\(leg.tlsVersion ?? "none")",
+        ]
+        metadata[LogKeys.fallback] = leg.fallback.map { "\($0)" }
+        settings.logger.debug("target connected", metadata: metadata)
+    }
+
+    func text(of target: AuthorizedTarget?) -> Logger.MetadataValue {
+        "\(target.map { "\($0.host.text):\($0.port)" } ?? "-")"
+    }
+}

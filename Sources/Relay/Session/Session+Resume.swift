@@ -1,0 +1,163 @@
+import Admission
+import Logging
+import Observability
+import Reactors
+import RelayCore
+
+/// A session that its client has left, and one that goes to another link.
+extension Session {
+    // MARK: Without a client
+
+    /// The session goes on without a client; one that proves to be its owner may have it.
+    func detach() {
+        link?.leaveSession()
+        link = nil
+        clientPauses = []
+        translate { translation, _ in translation.detached() }
+        tellTarget(isAttached: false)
+        guard let lease else { return }
+        settings.directory.detached(lease, at: loop.now)
+        log("session detached")
+        // No client can come back to a gateway that admits none.
+        if settings.drain.isDraining { return close(.shuttingDown) }
+        // What waited for room toward the client has room now.
+        tellClient()
+    }
+
+    private func tellTarget(isAttached: Bool) {
+        guard settings.dialects.tellsTargetOfClient else { return }
+        translate { $0.tellTarget(isAttached: isAttached, into: &$1) }
+    }
+
+    /// The client that asked for the session has gone while the session moved.
+    ///
+    /// - Parameter closeCode: of its Close frame.
+    func goOnWithoutClient(closeCode: UInt16?) {
+        if endsSession(closeCode) { return endWithoutClient(.clientDisconnected) }
+        let actions = machine.clientLost(now: loop.now)
+        if machine.isDetached { detach() }
+        perform(actions)
+    }
+
+    /// There is no link that could be told.
+    func endWithoutClient(_ reason: CloseReason) {
+        let actions = machine.clientLost(now: loop.now)
+        perform(actions.union(machine.close(reason, now: loop.now)))
+    }
+
+    // MARK: To another link
+
+    /// Gives the session away, for `claim`. A client that still has it is told that another has taken it.
+    func handOff(to other: any SessionLoop, _ claim: SessionClaimant) -> HandOff {
+        guard case .translated(let translation) = dialect, translation.value.isResumable, machine.isResumable,
+            lease == claim.lease
+        else { return .refused(.expired) }
+        guard claim.dialect == translation.value.kind else { return .refused(.invalid) }
+        guard depart(to: other) else { return .refused(.unavailable) }
+        return .session(MovingSession(session: self))
+    }
+
+    /// Gives up its link and, where it goes to another loop, everything that ties it to its own.
+    ///
+    /// - Returns: false where its target can't be moved; then nothing has changed.
+    private func depart(to other: any SessionLoop) -> Bool {
+        let moves = other !== loop
+        guard leg?.isConnected != false, !moves || leg?.depart() != false else { return false }
+        let (link, slot) = (link, slot)
+        link?.leaveSession()
+        self.link = nil
+        self.slot = nil
+        clientPauses = []
+        if moves {
+            timer.cancel()
+            sessions.remove(self)
+        }
+        link?.sayReplaced(keeping: slot, timeout: settings.session.closeFlush)
+        return true
+    }
+
+    // MARK: On the new link
+
+    /// Goes on where `link` is.
+    ///
+    /// - Parameter fresh: the session that the link has until now.
+    func move(to link: ClientLink, inPlaceOf fresh: Session?) {
+        slot = fresh?.slot
+        fresh?.slot = nil
+        guard link.loop !== loop else { return }
+        loop = link.loop
+        sessions = link.sessions
+        timer = loop.makeTimer()
+        budget = TurnBudget()
+        targetPauses.remove(.turn)
+        sessions.insert(self)
+        leg?.adopt(on: loop)
+        if !targetPauses.isEmpty { leg?.setReading(paused: true) }
+    }
+
+    /// Counts for this session what `fresh` has counted, whose client it gets.
+    func add(_ fresh: Session) {
+        meter.add(fresh.meter, now: loop.now)
+        counters.add(fresh.counters)
+        dialCount += fresh.dialCount
+        // A client that comes from another address is counted there.
+        if fresh.client.address.prefix != client.address.prefix { addressShare = fresh.addressShare }
+    }
+
+    /// The client of `link` has the session from here on.
+    func attach(to link: ClientLink, _ claim: SessionClaimant) {
+        log("session resumed", [LogKeys.session: "\(link.client.session)", LogKeys.resumed: "\(client.session)"])
+        client = link.client
+        self.link = link
+        // Its target was lost on the way.
+        guard !isOver, machine.isResumable else { return attachToEnding(link) }
+        let actions = machine.clientAttached(now: loop.now)
+        clientPauses = []
+        readClientInTime()
+        followCompression()
+        translate { $0.attached(claim.identity, after: claim.lastSeq, into: &$1) }
+        link.awaitsConfirmation = true
+        link.ping()
+        tellTarget(isAttached: true)
+        sendTicket()
+        tellClient()
+        perform(actions)
+    }
+
+    private func attachToEnding(_ link: ClientLink) {
+        link.close(machine.closeReason)
+        if isOver { unlink() }
+    }
+
+    private func unlink() {
+        link?.leaveSession()
+        link = nil
+    }
+
+    /// - Parameter failure: why the session that the client asked for can't be had.
+    func resumeFailed(_ failure: ResumeFailure) {
+        log("session not resumed", [LogKeys.reason: "\(failure)"])
+        translate { $0.resumeFailed(failure, into: &$1) }
+        // An upgrade that names a session may be admitted for its sake alone.
+        if request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
+    }
+}
+
+/// The answer to a claim.
+enum HandOff: Sendable {
+    case session(MovingSession)
+    case refused(ResumeFailure)
+}
+
+/// A session between two links.
+///
+/// - Note: `@unchecked Sendable` because one side has it at any time. `Session.handOff` removes everything on its loop that could call it,
+///   and only the link that it is handed to uses it afterwards.
+struct MovingSession: @unchecked Sendable {
+    let session: Session
+}
+
+extension DialectKind {
+    /// Its sessions can be resumed.
+    var resumes: Bool { self == .gmcp || self == .json || self == .typed }
+}

@@ -1,0 +1,195 @@
+import Admission
+import Logging
+import Observability
+import Reactors
+import RelayCore
+import Telnet
+
+/// The target's side of a session: which one it is, and how it is reached.
+extension Session {
+    /// The only way to a target, for all dialects: the policy decides about each.
+    func dial(_ request: TargetRequest) {
+        // Nothing would close what a session dials after its end.
+        guard machine.isUnderway else { return }
+        switch settings.targets.authorize(request, for: client.principal.identity.method) {
+        case .refused(let refusal): refuse(request, refusal)
+        case .authorized(let target) where leg?.target == target: meetTarget()
+        case .authorized(let target): dial(target)
+        }
+    }
+
+    private func dial(_ target: AuthorizedTarget) {
+        leg?.abandon()
+        leg = nil
+        pending.removeAll()
+        endOfTarget = nil
+        guard takeLease() else { return refuseLease() }
+        let leg = TargetLeg(target, handler: self)
+        self.leg = leg
+        lastTarget = target
+        followCompression()
+        settings.dialer.dial(leg, for: client, on: loop)
+        // The client's queue is as full for the new target.
+        if !targetPauses.isEmpty { leg.setReading(paused: true) }
+    }
+
+    /// The target's route decides whether messages to the client are compressed. What the client sends was agreed on in the 101.
+    func followCompression() {
+        guard let lastTarget else { return }
+        link?.socket?.setCompressing((lastTarget.options.compression ?? settings.compression) == .on)
+    }
+
+    // MARK: Its lease
+
+    private func takeLease() -> Bool {
+        guard lease == nil else { return true }
+        switch settings.directory.reserve(for: client) {
+        case .reserved(let lease), .reservedInPlaceOf(let lease, _): self.lease = lease
+        case .refused(let limit):
+            log("session refused", [LogKeys.reason: "\(limit)"])
+        }
+        return lease != nil
+    }
+
+    /// A client that hasn't said anything yet may be about to resume a session, which needs no new lease: it is refused when its dialect is known.
+    private func refuseLease() {
+        switch dialect {
+        case .choosing: break
+        case .raw: perform(machine.close(.tooManySessions, now: loop.now))
+        case .translated:
+            translate { $0.dialFailed(.limited, into: &$1) }
+            deadlines.connectBy = loop.now + settings.dialects.connectWait
+        }
+    }
+
+    func releaseLease() {
+        if let lease { settings.directory.release(lease) }
+        lease = nil
+    }
+
+    private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
+        log("target refused", [LogKeys.target: "\(request.name)", LogKeys.reason: "\(refusal.rawValue)"])
+        if case .translated = dialect {
+            translate { $0.dialFailed(DialFailure(refusal, of: request), into: &$1) }
+            deadlines.connectBy = loop.now + settings.dialects.connectWait
+        } else {
+            perform(machine.close(.targetNotAllowed, now: loop.now))
+        }
+    }
+
+    /// The session already has the target that is asked for: the client hears it from its first byte.
+    func meetTarget() {
+        if leg?.isConnected == true { translationConnected() }
+    }
+
+    func translationConnected() {
+        guard awaitsTarget, let leg else { return }
+        deadlines.connectBy = nil
+        deadlines.sentToTarget(at: loop.now, keepAlive: settings.dialects.keepAlive)
+        let telnet = telnetSettings(for: leg.target)
+        var generator = SystemRandomNumberGenerator()
+        let token = SessionToken(using: &generator)
+        let identity = SessionIdentity(id: SessionIdentity.randomID(), token: token.text)
+        translate { $0.connected(identity, telnet: telnet, into: &$1) }
+        openForResuming(as: identity.id, token)
+        sendTicket()
+        tellClient()
+        // If only telnet commands waited, nothing is written to the client, and so nothing else would report the queue.
+        noteClientQueue()
+    }
+
+    /// The client has asked for the target, in a message or by its upgrade.
+    private var awaitsTarget: Bool {
+        if case .translated(let translation) = dialect { translation.value.isDialing } else { false }
+    }
+
+    private func openForResuming(as id: String, _ token: SessionToken) {
+        guard case .translated(let translation) = dialect, translation.value.isResumable, let lease else { return }
+        machine.setResumable()
+        settings.directory.open(lease, as: id, token, of: client, heldBy: SessionHolder(self))
+    }
+
+    /// - Returns: whether nothing else follows: the client may ask for another target.
+    func dialFailed(_ error: TCPError) -> Bool {
+        switch dialect {
+        case .raw, .choosing: return false
+        case .translated:
+            releaseLease()
+            translate { $0.dialFailed(DialFailure(error), into: &$1) }
+            deadlines.connectBy = loop.now + settings.dialects.connectWait
+            perform(machine.targetDrained(queued: 0, now: loop.now))
+            return machine.acceptsFromClient
+        }
+    }
+
+    private func telnetSettings(for target: AuthorizedTarget) -> TelnetClientSettings {
+        var telnet = settings.dialects.telnet
+        telnet.address = client.address.text
+        telnet.isSecure = client.isSecure
+        if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
+        if let mxp = target.options.mxp { telnet.mxp = mxp }
+        return telnet
+    }
+
+    // MARK: Time
+
+    /// A loop that was delayed runs its timers before it reads its sockets, where the client's message may wait that came in time. So the
+    /// choice is made one turn after the deadline.
+    private func chooseInTime(_ now: UInt64) {
+        guard case .choosing(var chooser) = dialect, let kind = chooser.tick(now: now) else { return }
+        guard let turn = lastTurnOfWait, turn != loop.turn else {
+            lastTurnOfWait = lastTurnOfWait ?? loop.turn
+            deadlines.lastLook = now + Self.oneTurn
+            return
+        }
+        dialect = .choosing(chooser)
+        choose(kind)
+    }
+
+    private static var oneTurn: UInt64 { 1_000_000 }
+
+    func deadlineReached(_ now: UInt64) {
+        chooseInTime(now)
+        guard machine.isUnderway else { return }
+        endPauses(now)
+        if deadlines.takeResume(now) { link?.resumeAgain() }
+        if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
+        if deadlines.takeTicket(now) { sendTicket() }
+        if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
+    }
+
+    /// The client has to name a target: it hasn't yet, or the one that it named wasn't reached.
+    private var awaitsConnect: Bool {
+        guard case .translated(let translation) = dialect else { return false }
+        return translation.value.awaitsConnect && !translation.value.isConnected
+    }
+
+    /// A client that was admitted by a ticket gets its next one, for a reload of the page or a reconnect, as long as the proof behind its first
+    /// ticket is valid. The session itself goes on in any case.
+    func sendTicket() {
+        guard client.principal.isByTicket, link?.socket != nil,
+            case .translated(let translation) = dialect, translation.value.hasNotices
+        else { return }
+        switch sessions.gate.issueTicket(to: client.principal, from: client.address, at: loop.moment) {
+        case .issued(let issued):
+            isTicketRefused = false
+            translate { $0.send(ticket: issued.ticket.text, expiresIn: issued.expiresIn, into: &$1) }
+            // Half of its life: well before it expires.
+            deadlines.nextTicket = loop.now + UInt64(issued.expiresIn) * 500_000_000
+        case .full(let seconds): deadlines.nextTicket = loop.now + UInt64(seconds) * 1_000_000_000
+        case .refused(let refusal): noteTicketRefused(refusal)
+        case .chainEnded: break
+        }
+    }
+
+    /// Tries again later: a revocation list may be renewed, or the store may answer again. One line is logged.
+    private func noteTicketRefused(_ refusal: Refusal) {
+        deadlines.nextTicket = loop.now + Self.ticketRetryNanoseconds
+        guard !isTicketRefused else { return }
+        isTicketRefused = true
+        log(
+            "no further ticket", [LogKeys.reason: "\(refusal.code.rawValue)", LogKeys.detail: "\(refusal.detail)"])
+    }
+
+    private static var ticketRetryNanoseconds: UInt64 { 15_000_000_000 }
+}

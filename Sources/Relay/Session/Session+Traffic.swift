@@ -1,0 +1,53 @@
+import Admission
+import Reactors
+import RelayCore
+
+/// How fast a session's two sides may send.
+extension Session {
+    /// Counts what the client has sent, which goes on in any case: it is at most what one read has brought (a TLS record).
+    /// A client that has sent too much isn't read until that is paid for, and until its share of its address' budget allows it.
+    func count(bytes: Int, isMessage: Bool) {
+        guard settings.traffic.limitsClient else { return }
+        let now = loop.now
+        meter.count(bytes: bytes, isMessage: isMessage, now: now)
+        let address = isMessage ? addressShare?.spend(now: now) : nil
+        guard let until = Self.later(meter.readableAt(now), address) else { return }
+        deadlines.readClient = max(deadlines.readClient ?? 0, until)
+        holdClientBack(.rate, true)
+    }
+
+    private static func later(_ first: UInt64?, _ second: UInt64?) -> UInt64? {
+        guard let first, let second else { return first ?? second }
+        return max(first, second)
+    }
+
+    /// Begins or ends one of the pauses that the state machine doesn't order.
+    func holdClientBack(_ reason: ReadingPauses, _ isHeldBack: Bool) {
+        guard clientPauses.contains(reason) != isHeldBack else { return }
+        if isHeldBack { clientPauses.insert(reason) } else { clientPauses.remove(reason) }
+        machine.clientHeldBack(!clientPauses.subtracting(.queue).isEmpty, now: loop.now)
+    }
+
+    /// The client isn't read before what it has sent is paid for.
+    func readClientInTime() {
+        let now = loop.now
+        deadlines.readClient = Self.later(meter.readableAt(now), addressShare?.readableAt(now))
+        holdClientBack(.rate, deadlines.readClient != nil)
+    }
+
+    /// A target that has sent too much isn't read for a while.
+    func pace(_ count: Int) {
+        guard settings.traffic.targetBytesPerSecond > 0 else { return }
+        let now = loop.now
+        pacing.spend(count, now: now)
+        guard let until = pacing.readableAt(now) else { return }
+        targetPauses.insert(.rate)
+        deadlines.readTarget = until
+    }
+
+    func endPauses(_ now: UInt64) {
+        // Of an address' budget less may be left than was expected: then the pause goes on.
+        if deadlines.takeReadClient(now) { readClientInTime() }
+        if deadlines.takeReadTarget(now) { targetPauses.remove(.rate) }
+    }
+}

@@ -1,0 +1,74 @@
+/// When a session has to act by itself, beside the deadlines of its state machine. Nanoseconds of the loop's clock.
+struct SessionDeadlines {
+    /// By then a client that names its target must have done so.
+    var connectBy: UInt64?
+    var nextTicket: UInt64?
+    /// Until then a side that has sent too much isn't read.
+    var readClient: UInt64?
+    var readTarget: UInt64?
+    /// The client's first message is looked for once more.
+    var lastLook: UInt64?
+    /// The directory is asked again for a session that is moving to another connection.
+    var resume: UInt64?
+    private var keepAlive: UInt64?
+
+    /// - Parameter interval: nil: no keep-alive is sent.
+    mutating func sentToTarget(at now: UInt64, keepAlive interval: UInt64?) {
+        keepAlive = interval.map { now + $0 }
+    }
+
+    mutating func takeKeepAlive(_ now: UInt64) -> Bool { Self.take(&keepAlive, now) }
+    mutating func takeTicket(_ now: UInt64) -> Bool { Self.take(&nextTicket, now) }
+    mutating func takeConnect(_ now: UInt64) -> Bool { Self.take(&connectBy, now) }
+    mutating func takeReadClient(_ now: UInt64) -> Bool { Self.take(&readClient, now) }
+    mutating func takeResume(_ now: UInt64) -> Bool { Self.take(&resume, now) }
+    mutating func takeReadTarget(_ now: UInt64) -> Bool { Self.take(&readTarget, now) }
+
+    func next(choosing: UInt64?) -> UInt64? {
+        let reading = min(readClient ?? .max, readTarget ?? .max, resume ?? .max)
+        let next = min(
+            connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, lastLook ?? choosing ?? .max), reading)
+        return next == .max ? nil : next
+    }
+
+    private static func take(_ deadline: inout UInt64?, _ now: UInt64) -> Bool {
+        guard let reached = deadline, now >= reached else { return false }
+        deadline = nil
+        return true
+    }
+}
+
+/// Why one side of a session isn't read.
+struct ReadingPauses: OptionSet {
+    let rawValue: UInt8
+
+    /// The other side's queue is above its mark.
+    static let queue = ReadingPauses(rawValue: 1)
+    /// It has sent too much in too short a time.
+    static let rate = ReadingPauses(rawValue: 2)
+    /// The session that the client resumes is on its way.
+    static let resuming = ReadingPauses(rawValue: 4)
+    /// Much of what the client has sent waits for a target that is being dialled.
+    static let dialing = ReadingPauses(rawValue: 8)
+    /// What the target has sent waits for a later turn of the loop.
+    static let turn = ReadingPauses(rawValue: 16)
+}
+
+/// What a session has carried, over all the connections that its client has had.
+struct SessionCounters {
+    var bytesFromClient = 0
+    var bytesToClient = 0
+    /// Of WebSocket frames, with their headers, and compressed where they were.
+    var frameBytesFromClient = 0
+    var frameBytesToClient = 0
+    /// On one of the connections permessage-deflate was agreed on.
+    var isCompressed = false
+
+    mutating func add(_ other: SessionCounters) {
+        bytesFromClient += other.bytesFromClient
+        bytesToClient += other.bytesToClient
+        frameBytesFromClient += other.frameBytesFromClient
+        frameBytesToClient += other.frameBytesToClient
+        isCompressed = isCompressed || other.isCompressed
+    }
+}

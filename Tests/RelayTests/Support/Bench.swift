@@ -1,0 +1,126 @@
+import Foundation
+import Logging
+import Observability
+import RelayCore
+import Telnet
+
+@testable import Admission
+@testable import Relay
+
+/// A gateway's sessions without a gateway: two loops, their tables, one directory, and what is written down.
+final class Bench {
+    let network = TestNetwork()
+    let loops: [TestLoop]
+    let tables: [SessionTable]
+    let settings: SessionSettings
+    let drain = DrainSwitch()
+    let slots = SessionSlots(maximum: nil)
+    let log = LogRecorder()
+    private let auditPath = NSTemporaryDirectory() + "relay-tests-\(UUID().uuidString)"
+    private var admissions = 0
+
+    struct Options {
+        var session = SessionLimits()
+        var dialects = DialectSettings()
+        var traffic = TrafficSettings()
+        var places = SessionPlaceLimits(perDevice: 100, perAddress: 100)
+        var blockList = BlockList()
+        var mode = TargetMode.fixed
+    }
+
+    init(_ change: (inout Options) throws -> Void = { _ in }) throws {
+        var options = Options()
+        options.dialects.telnet.greetsGMCP = false
+        options.traffic.messagesPerSecond = 0
+        options.traffic.clientBytesPerSecond = 0
+        options.traffic.targetBytesPerSecond = 0
+        try change(&options)
+        let recorder = log
+        let logger = Logger(label: "relay-tests") { _ in RecordingLogHandler(recorder) }
+        let metrics = GatewayMetrics()
+        let audit = try AuditLog(path: auditPath, logger: logger)
+        var admission = GateSettings(drain: drain, slots: slots, methods: [AnonymousMethod(isAllowed: true)])
+        admission.blockList = options.blockList
+        let gate = Gate(admission)
+        let target = try TargetEndpoint("mud.example:4000")
+        settings = SessionSettings(
+            RelaySettings(
+                targets: try TargetPolicy(TargetSettings(mode: options.mode, standard: target)),
+                dialer: TargetDialer(
+                    tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off,
+                    timeoutMilliseconds: 10_000),
+                dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
+                directory: SessionDirectory(options.places), gate: gate, drain: drain, requests: RequestLimits(),
+                attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(),
+                warnings: [], version: "0",
+                audit: audit,
+                journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 10),
+                whenAuditFails: .continue, metrics: metrics, logger: logger))
+        loops = [network.makeLoop(), network.makeLoop()]
+        tables = loops.map { _ in SessionTable(gate: gate) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: auditPath) }
+
+    /// - Parameter dialect: nil: the first message decides.
+    func client(
+        _ dialect: DialectKind? = .typed, on loop: Int = 0, resuming request: ResumeRequest? = nil,
+        from address: String = "192.0.2.1"
+    ) throws -> TestClient {
+        guard let slot = slots.claim(), let address = ClientAddress(text: address) else { throw NoClient() }
+        admissions += 1
+        let session = network.run(on: loops[loop]) {
+            Session(
+                admitted: Admitted(principal: .anonymous, subprotocol: nil, slot: slot),
+                client: ClientIdentity(
+                    session: "client\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
+                request: SessionRequest(
+                    target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+                settings: settings, sessions: tables[loop], loop: loops[loop])
+        }
+        let link = ClientLink(session)
+        let socket = MemorySocket(link, on: loops[loop])
+        network.add(socket)
+        network.run(on: loops[loop]) { link.opened(socket) }
+        return TestClient(link: link, socket: socket, bench: self)
+    }
+
+    private struct NoClient: Error {}
+
+    /// A client of the typed dialect whose session is open.
+    func player(on loop: Int = 0, from address: String = "192.0.2.1") throws -> TestClient {
+        var client = try client(.typed, on: loop, from: address)
+        client.say(#"{"type":"connect","host":"mud.example","port":4000}"#)
+        client.hear()
+        return client
+    }
+
+    /// The newest target.
+    var target: MemoryTarget { network.targets[network.targets.count - 1] }
+
+    func onEachTable(_ body: (SessionTable) -> Void) {
+        for (loop, table) in zip(loops, tables) { network.run(on: loop) { body(table) } }
+        network.settle()
+    }
+
+    var sessionCount: Int { tables.reduce(0) { $0 + $1.count } }
+
+    /// Nothing is left of any session.
+    var isEmpty: Bool {
+        sessionCount == 0 && slots.count == 0 && loops.allSatisfy { $0.armedTimerCount == 0 }
+    }
+
+    /// The lines about ended sessions.
+    var audit: [[String: String]] {
+        let text = (try? String(contentsOfFile: auditPath, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap {
+            (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: String]
+        }
+    }
+
+    /// Why the sessions have ended, in order, as the log and the audit log have it.
+    var endings: [String] {
+        let logged = log.lines(of: "session ended").compactMap { $0["reason"] }
+        return logged == audit.compactMap { $0["reason"] } ? logged : ["log and audit log differ"]
+    }
+}
