@@ -59,6 +59,14 @@ struct DocumentationTests {
         }
     }
 
+    @Test("every source file that ARCHITECTURE.md names is there")
+    func namedFiles() throws {
+        let text = try Repository.text("docs/ARCHITECTURE.md")
+        let named = text.matches(of: /`([A-Za-z+]+\.swift)`/).map { String($0.1) }
+        let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(String.init)
+        #expect(named.count > 20 && Set(named).subtracting(files).subtracting(["Package.swift"]).isEmpty)
+    }
+
     @Test("ARCHITECTURE.md gives a reason for every dependency of Package.swift, and names no other")
     func dependencies() throws {
         let manifest = try Repository.text("Package.swift")
