@@ -63,7 +63,8 @@ struct DocumentationTests {
     func namedFiles() throws {
         let text = try Repository.text("docs/ARCHITECTURE.md")
         let named = text.matches(of: /`([A-Za-z+]+\.swift)`/).map { String($0.1) }
-        let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(String.init)
+        let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(
+            String.init)
         #expect(named.count > 20 && Set(named).subtracting(files).subtracting(["Package.swift"]).isEmpty)
     }
 
