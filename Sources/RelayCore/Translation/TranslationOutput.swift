@@ -1,4 +1,5 @@
-/// What came of one step of a ``Translation``. The driver keeps one, carries out what it holds after each step, and empties it.
+/// The output of one step of a ``Translation``. The driver reuses one value: it carries out its contents after each step and
+/// empties it.
 package struct TranslationOutput: Sendable {
     /// Messages for the client, to be sent before the orders are carried out.
     package var frames = FrameBuffer()
@@ -16,14 +17,14 @@ package struct TranslationOutput: Sendable {
 }
 
 package enum TranslationOrder: Hashable, Sendable {
-    /// Authorise this target and connect to it, or keep the connection that there is if it's the same. Answered with
+    /// Authorise this target and connect to it, or keep the current connection if it is the same target. Answered with
     /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``. The size is the client's, in characters,
-    /// where it has said one.
+    /// if it has sent one.
     case dial(TargetRequest, columns: UInt16?, rows: UInt16?)
-    /// Give the client the session that it had, if it is its own: the driver lets go of this translation and calls
-    /// ``Translation/attached(_:after:into:)`` of that session's. Otherwise ``Translation/resumeFailed(_:into:)``. What the client says
-    /// before the answer is refused.
+    /// Give the client its earlier session if it owns that session: the driver drops this translation and calls
+    /// ``Translation/attached(_:after:into:)`` on the session's own. Otherwise it calls ``Translation/resumeFailed(_:into:)``.
+    /// Messages of the client before the answer are refused.
     case resume(ResumeRequest)
-    /// Send what is queued on both sides, then close the WebSocket so and finish the target.
+    /// Send what is queued on both sides, then close the WebSocket for this reason and finish the target.
     case close(CloseReason)
 }
