@@ -46,7 +46,7 @@ struct ClientStream: Sendable {
     /// An unsolicited stream has no known end; this tells whether a line is incomplete.
     var hasUnfinishedLine: Bool { answer == .numbered && verifier.position % NumberedLine.bytes != 0 }
 
-    /// Records a message and returns its content.
+    /// Records a message to be sent and returns it.
     ///
     /// - Parameter bytes: the message's length; nil: a whole line.
     mutating func send(bytes: Int?, intended: UInt64) -> Sent {
