@@ -15,7 +15,7 @@ public struct AssertionVerifier: Sendable {
     }
 
     /// - Parameters:
-    /// - assertion: the CBOR from `DCAppAttestService.generateAssertion`, at most ``CBORLimits/maximumAssertionBytes``.
+    ///   - assertion: the CBOR from `DCAppAttestService.generateAssertion`, at most ``CBORLimits/maximumAssertionBytes``.
     ///   - clientDataHash: the bytes that the app passed to `generateAssertion`: SHA-256 of the client data.
     ///   - publicKeyX963: the key from its ``VerifiedAttestation``.
     ///   - app: the app from the same attestation.

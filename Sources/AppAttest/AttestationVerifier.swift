@@ -10,12 +10,12 @@ import X509
 /// guard let app = AppID("A1B2C3D4E5.com.example.game") else { … }
 /// let verifier = AttestationVerifier(trustRoot: .apple, policy: AttestationPolicy(apps: [app]))
 ///
-/// // For every registration, with a challenge of yours that nobody used before:
+/// // For every registration, with a fresh challenge of yours:
 /// let hash = Array(SHA256.hash(data: challenge))
 /// let key = try await verifier.verify(attestation: object, keyID: keyID, clientDataHash: hash, at: Date())
 /// store(key.keyID, key.publicKeyX963, key.app, counter: 0)
 ///
-/// // For every assertion of that key, again with a challenge of yours:
+/// // For every assertion of that key, with another fresh challenge of yours:
 /// let assertion = try AssertionVerifier().verify(
 ///     assertion: object, clientDataHash: hash, publicKeyX963: key.publicKeyX963, app: key.app,
 ///     previousCounter: stored.counter)
@@ -33,7 +33,7 @@ public struct AttestationVerifier: Sendable {
     }
 
     /// - Parameters:
-    /// - attestation: the CBOR from `DCAppAttestService.attestKey`, at most ``CBORLimits/maximumAttestationBytes``.
+    ///   - attestation: the CBOR from `DCAppAttestService.attestKey`, at most ``CBORLimits/maximumAttestationBytes``.
     ///   - keyID: the key identifier that the device sent along, decoded: 32 bytes.
     ///   - clientDataHash: the bytes that the app passed to `attestKey`: SHA-256 of the challenge.
     ///   - time: the time at which the certificates must be valid. A leaf is valid for only a few days.

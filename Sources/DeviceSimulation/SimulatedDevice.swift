@@ -45,7 +45,7 @@ package struct SimulatedDevice: Sendable {
     /// The result of `attestKey`: a CBOR attestation object.
     /// - Parameters:
     ///   - clientDataHash: SHA-256 of the server's challenge.
-    /// - time: the time at which the leaf is issued.
+    ///   - time: the time at which the leaf is issued.
     package func attest(
         clientDataHash: [UInt8], by authority: SimulatedAuthority, at time: Date
     ) throws -> [UInt8] {

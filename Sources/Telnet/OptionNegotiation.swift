@@ -25,7 +25,7 @@ package struct OptionNegotiation: Sendable {
 
     private struct Options {
         let accepted: Set<TelnetOption>
-        /// By option; absent means off.
+        /// Indexed by option; a missing option is off.
         private var states: [TelnetOption: OptionState] = [:]
         private var refused: Set<TelnetOption> = []
         /// Requests that were not answered. The peer may still be waiting; it takes the next `yes` as its answer.

@@ -48,7 +48,7 @@ package struct DialectChooser: Sendable {
     private var isMessageComplete = false
 
     /// - Parameters:
-    /// - subprotocol: the subprotocol agreed in the upgrade.
+    ///   - subprotocol: the subprotocol agreed in the upgrade.
     ///   - wait: how long to wait for a first message, in nanoseconds.
     ///   - now: nanoseconds of a monotonic clock.
     package init(

@@ -39,8 +39,8 @@ protocol ByteCountedDialect: ResumableDialect {
     /// Appends one of the gateway's own messages.
     ///
     /// - Parameters:
-    /// - name: one capitalised word.
-    /// - isSecret: `data` contains a token or a ticket.
+    ///   - name: one capitalised word.
+    ///   - isSecret: `data` contains a token or a ticket.
     func append(own name: String, _ data: JSONObject?, isSecret: Bool, to frames: inout FrameBuffer)
 }
 

@@ -13,8 +13,8 @@ package indirect enum JSONValue: Hashable, Sendable {
 
 /// The members of an object in their original order.
 ///
-/// Of members with equal names the last one counts, as in ECMAScript's `JSON.parse`; all of them are kept and written again. Names
-/// are equal if their bytes are equal: Swift's own `==` would also treat two encodings of one character as equal.
+/// If several members have the same name, the last one counts, as in ECMAScript's `JSON.parse`; all of them are kept and written
+/// again. Names are equal if their bytes are equal: Swift's own `==` would also treat two encodings of one character as equal.
 package struct JSONObject: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         package let name: String

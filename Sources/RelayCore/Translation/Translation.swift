@@ -64,7 +64,7 @@ package struct Translation {
     /// nil for ``DialectKind/raw``, which isn't translated.
     ///
     /// - Parameters:
-    /// - client: the client's description in the upgrade's query.
+    ///   - client: the client's description in the upgrade's query.
     ///   - outputBufferBytes: the bytes of output kept for a resume; 0: no session can be resumed.
     ///   - compressor: for the legacy dialect.
     ///   - makeDecompressor: for MCCP2; nil: MCCP2 is refused.
@@ -124,7 +124,7 @@ package struct Translation {
     /// The target is connected, or the requested target is the one already connected.
     ///
     /// - Parameters:
-    /// - session: sent to clients whose dialect has sessions.
+    ///   - session: sent to clients whose dialect has sessions.
     ///   - telnet: the settings of this target; the client's description overrides them.
     package mutating func connected(
         _ session: SessionIdentity, telnet settings: TelnetClientSettings, into output: inout TranslationOutput
@@ -152,7 +152,7 @@ package struct Translation {
     /// Takes one event off the front of `input` and sends it to the client.
     ///
     /// - Parameters:
-    /// - input: the target's bytes, including those that earlier calls left.
+    ///   - input: the target's bytes, including those that earlier calls left.
     ///   - now: nanoseconds of a monotonic clock.
     ///   - canReply: there is room toward the target. Without it telnet's answers stay inside, within limits, until
     ///     ``reply(into:)`` or a later call.

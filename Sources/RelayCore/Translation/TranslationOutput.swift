@@ -12,7 +12,7 @@ package struct TranslationOutput: Sendable {
     package mutating func removeAll() {
         frames.removeAll()
         toTarget.removeAll(keepingCapacity: toTarget.capacity <= FrameBuffer.keptCapacity)
-        orders = []  // Rare, and whoever carries them out still holds them: emptied in place they would be copied.
+        orders = []  // Rare, and the driver still holds the array: emptying it in place would copy it.
     }
 }
 

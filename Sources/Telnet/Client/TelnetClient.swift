@@ -52,7 +52,7 @@ package struct TelnetClient {
     /// is a stored property: computing it from another module would copy this whole value.
     package private(set) var holdsBytes = false
 
-    /// The encoding of the target's text at present.
+    /// The current encoding of the target's text.
     package var encoding: TextEncoding { textDecoder.encoding }
 
     /// Takes the target's bytes off the front of `input` up to the end of one event.

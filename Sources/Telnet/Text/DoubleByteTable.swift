@@ -40,7 +40,7 @@ package struct DoubleByteTable: Sendable {
     let rest: GB18030Ranges?
 
     /// - Parameters:
-    /// - scalar: the scalar of a pair; nil or 0: none.
+    ///   - scalar: the scalar of a pair; nil or 0: none.
     ///   - isWritten: whether a pair may be written. If several pairs mean the same scalar, the first or the last of them is
     ///     written.
     ///   - prefersLast: whether the last pair of this scalar is written.

@@ -20,7 +20,7 @@ package struct SimulatedApple: Sendable {
     /// A new device with a new key that the gateway doesn't know yet.
     ///
     /// - Parameters:
-    /// - bundleID: of another app; nil: the configured app.
+    ///   - bundleID: of another app; nil: the configured app.
     ///   - validationCategory: the app's distribution as stated by the device; nil: not stated.
     package func device(bundleID: String? = nil, validationCategory: UInt32? = nil) throws -> TestDevice {
         var options = SimulatedDevice.Options()

@@ -41,7 +41,7 @@ package final class TestDevice: Sendable {
     /// The body of a registration.
     ///
     /// - Parameters:
-    /// - signed: the challenge to attest over, if not `nonce`.
+    ///   - signed: the challenge to attest over, if not `nonce`.
     ///   - keyID: replaces the key identifier.
     package func registration(nonce: String, signing signed: String? = nil, keyID: String? = nil) throws -> String {
         let attestation = try attestation(clientDataHash: Self.clientDataHash(signed ?? nonce))

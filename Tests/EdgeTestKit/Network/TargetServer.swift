@@ -29,7 +29,7 @@ package final class TargetServer: Sendable {
     }
 
     /// - Parameters:
-    /// - tls: the target's TLS configuration; nil for plain text.
+    ///   - tls: the target's TLS configuration; nil for plain text.
     ///   - readsHeader: whether each connection begins with a PROXY header of version 2, before TLS.
     package static func start(
         _ manner: Manner = .scripted, host: String = "127.0.0.1", tls: DevCertificates.Identity? = nil,

@@ -32,7 +32,7 @@ package final class GatewayProcess: Sendable {
     /// Starts the gateway and waits for the line that reports its listening address.
     ///
     /// - Parameters:
-    /// - directory: that of an earlier gateway, to reuse its key store.
+    ///   - directory: that of an earlier gateway, to reuse its key store.
     ///   - maximumFiles: the descriptor limit of the process, for tests in which descriptors run out.
     ///   - disk: a small disk, for tests in which it runs full. It holds the key store unless the settings name another place.
     ///   - stalling: a disk that can stall. It holds the key store under the same condition.

@@ -41,7 +41,7 @@ package final class Awaited<State: Sendable>: Sendable {
     /// Suspends until `probe` returns a value, and returns it.
     ///
     /// - Parameters:
-    /// - what: completes the sentence "waited in vain for …".
+    ///   - what: completes the sentence "waited in vain for …".
     ///   - limit: generous, because it ends a broken test and doesn't measure a working one.
     ///   - probe: may consume what it finds. Runs under the lock.
     @discardableResult

@@ -130,7 +130,7 @@ struct TypedSessionTests {
         #expect(session.receive(Self.gap(1...2, bytes: 700)) == [.wrong(.badMessage)])
     }
 
-    /// Of 1,024 bytes at most 128 are free before a message is discarded, and never more than that message had.
+    /// At most 128 of 1,024 bytes are free before a message is discarded, and never more than the size of that message.
     @Test(
         "Nothing may be gone before the buffer was full",
         arguments: [(896, 127, false), (896, 128, false), (897, 127, false), (897, 128, true), (1_024, 1, true)]

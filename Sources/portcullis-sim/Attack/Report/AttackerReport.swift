@@ -7,7 +7,7 @@ struct AttackerReport: Hashable, Codable, Sendable {
     /// CPU time in that period, of all its threads and children.
     let cpuSeconds: Double
     let connections, answered, refused: UInt64
-    /// Without the overhead of TCP and IP.
+    /// Excludes the overhead of TCP and IP.
     let bytesSent, bytesReceived: UInt64
 
     var cores: Double { seconds > 0 ? cpuSeconds / seconds : 0 }

@@ -9,7 +9,7 @@ final class Server {
     let loadArguments: [String]
 
     /// - Parameters:
-    /// - arguments: they include its port.
+    ///   - arguments: they include its port.
     ///   - slot: the name of its files in the folder.
     init(
         _ name: String, program: String, arguments: [String], environment: [String: String] = [:], port: UInt16,

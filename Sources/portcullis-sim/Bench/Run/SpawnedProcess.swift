@@ -9,7 +9,7 @@ final class SpawnedProcess {
     private(set) var cpuSeconds: Double?
 
     /// - Parameters:
-    /// - cores: the only cores on which it may run (`taskset`).
+    ///   - cores: the only cores on which it may run (`taskset`).
     ///   - environment: its complete environment.
     ///   - output, log: files for its standard output and standard error.
     init(

@@ -35,7 +35,7 @@ final class LoadWorker {
     private static let silenceNanoseconds: UInt64 = 20_000_000_000
 
     /// - Parameters:
-    /// - thread: this worker has the clients whose number modulo `threads` equals this.
+    ///   - thread: this worker has the clients whose number modulo `threads` equals this.
     ///   - devices: nil if clients don't connect by assertion.
     init(
         on reactor: Reactor, settings: LoadSettings, thread: Int, of threads: Int, requests: GatewayRequests?,
