@@ -7,7 +7,7 @@ import Telnet
 ///
 /// | to the client: proto | id | data |
 /// |---|---|---|
-/// | `gmcp` | the message's name | its data, `""` where it has none |
+/// | `gmcp` | the message's name | its data, `""` if it has none |
 /// | `msdp` | the variable | its value |
 /// | `mssp` | `""` | an object of all variables |
 /// | `atcp` | the message's name | its text |

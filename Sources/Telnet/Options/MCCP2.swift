@@ -12,7 +12,7 @@ package protocol Decompressor {
 /// One piece of an inflated stream.
 package struct Decompressed: Hashable, Sendable {
     package let bytes: [UInt8]
-    /// The compressed stream has ended behind `bytes`.
+    /// The compressed stream ended after `bytes`.
     package let isEnd: Bool
 
     package init(bytes: [UInt8], isEnd: Bool) {
