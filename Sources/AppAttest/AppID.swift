@@ -13,10 +13,10 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
     /// The length of every team identifier.
     public static let teamIDLength = 10
-    /// Far above what App Store Connect accepts.
+    /// Far longer than App Store Connect accepts.
     public static let maximumBundleIDLength = 255
 
-    /// - Returns: nil if either part has another form.
+    /// - Returns: nil if either part is malformed.
     public init?(teamID: String, bundleID: String) {
         guard teamID.utf8.count == Self.teamIDLength, teamID.utf8.allSatisfy(Self.isTeamCharacter) else { return nil }
         guard (1...Self.maximumBundleIDLength).contains(bundleID.utf8.count),

@@ -3,15 +3,15 @@ public enum AssertionField: String, Hashable, Sendable, CaseIterable {
     case signature, authenticatorData
 }
 
-/// The one way in which an assertion is wrong that was found first. Nothing in it is secret.
+/// The first defect found in an assertion. It contains nothing secret.
 public enum AssertionError: Error, Hashable, Sendable {
     /// The assertion is not strict CBOR.
     case malformedObject(CBORError)
     /// The assertion is CBOR, but not a map.
     case notAMap
-    /// A field is missing or of another type.
+    /// A field is missing or has another type.
     case unreadableField(AssertionField)
-    /// A field that App Attest doesn't have.
+    /// A field that isn't part of App Attest.
     case unknownField
     /// The stored public key is not a point of P-256 in uncompressed X9.63 form.
     case invalidPublicKey

@@ -1,11 +1,11 @@
-/// An assertion object, taken apart and not yet verified: `{"signature": bytes, "authenticatorData": bytes}`.
+/// A parsed but unverified assertion object: `{"signature": bytes, "authenticatorData": bytes}`.
 package struct AssertionObject: Hashable, Sendable {
     /// An ECDSA signature in DER.
     package let signature: [UInt8]
     /// The bytes as received.
     package let authenticatorData: [UInt8]
 
-    /// - Parameter bytes: CBOR, ``CBORLimits/maximumAssertionBytes`` at most.
+    /// - Parameter bytes: CBOR, at most ``CBORLimits/maximumAssertionBytes``.
     package init(_ bytes: [UInt8]) throws(AssertionError) {
         let value: CBORValue
         do {

@@ -1,33 +1,33 @@
 import Crypto
 import FoundationEssentials
 
-/// Verifies assertion objects as Apple's "Validating Apps That Connect to Your Server" says, in its order, one function
-/// a step. It reads no clock, keeps no state and does no I/O.
+/// Verifies assertion objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
+/// function for each step. It reads no clock, keeps no state and does no I/O.
 ///
-/// Apple's steps 1 and 6, to hash the client data and to check that it holds a fresh challenge, are the caller's: only
-/// the caller knows what client data is.
+/// Apple's steps 1 and 6, hashing the client data and checking that it contains a fresh challenge, are the caller's responsibility:
+/// only the caller knows the client data.
 public struct AssertionVerifier: Sendable {
     private let validationCategories: Set<UInt32>?
 
-    /// - Parameter validationCategories: as ``AttestationPolicy/validationCategories``; nil does not look at them.
+    /// - Parameter validationCategories: as ``AttestationPolicy/validationCategories``; nil ignores them.
     public init(validationCategories: Set<UInt32>? = nil) {
         self.validationCategories = validationCategories
     }
 
     /// - Parameters:
-    ///   - assertion: the CBOR from `DCAppAttestService.generateAssertion`, ``CBORLimits/maximumAssertionBytes`` at most.
-    ///   - clientDataHash: the bytes that the app gave to `generateAssertion`: SHA-256 of the client data.
+    ///   - assertion: the CBOR from `DCAppAttestService.generateAssertion`, at most ``CBORLimits/maximumAssertionBytes``.
+    ///   - clientDataHash: the bytes that the app passed to `generateAssertion`: SHA-256 of the client data.
     ///   - publicKeyX963: the key from its ``VerifiedAttestation``.
     ///   - app: the app from the same attestation.
     ///   - previousCounter: the counter of the key's last assertion; 0 if there was none.
-    /// - Throws: the first way found in which the assertion is wrong.
+    /// - Throws: the first defect found in the assertion.
     public func verify(
         assertion: [UInt8], clientDataHash: [UInt8], publicKeyX963: [UInt8], app: AppID, previousCounter: UInt32
     ) throws(AssertionError) -> VerifiedAssertion {
         let object = try AssertionObject(assertion)
         let nonce = hashNonce(object.authenticatorData, clientDataHash)
         try verifySignature(object.signature, over: nonce, by: publicKeyX963)
-        // From here on the authenticator data is what the key signed.
+        // From here on the authenticator data is verified to be what the key signed.
         let data = try parse(object.authenticatorData)
         try verifyRPIDHash(data, is: app)
         try verifyCounter(data, isAbove: previousCounter)
@@ -48,8 +48,8 @@ extension AssertionVerifier {
     /// 3. "Use the public key that you store from the attestation object to verify that the assertion's signature is
     /// valid for nonce."
     ///
-    /// The nonce is the message: ECDSA with SHA-256 hashes it once more. A high S is common and accepted; another
-    /// encoding of the same signature is not.
+    /// The nonce is the message: ECDSA with SHA-256 hashes it once more. A high S is common and accepted; other encodings of the
+    /// same signature are not.
     private func verifySignature(
         _ bytes: [UInt8], over nonce: [UInt8], by publicKeyX963: [UInt8]
     ) throws(AssertionError) {
@@ -78,7 +78,7 @@ extension AssertionVerifier {
         }
     }
 
-    /// Not among Apple's steps: the policy on iOS 27's validation category.
+    /// Not one of Apple's steps: the policy on iOS 27's validation category.
     private func verifyValidationCategory(_ data: AuthenticatorData) throws(AssertionError) {
         guard let allowed = validationCategories else { return }
         guard let category = data.extensions.validationCategory else { throw .validationCategoryMissing }

@@ -1,9 +1,9 @@
-/// Where a key was attested, told by the authenticator data's `aaguid` (Apple's step 8).
+/// The environment in which a key was attested, from the authenticator data's `aaguid` (Apple's step 8).
 ///
 /// It says nothing about how the app was distributed: a development build on macOS 27 attests as `production` with
 /// validation category 3. Use ``AttestationPolicy/validationCategories`` for that.
 public enum AttestationEnvironment: String, Hashable, Sendable, CaseIterable {
-    /// `appattest` and seven zero bytes.
+    /// `appattest` followed by seven zero bytes.
     case production
     /// `appattestdevelop`.
     case development

@@ -1,8 +1,8 @@
-/// A certificate's place in the chain of an attestation.
+/// A certificate's position in the chain of an attestation.
 public enum ChainPosition: Hashable, Sendable, CaseIterable {
     /// The credential certificate, first in `x5c`.
     case leaf
-    /// The certificate authority between, second in `x5c`.
+    /// The intermediate certificate authority, second in `x5c`.
     case intermediate
     /// The configured trust root.
     case root
@@ -13,7 +13,7 @@ public enum AttestationField: String, Hashable, Sendable, CaseIterable {
     case fmt, attStmt, x5c, receipt, authData
 }
 
-/// The one way in which an attestation is wrong that was found first. Nothing in it is secret.
+/// The first defect found in an attestation. It contains nothing secret.
 public enum AttestationError: Error, Hashable, Sendable {
     // The object.
 
@@ -21,24 +21,24 @@ public enum AttestationError: Error, Hashable, Sendable {
     case malformedObject(CBORError)
     /// The attestation is CBOR, but not a map.
     case notAMap
-    /// A field is missing or of another type.
+    /// A field is missing or has another type.
     case unreadableField(AttestationField)
-    /// A field that App Attest doesn't have.
+    /// A field that isn't part of App Attest.
     case unknownField
     /// `fmt` is not `apple-appattest`.
     case unknownFormat
 
     // Step 1.
 
-    /// `x5c` holds another number of certificates than two.
+    /// `x5c` doesn't contain exactly two certificates.
     case certificateCount(Int)
-    /// Not a certificate in strict DER, or one with an algorithm or key that can't be read (a point off the curve too).
+    /// Not a certificate in strict DER, or its algorithm or key can't be read (including a point off the curve).
     case malformedCertificate(ChainPosition)
     /// The certificate has one extension twice (RFC 5280, section 4.2).
     case duplicateExtension(ChainPosition)
-    /// The certificate has a critical extension that is not known here (RFC 5280, section 4.2).
+    /// The certificate has an unknown critical extension (RFC 5280, section 4.2).
     case unknownCriticalExtension(ChainPosition)
-    /// The certificate's validity is over at the given time.
+    /// The certificate's validity ended before the given time.
     case certificateExpired(ChainPosition)
     /// The certificate's validity begins after the given time.
     case certificateNotYetValid(ChainPosition)
@@ -57,9 +57,9 @@ public enum AttestationError: Error, Hashable, Sendable {
 
     /// The leaf has no extension 1.2.840.113635.100.8.2.
     case nonceExtensionMissing
-    /// That extension has another shape than Apple's.
+    /// That extension doesn't have Apple's structure.
     case nonceExtensionMalformed
-    /// The nonce in the leaf is not the one made from authenticator data and client data hash.
+    /// The nonce in the leaf doesn't match the authenticator data and the client data hash.
     case nonceMismatch
 
     // Step 5.
@@ -71,20 +71,20 @@ public enum AttestationError: Error, Hashable, Sendable {
 
     /// The authenticator data does not have its fixed layout.
     case malformedAuthenticatorData(AuthenticatorDataError)
-    /// The attestation is for none of the policy's apps.
+    /// The attestation is not for any of the policy's apps.
     case rpIDHashMismatch
     /// The counter of a fresh key is not zero.
     case counterNotZero(UInt32)
-    /// The aaguid is none of App Attest's.
+    /// The aaguid is not one of App Attest's.
     case unknownEnvironment
-    /// The aaguid is one of App Attest's that the policy doesn't accept.
+    /// The aaguid is one of App Attest's, but the policy doesn't accept it.
     case environmentNotAllowed(AttestationEnvironment)
     /// The credential identifier is not the key identifier.
     case credentialIDMismatch
     /// The key in the authenticator data is not the leaf's.
     case credentialKeyMismatch
-    /// The policy asks for a validation category, and the attestation has none.
+    /// The policy requires a validation category, and the attestation has none.
     case validationCategoryMissing
-    /// The validation category is one that the policy doesn't accept.
+    /// The policy doesn't accept the validation category.
     case validationCategoryNotAllowed(UInt32)
 }

@@ -1,4 +1,4 @@
-/// An attestation object, taken apart and not yet verified.
+/// A parsed but unverified attestation object.
 ///
 /// ```
 /// {"fmt": "apple-appattest",
@@ -6,20 +6,20 @@
 ///  "authData": bytes}
 /// ```
 ///
-/// The receipt is covered by nothing that is verified here: some publishers remove it. Some apps' systems (iOS 18.5 to
-/// 26) add a top-level `cdHash`, which nothing signs: it is tolerated and not read. Any other field is refused.
+/// Nothing that is verified here covers the receipt: some publishers remove it. Some systems (iOS 18.5 to 26) add a top-level
+/// `cdHash`, which nothing signs: it is accepted and ignored. Any other field is refused.
 package struct AttestationObject: Hashable, Sendable {
     /// Two DER certificates, leaf first.
     package let leaf: [UInt8]
     package let intermediate: [UInt8]
-    /// Empty when there is none.
+    /// Empty if there is none.
     package let receipt: [UInt8]
-    /// The bytes as received: hashes are made over them, never over something encoded again.
+    /// The bytes as received: hashes are computed over them, never over a new encoding.
     package let authenticatorData: [UInt8]
 
     static let format = "apple-appattest"
 
-    /// - Parameter bytes: CBOR, ``CBORLimits/maximumAttestationBytes`` at most.
+    /// - Parameter bytes: CBOR, at most ``CBORLimits/maximumAttestationBytes``.
     package init(_ bytes: [UInt8]) throws(AttestationError) {
         let object = try Self.map(bytes)
         guard object.hasOnly("fmt", "attStmt", "authData", "cdHash") else { throw .unknownField }

@@ -2,27 +2,27 @@ import Crypto
 public import FoundationEssentials
 import X509
 
-/// Verifies attestation objects as Apple's "Validating Apps That Connect to Your Server" says, in its order, one function
-/// a step. It reads no clock, keeps no state and does no I/O.
+/// Verifies attestation objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
+/// function for each step. It reads no clock, keeps no state and does no I/O.
 ///
 /// ```swift
 /// // Once:
 /// guard let app = AppID("A1B2C3D4E5.com.example.game") else { … }
 /// let verifier = AttestationVerifier(trustRoot: .apple, policy: AttestationPolicy(apps: [app]))
 ///
-/// // For every registration, with a challenge of yours that nobody used before:
+/// // For every registration, with a fresh challenge of yours:
 /// let hash = Array(SHA256.hash(data: challenge))
 /// let key = try await verifier.verify(attestation: object, keyID: keyID, clientDataHash: hash, at: Date())
 /// store(key.keyID, key.publicKeyX963, key.app, counter: 0)
 ///
-/// // For every assertion of that key, again with a challenge of yours:
+/// // For every assertion of that key, with another fresh challenge of yours:
 /// let assertion = try AssertionVerifier().verify(
 ///     assertion: object, clientDataHash: hash, publicKeyX963: key.publicKeyX963, app: key.app,
 ///     previousCounter: stored.counter)
 /// store(counter: assertion.counter)  // Compare and set: only if it is still above the stored one.
 /// ```
 ///
-/// That the challenge is the server's own, fresh and unused is for the caller to see to.
+/// The caller must ensure that the challenge is the server's own, fresh and unused.
 public struct AttestationVerifier: Sendable {
     private let trustRoot: TrustRoot
     private let policy: AttestationPolicy
@@ -33,11 +33,11 @@ public struct AttestationVerifier: Sendable {
     }
 
     /// - Parameters:
-    ///   - attestation: the CBOR from `DCAppAttestService.attestKey`, ``CBORLimits/maximumAttestationBytes`` at most.
+    ///   - attestation: the CBOR from `DCAppAttestService.attestKey`, at most ``CBORLimits/maximumAttestationBytes``.
     ///   - keyID: the key identifier that the device sent along, decoded: 32 bytes.
-    ///   - clientDataHash: the bytes that the app gave to `attestKey`: SHA-256 of the challenge.
-    ///   - time: the time at which the certificates must be valid. A leaf lives for days only.
-    /// - Throws: the first way found in which the attestation is wrong.
+    ///   - clientDataHash: the bytes that the app passed to `attestKey`: SHA-256 of the challenge.
+    ///   - time: the time at which the certificates must be valid. A leaf is valid for only a few days.
+    /// - Throws: the first defect found in the attestation.
     public func verify(
         attestation: [UInt8], keyID: [UInt8], clientDataHash: [UInt8], at time: Date
     ) async throws(AttestationError) -> VerifiedAttestation {
@@ -47,7 +47,7 @@ public struct AttestationVerifier: Sendable {
         let nonce = hashNonce(clientData)
         try verifyNonce(nonce, in: leaf)
         let publicKey = try verifyKeyID(keyID, isHashOfKeyIn: leaf)
-        // From here on the authenticator data is what Apple's certificate vouches for.
+        // From here on Apple's certificate vouches for the authenticator data.
         let (data, credential) = try parse(object.authenticatorData)
         let app = try verifyRPIDHash(data)
         try verifyCounter(data)
@@ -136,14 +136,14 @@ extension AttestationVerifier {
         guard credential.credentialID == keyID else { throw .credentialIDMismatch }
     }
 
-    /// Not among Apple's steps: the key beside the credential identifier is the leaf's.
+    /// Not one of Apple's steps: the key beside the credential identifier is the leaf's.
     private func verifyCredentialKey(
         _ credential: AttestedCredential, is publicKey: [UInt8]
     ) throws(AttestationError) {
         guard credential.publicKeyX963 == publicKey else { throw .credentialKeyMismatch }
     }
 
-    /// Not among Apple's steps: the policy on iOS 27's validation category.
+    /// Not one of Apple's steps: the policy on iOS 27's validation category.
     private func verifyValidationCategory(_ data: AuthenticatorData) throws(AttestationError) {
         guard let allowed = policy.validationCategories else { return }
         guard let category = data.extensions.validationCategory else { throw .validationCategoryMissing }

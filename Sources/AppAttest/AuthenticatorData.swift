@@ -1,14 +1,14 @@
-/// Why authenticator data does not have its layout.
+/// Why authenticator data is malformed.
 public enum AuthenticatorDataError: Error, Hashable, Sendable {
-    /// It ends before its fixed fields do.
+    /// The data ends inside its fixed fields.
     case truncated
     /// The credential identifier is not 32 bytes long.
     case credentialIDLength(UInt16)
-    /// What follows the credential identifier is not a COSE key for ES256 on P-256.
+    /// The bytes after the credential identifier are not a COSE key for ES256 on P-256.
     case malformedCredentialKey
-    /// What follows the fixed fields is not strict CBOR.
+    /// The bytes after the fixed fields are not strict CBOR.
     case malformedExtensions(CBORError)
-    /// What follows the fixed fields is CBOR, but not a map of texts with the values that Apple writes.
+    /// The bytes after the fixed fields are CBOR, but not a map of texts with the values that Apple writes.
     case unexpectedExtensions
 }
 
@@ -23,14 +23,14 @@ public enum AuthenticatorDataError: Error, Hashable, Sendable {
 ///  │ in attestations and assertions      │ in attestations only                               │ iOS 27 on, both
 /// ```
 ///
-/// Which fields are there follows from the kind of object alone. The flags say nothing reliable: assertions have AT set
-/// without a credential, and the appended map comes with ED and without. Nor does the length: iOS 27 appends a map.
+/// The kind of object alone determines the fields. The flags are unreliable: assertions have AT set without a credential, and the
+/// appended map occurs with and without ED. The length is unreliable too: iOS 27 appends a map.
 package struct AuthenticatorData: Hashable, Sendable {
     package let rpIDHash: [UInt8]
-    /// Kept for the record; nothing is decided by them.
+    /// Kept for reference; no decision depends on them.
     package let flags: UInt8
     package let counter: UInt32
-    /// In attestations only.
+    /// Only in attestations.
     package let credential: AttestedCredential?
     package let extensions: AuthenticatorExtensions
 

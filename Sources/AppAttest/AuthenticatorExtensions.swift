@@ -1,5 +1,5 @@
-/// The CBOR map that iOS 27 and macOS 27 append to authenticator data. The nonce covers it, so it is as trustworthy as
-/// the rest. Older systems append nothing; that reads as an empty map.
+/// The CBOR map that iOS 27 and macOS 27 append to authenticator data. The nonce covers it, so it is as trustworthy as the rest.
+/// Older systems append nothing, which reads as an empty map.
 ///
 /// Keys other than the two below are accepted and not interpreted: macOS also writes `apple_cd_hash_…`.
 package struct AuthenticatorExtensions: Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct AuthenticatorExtensions: Hashable, Sendable {
         bundleVersion = try map[Self.bundleVersionKey].map(Self.version)
     }
 
-    /// The appended map, with text keys alone; nil when nothing is appended.
+    /// The appended map, which may have only text keys; nil if nothing is appended.
     private static func map(_ bytes: ArraySlice<UInt8>) throws(AuthenticatorDataError) -> CBORMap? {
         if bytes.isEmpty { return nil }
         let value: CBORValue
@@ -34,7 +34,7 @@ package struct AuthenticatorExtensions: Hashable, Sendable {
         return map
     }
 
-    /// Written as four bytes in little-endian order; Apple's guide has an unsigned integer.
+    /// Encoded as four bytes in little-endian order; Apple's guide specifies an unsigned integer.
     private static func category(_ value: CBORValue) throws(AuthenticatorDataError) -> UInt32 {
         switch value {
         case .bytes(let bytes) where bytes.count == 4:

@@ -5,8 +5,8 @@ import SwiftASN1
 
 /// Apple's step 1: the chain of leaf, intermediate and trust root.
 ///
-/// swift-certificates judges signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1).
-/// The rest stands here: exactly this chain, in strict DER, through an authority that may issue.
+/// swift-certificates checks signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1). This type
+/// checks the rest: exactly this chain, in strict DER, through an authority that may issue.
 struct CertificateChain {
     let leaf: Certificate
     let intermediate: Certificate
@@ -16,8 +16,8 @@ struct CertificateChain {
         self.leaf = try Self.certificate(leaf, at: .leaf)
         self.intermediate = try Self.certificate(intermediate, at: .intermediate)
         self.root = root.certificate
-        // The leaf's signature is checked with a key that nobody vouches for yet. Apple's is on P-384; RSA would let the
-        // sender choose how long that check takes.
+        // The leaf's signature is checked with a key that isn't trusted yet. Apple's is on P-384; with RSA the sender could choose
+        // how long the check takes.
         guard Self.isECDSA(self.intermediate.publicKey) else { throw .intermediateKeyNotECDSA }
     }
 
@@ -36,24 +36,24 @@ struct CertificateChain {
         case .couldNotValidate(let failures):
             throw failures.isEmpty ? unbuildable() : refusal(at: time)
         case .validCertificate(let chain):
-            // The verifier is content with shorter chains: a leaf that the root itself issued, or the root as leaf.
+            // The verifier also accepts shorter chains: a leaf issued by the root itself, or the root as leaf.
             guard Array(chain) == [leaf, intermediate, root] else { throw .untrustedChain }
         }
         guard intermediate.mayIssue else { throw .intermediateNotCertificateAuthority }
         guard !leaf.isCertificateAuthority else { throw .leafIsCertificateAuthority }
     }
 
-    /// Seconds of 9999-12-31T23:59:59Z, the last time that a certificate can name (RFC 5280, section 4.1.2.5).
+    /// Seconds of 9999-12-31T23:59:59Z, the latest time that a certificate can contain (RFC 5280, section 4.1.2.5).
     private static let latestTime: TimeInterval = 253_402_300_799
 
-    /// Keeps out times that can't be written as a GeneralizedTime.
+    /// Refuses times that can't be written as a GeneralizedTime.
     private func checkRange(of time: Date) throws(AttestationError) {
         guard time.timeIntervalSince1970 >= 0 else { throw .certificateNotYetValid(.leaf) }
         guard time.timeIntervalSince1970 <= Self.latestTime else { throw .certificateExpired(.leaf) }
     }
 }
 
-// Which error it is. The verifier has refused already: what follows only finds the name for it.
+// Selects the error. The verifier has already refused: the code below only finds the error's name.
 extension CertificateChain {
     /// No chain to the root could be built at all.
     private func unbuildable() -> AttestationError {
@@ -65,7 +65,7 @@ extension CertificateChain {
         return .untrustedChain
     }
 
-    /// A chain was built, and RFC 5280's rules refuse it.
+    /// A chain was built, but violates RFC 5280's rules.
     private func refusal(at time: Date) -> AttestationError {
         for (certificate, position) in [(leaf, ChainPosition.leaf), (intermediate, .intermediate), (root, .root)] {
             if time < certificate.notValidBefore { return .certificateNotYetValid(position) }
@@ -75,7 +75,7 @@ extension CertificateChain {
     }
 }
 
-// Reading a certificate, more strictly than X509 does.
+// Reads a certificate, more strictly than X509 does.
 extension CertificateChain {
     private static func certificate(
         _ bytes: [UInt8], at position: ChainPosition
@@ -92,8 +92,8 @@ extension CertificateChain {
         } catch { throw .malformedCertificate(position) }
     }
 
-    /// Whether the two parts that no signature covers have their one valid form: the outer algorithm equals the signed
-    /// one (RFC 5280, section 4.1.1.2), and the signature is a bit string of whole bytes.
+    /// Whether the two parts that aren't signed have their only valid form: the outer algorithm equals the signed one (RFC 5280,
+    /// section 4.1.1.2), and the signature is a bit string of whole bytes.
     private static func hasStrictSignature(_ certificate: Certificate, in node: ASN1Node) throws -> Bool {
         let parts = try children(of: node)
         guard parts.count == 3 else { return false }

@@ -1,7 +1,7 @@
 package import SwiftASN1
 import X509
 
-/// The leaf's extension 1.2.840.113635.100.8.2, which carries the nonce of an attestation (Apple's step 4).
+/// The leaf's extension 1.2.840.113635.100.8.2, which contains the nonce of an attestation (Apple's step 4).
 ///
 /// ```
 /// 30 24            SEQUENCE, 36 bytes
@@ -10,7 +10,7 @@ import X509
 ///          nonce
 /// ```
 ///
-/// There is exactly one encoding of it in DER, so it is compared with that.
+/// It has exactly one DER encoding, so it is compared with that encoding.
 package enum NonceExtension {
     package static let oid: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 8, 2]
 

@@ -1,7 +1,7 @@
 /// Reads an ECDSA signature over P-256 in DER (RFC 3279, section 2.2.3): `SEQUENCE { r INTEGER, s INTEGER }`.
 ///
-/// Of each two numbers from 1 to 2²⁵⁶ − 1 one encoding is read: no length longer than it must be, no needless zero, no sign, nothing behind.
-/// Whether the numbers are below the order of the curve is for whoever verifies.
+/// Only one encoding is accepted for each number from 1 to 2²⁵⁶ − 1: minimal lengths, no unnecessary zeros, no sign, no trailing
+/// bytes. The signature verifier checks whether the numbers are below the order of the curve.
 enum SignatureDER {
     private static let numberLength = 32
     private static let sequence: UInt8 = 0x30
@@ -20,7 +20,7 @@ enum SignatureDER {
         return raw
     }
 
-    /// The content of an item whose length stands in one byte: a signature has 72 bytes at most.
+    /// The content of an item with a one-byte length: a signature has at most 72 bytes.
     private static func content(_ tag: UInt8, consuming bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard bytes.popFirst() == tag, let length = bytes.popFirst(), length < 0x80, length <= bytes.count else {
             return nil
@@ -29,7 +29,7 @@ enum SignatureDER {
         return bytes.prefix(Int(length))
     }
 
-    /// The magnitude, without the zero that keeps its first bit from being a sign.
+    /// The magnitude, without the leading zero that keeps its first bit from being a sign.
     private static func positive(_ content: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard let first = content.first, first < 0x80 else { return nil }
         let magnitude = first == 0 ? content.dropFirst() : content

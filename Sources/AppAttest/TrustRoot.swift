@@ -5,13 +5,13 @@ public import X509
 
 /// Why a certificate can't be a trust root.
 public enum TrustRootError: Error, Hashable, Sendable {
-    /// Not one certificate in PEM.
+    /// The text is not exactly one PEM certificate.
     case unreadable
     /// The certificate is not a certificate authority of X.509 version 3.
     case notACertificateAuthority
 }
 
-/// The one certificate that a chain must end in.
+/// The certificate in which a chain must end.
 public struct TrustRoot: Sendable {
     let certificate: Certificate
     /// SHA-256 over the certificate's DER: 32 bytes.
@@ -25,14 +25,14 @@ public struct TrustRoot: Sendable {
         self.init(certificate: certificate)
     }
 
-    /// - Parameter certificate: a certificate authority; it need not be Apple's. No chain verifies below a certificate
-    ///   that is none.
+    /// - Parameter certificate: a certificate authority; it need not be Apple's. No chain verifies below a certificate that isn't
+    ///   an authority.
     public init(certificate: Certificate) {
         self.certificate = certificate
         fingerprint = Array(SHA256.hash(data: Self.der(of: certificate)))
     }
 
-    /// A certificate keeps the bytes that it was read from or signed as: writing it copies them and has no way to fail.
+    /// A certificate keeps the bytes from which it was read or signed: serializing copies them and can't fail.
     private static func der(of certificate: Certificate) -> [UInt8] {
         var serializer = DER.Serializer()
         do { try serializer.serialize(certificate) } catch {
@@ -54,7 +54,7 @@ extension Certificate {
         } catch { return false }
     }
 
-    /// Whether `basicConstraints` is present, readable and says CA.
+    /// Whether `basicConstraints` is present, readable and marks a CA.
     var isCertificateAuthority: Bool {
         do {
             guard case .isCertificateAuthority? = try extensions.basicConstraints else { return false }

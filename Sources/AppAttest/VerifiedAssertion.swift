@@ -1,9 +1,9 @@
-/// A signature of an attested key over client data. Only ``AssertionVerifier`` can make one.
+/// An attested key's verified signature over client data. Only ``AssertionVerifier`` can create one.
 public struct VerifiedAssertion: Hashable, Sendable {
-    /// Above the previous one. Store it before acting on the assertion, or the same assertion is good again.
+    /// Higher than the previous one. Store it before acting on the assertion; otherwise the same assertion can be replayed.
     public let counter: UInt32
-    /// iOS 27 and macOS 27 on: how the app was signed and distributed. See ``AttestationPolicy/validationCategories``.
+    /// From iOS 27 and macOS 27: how the app was signed and distributed. See ``AttestationPolicy/validationCategories``.
     public let validationCategory: UInt32?
-    /// iOS 27 and macOS 27 on: the app's `CFBundleVersion`.
+    /// From iOS 27 and macOS 27: the app's `CFBundleVersion`.
     public let bundleVersion: String?
 }

@@ -1,26 +1,26 @@
-/// The ways in which an assertion can be wrong, each with one forgery that is wrong in this way alone.
+/// The possible defects of an assertion. Each has a forgery with this defect only.
 ///
-/// All are made for a verifier that knows the device's key and app and has `previousCounter` of the forgery stored.
+/// Each forgery is for a verifier that knows the device's key and app and has stored the forgery's `previousCounter`.
 package enum AssertionDefect: String, CaseIterable, Sendable {
     // The signature.
     case otherKey
-    /// The nonce is taken for a digest and signed without being hashed again.
+    /// The nonce is signed as a digest, without being hashed again.
     case bareNonce
     case otherChallenge
-    /// Over the authenticator data alone.
+    /// Signed over the authenticator data alone.
     case withoutClientData
     case authenticatorDataChangedAfterwards
     case emptySignature
-    /// r and s without DER around them.
+    /// r and s without DER encoding.
     case rawSignature
     case signatureWithTrailingByte
-    /// One length of the DER written in two bytes where one is enough.
+    /// One DER length in two bytes, where one is enough.
     case signatureNotDER
 
     // The authenticator data.
     case otherApp, bareBundleRPIDHash
     case counterZero, counterEqual, counterLower
-    /// After 4,294,967,295 comes 0.
+    /// The counter has wrapped from 4,294,967,295 to 0.
     case counterWrapped
     case authenticatorDataTruncated
     case authenticatorDataWithTrailingByte

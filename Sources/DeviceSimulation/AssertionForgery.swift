@@ -1,15 +1,15 @@
 import AppAttest
 import Crypto
 
-/// What a forger sends to be admitted.
+/// The data that an attacker sends to be admitted.
 package struct AssertionForgery: Sendable {
     package let assertion: [UInt8]
-    /// The counter that the verifier must have stored for the forgery to be one.
+    /// The counter that the verifier must have stored for the forgery to be invalid.
     package let previousCounter: UInt32
 }
 
 extension SimulatedDevice {
-    /// An assertion with one defect. The device's own counter stays as it is: the forgery's would be the next.
+    /// An assertion with one defect. The device's own counter doesn't change.
     package func forgeAssertion(_ defect: AssertionDefect, clientDataHash: [UInt8]) throws -> AssertionForgery {
         var device = self
         let previous: UInt32
@@ -29,7 +29,7 @@ extension SimulatedDevice {
 }
 
 extension AssertionPlan {
-    /// Each group changes the plan if the defect is one of its own.
+    /// Each group changes the plan if it contains the defect.
     fileprivate mutating func apply(_ defect: AssertionDefect, app: AppID) {
         applyToSigning(defect)
         applyToSignature(defect)

@@ -1,7 +1,7 @@
 import AppAttest
 import Crypto
 
-/// An assertion before it is made. Untouched it becomes a genuine one; every forgery changes it in one place.
+/// The plan of an assertion. Unchanged, it yields a genuine assertion; each forgery changes one part of it.
 struct AssertionPlan {
     var authenticatorData: AuthenticatorDataPlan
     var clientDataHash: [UInt8]
@@ -10,18 +10,18 @@ struct AssertionPlan {
     var changeAuthenticatorData: (inout [UInt8]) -> Void = { _ in }
     /// Applied to the authenticator data after it was signed.
     var changeSignedData: (inout [UInt8]) -> Void = { _ in }
-    /// Signs the nonce: the nonce is the message, so it is hashed once more.
+    /// Signs the nonce. The nonce is the message, so it is hashed once more.
     var sign: (_ nonce: [UInt8], P256.Signing.PrivateKey) throws -> P256.Signing.ECDSASignature = { nonce, key in
         try key.signature(for: nonce)
     }
-    /// How the signature is written.
+    /// Encodes the signature.
     var encodeSignature: (P256.Signing.ECDSASignature) -> [UInt8] = { Array($0.derRepresentation) }
     /// Applied to the entries of the map.
     var changeEntries: (inout [(CBORItem, CBORItem)]) -> Void = { _ in }
     /// Applied to the finished object.
     var changeObject: (inout [UInt8]) -> Void = { _ in }
 
-    /// An assertion with the device's counter as it stands.
+    /// An assertion with the device's current counter.
     init(device: SimulatedDevice, clientDataHash: [UInt8]) {
         self.clientDataHash = clientDataHash
         key = device.key

@@ -1,30 +1,30 @@
-/// The ways in which an attestation can be wrong, each with one forgery that is wrong in this way alone.
+/// The possible defects of an attestation. Each has a forgery with this defect only.
 ///
-/// All are made for a verifier that trusts the given authority and accepts the device's app in production.
+/// Each forgery is for a verifier that trusts the given authority and accepts the device's app in production.
 package enum AttestationDefect: String, CaseIterable, Sendable {
     // Another authority.
     case otherRoot
-    /// An authority that calls itself like the trusted one.
+    /// An authority with the same names as the trusted one.
     case sameNamesOtherKeys
-    /// The trusted intermediate, and a leaf that another key signed in its name.
+    /// The trusted intermediate, with a leaf that another key signed in its name.
     case leafSignedByOtherKey
 
     // Another chain.
     case noCertificates, oneCertificate, threeCertificates
     case intermediateFirst
-    /// Issued by the root itself, with the intermediate beside it.
+    /// Issued by the root itself, although the intermediate is included.
     case leafIssuedByRoot
-    /// The root's own certificate stands in the leaf's place.
+    /// The root's own certificate in the leaf's place.
     case rootAsLeaf
 
     // Validity.
     case leafExpired, leafNotYetValid
     case intermediateExpired, intermediateNotYetValid
 
-    // What a certificate may do.
+    // Permissions of a certificate.
     case intermediateNotAnAuthority
     case intermediateWithoutConstraints
-    /// X.509 version 1 knows no constraints: some verifiers let it do anything.
+    /// X.509 version 1 has no constraints: some verifiers allow such a certificate everything.
     case intermediateOfVersion1
     case intermediateMayNotSign
     case intermediateKeyOnCurve25519
@@ -35,9 +35,9 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     // Certificates that are not strict DER.
     case garbageAsLeaf, garbageAsIntermediate
     case trailingBytesAfterLeaf
-    /// The last byte of the signature, where it is even, with one bit marked as unused.
+    /// An even last byte of the signature, with one bit marked as unused.
     case leafSignatureWithUnusedBit
-    /// The outer signature algorithm, which nothing signs, has parameters.
+    /// The outer signature algorithm, which isn't signed, has parameters.
     case leafAlgorithmsDiffer
 
     // The leaf's key.
@@ -49,7 +49,7 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     case nonceExtensionInIntermediate
     case nonceExtensionOfOtherShape, nonceExtensionWithTrailingBytes
     case nonceOfOtherChallenge
-    /// The hash of the authenticator data alone.
+    /// A hash of the authenticator data alone.
     case nonceWithoutClientData
 
     // The key identifier.
@@ -78,7 +78,7 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     case nonMinimalLength, reservedLength
     case invalidUTF8, tag, floatingPoint, bytesAsKey
     case nestedThousandDeep
-    /// Twenty bytes that announce 16 MiB: of bytes, of array elements, of map entries.
+    /// Twenty bytes that announce 16 MiB of bytes, of array elements or of map entries.
     case hugeByteString, hugeArray, hugeMap
     case tooLarge
 }

@@ -3,7 +3,7 @@ import Crypto
 package import FoundationEssentials
 import X509
 
-/// What a forger sends to register a key.
+/// The data that an attacker sends to register a key.
 package struct AttestationForgery: Sendable {
     package let attestation: [UInt8]
     package let keyID: [UInt8]
@@ -11,7 +11,7 @@ package struct AttestationForgery: Sendable {
 
 extension SimulatedDevice {
     /// An attestation with one defect.
-    /// - Parameter authority: the one that the verifier trusts.
+    /// - Parameter authority: the authority that the verifier trusts.
     package func forgeAttestation(
         _ defect: AttestationDefect, clientDataHash: [UInt8], by authority: SimulatedAuthority, at time: Date
     ) throws -> AttestationForgery {
@@ -22,7 +22,7 @@ extension SimulatedDevice {
 }
 
 extension AttestationPlan {
-    /// Each group changes the plan if the defect is one of its own.
+    /// Each group changes the plan if it contains the defect.
     fileprivate mutating func apply(_ defect: AttestationDefect) throws {
         try applyToAuthority(defect)
         try applyToChain(defect)
@@ -123,7 +123,7 @@ extension AttestationPlan {
         switch defect {
         case .nonceExtensionMissing: nonceExtensions = { _ in [] }
         case .nonceExtensionTwice:
-            // X509 writes no extension twice: one of another name is written and renamed.
+            // X509 doesn't write an extension twice: an extension with another name is written and renamed.
             nonceExtensions = { nonce in
                 let value = NonceExtension.value(for: nonce)
                 return [

@@ -3,10 +3,10 @@ import Crypto
 import FoundationEssentials
 import X509
 
-/// An attestation before it is made. Untouched it becomes a genuine one; every forgery changes it in one place.
+/// The plan of an attestation. Unchanged, it yields a genuine attestation; each forgery changes one part of it.
 ///
-/// Authenticator data first, then the nonce over it, then the leaf that carries the nonce, then the object: a change in
-/// one is seen by all that follow, so that a forgery is wrong in the one way that it is named for.
+/// The order is: authenticator data, the nonce over it, the leaf with the nonce, the object. A change in one step affects all later
+/// steps, so that a forgery has only the defect it is named for.
 struct AttestationPlan {
     let device: SimulatedDevice
     var authority: SimulatedAuthority
@@ -14,19 +14,19 @@ struct AttestationPlan {
     var clientDataHash: [UInt8]
     var keyID: [UInt8]
     var authenticatorData: AuthenticatorDataPlan
-    /// Applied to the authenticator data before the nonce is made.
+    /// Applied to the authenticator data before the nonce is computed.
     var changeAuthenticatorData: (inout [UInt8]) -> Void = { _ in }
-    /// The leaf's extensions that carry the nonce.
+    /// The leaf's extensions that contain the nonce.
     var nonceExtensions: (_ nonce: [UInt8]) -> [Certificate.Extension] = {
         [CertificatePlan.nonceExtension(NonceExtension.value(for: $0))]
     }
     /// Applied to the leaf before it is issued.
     var changeLeaf: (inout CertificatePlan) -> Void = { _ in }
-    /// Who issues the leaf: the intermediate by default.
+    /// The issuer's key of the leaf: the intermediate's by default.
     var leafIssuerKey: P384.Signing.PrivateKey
     /// Applied to the leaf's DER.
     var changeLeafBytes: (Certificate) throws -> [UInt8] = { try $0.derBytes }
-    /// Applied to the intermediate before it is issued again by the same root. nil keeps the authority's own.
+    /// Applied to the intermediate before the same root issues it again. nil keeps the authority's own intermediate.
     var changeIntermediate: ((_ nonce: [UInt8], inout CertificatePlan) -> Void)?
     /// Applied to `x5c`.
     var changeChain: (inout [[UInt8]]) -> Void = { _ in }
@@ -53,7 +53,7 @@ struct AttestationPlan {
             appended: device.options.extensions?.encoded ?? [])
     }
 
-    /// Lets another authority issue everything.
+    /// Makes another authority issue all certificates.
     mutating func use(_ other: SimulatedAuthority) {
         authority = other
         leafIssuerKey = other.intermediateKey

@@ -1,11 +1,11 @@
-/// Authenticator data field by field, each of which a forgery may change. AppAttest's `AuthenticatorData` has the layout.
+/// Authenticator data as separate fields, each of which a forgery may change. AppAttest's `AuthenticatorData` documents the layout.
 struct AuthenticatorDataPlan {
     var rpIDHash: [UInt8]
     var flags: UInt8 = 0x40
     var counter: UInt32 = 0
     /// nil in assertions.
     var credential: CredentialPlan?
-    /// What follows the fixed fields: nothing before iOS 27.
+    /// The bytes after the fixed fields: none before iOS 27.
     var appended: [UInt8] = []
 
     var bytes: [UInt8] {
@@ -18,7 +18,7 @@ struct AuthenticatorDataPlan {
 struct CredentialPlan {
     var aaguid: [UInt8]
     var credentialID: [UInt8]
-    /// nil is the length of `credentialID`.
+    /// nil: the length of `credentialID`.
     var announcedLength: UInt16?
     var coseKey: [UInt8]
 

@@ -1,5 +1,5 @@
-/// What a simulated device writes as CBOR (RFC 8949). Unlike AppAttest's decoder it can also write what is not strict:
-/// forgeries need that.
+/// CBOR written by a simulated device (RFC 8949). Unlike AppAttest's decoder it also supports non-strict encodings, which forgeries
+/// need.
 package enum CBORItem: Sendable {
     case unsigned(UInt64)
     /// The number is `-1 - argument`.
@@ -7,11 +7,11 @@ package enum CBORItem: Sendable {
     case bytes([UInt8])
     case text(String)
     case array([CBORItem])
-    /// Entries in the given order, equal keys and all.
+    /// Entries in the given order, including equal keys.
     case map([(CBORItem, CBORItem)])
     case boolean(Bool)
     case null
-    /// Bytes as they are.
+    /// Bytes written unchanged.
     case raw([UInt8])
 
     /// The shortest encoding.
@@ -31,7 +31,7 @@ package enum CBORItem: Sendable {
     }
 
     /// The initial byte and the argument after it.
-    /// - Parameter width: bytes of the argument: 0 (inside the initial byte), 1, 2, 4 or 8; nil is the shortest.
+    /// - Parameter width: bytes of the argument: 0 (inside the initial byte), 1, 2, 4 or 8; nil: the shortest.
     package static func head(_ majorType: UInt8, _ argument: UInt64, width: Int? = nil) -> [UInt8] {
         let width = width ?? shortestWidth(of: argument)
         let information: UInt8 =

@@ -4,7 +4,7 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// A certificate before it is issued, with everything that a forgery may change.
+/// The plan of a certificate, with everything that a forgery may change.
 struct CertificatePlan {
     var version = Certificate.Version.v3
     var subject: String
@@ -15,12 +15,12 @@ struct CertificatePlan {
     /// nil leaves the extension out.
     var constraints: BasicConstraints?
     var usage: KeyUsage?
-    /// Beside constraints and usage.
+    /// The extensions other than constraints and usage.
     var extensions: [Certificate.Extension] = []
-    /// Apple signs leaves with SHA-256, by a P-384 key.
+    /// Apple signs leaves with SHA-256 and a P-384 key.
     var algorithm = Certificate.SignatureAlgorithm.ecdsaWithSHA384
 
-    /// An intermediate of Apple's shape, valid from a day before `time`.
+    /// An intermediate like Apple's, valid from a day before `time`.
     static func intermediate(
         _ names: SimulatedAuthority.Names, key: P384.Signing.PublicKey, at time: Date
     ) -> CertificatePlan {
@@ -31,7 +31,7 @@ struct CertificatePlan {
             usage: KeyUsage(keyCertSign: true, cRLSign: true))
     }
 
-    /// A leaf of Apple's shape but for the nonce: valid from a day before `time` for `lifetime`.
+    /// A leaf like Apple's without the nonce: valid from a day before `time` for `lifetime`.
     static func leaf(
         _ names: SimulatedAuthority.Names, keyID: [UInt8], key: Certificate.PublicKey, at time: Date,
         lifetime: TimeInterval
@@ -68,7 +68,7 @@ struct CertificatePlan {
         }
     }
 
-    /// The leaf's extension with a value of any shape.
+    /// The leaf's nonce extension with an arbitrary value.
     static func nonceExtension(_ value: [UInt8]) -> Certificate.Extension {
         Certificate.Extension(oid: NonceExtension.oid, critical: false, value: value[...])
     }
@@ -88,7 +88,7 @@ extension Certificate {
         }
     }
 
-    /// The certificate's DER after a change to what is signed, signed again: for what X509 refuses to write.
+    /// The certificate's DER, signed again after a change to its signed part: for content that X509 refuses to write.
     func resigned(
         by key: P384.Signing.PrivateKey, changing change: (inout [UInt8]) -> Void
     ) throws -> [UInt8] {
@@ -98,7 +98,7 @@ extension Certificate {
         return try assemble(signed, signature: Array(signature))
     }
 
-    /// The DER of a certificate with the signature algorithm of this one.
+    /// The DER of a certificate with this certificate's signature algorithm.
     func assemble(
         _ signed: [UInt8], algorithm: [UInt8]? = nil, signature: [UInt8], unusedBits: UInt8 = 0
     ) throws -> [UInt8] {

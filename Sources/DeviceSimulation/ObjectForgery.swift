@@ -1,6 +1,6 @@
-/// Changes to a finished CBOR object that make it something other than strict CBOR.
+/// Changes that turn a finished CBOR object into something other than strict CBOR.
 enum ObjectForgery {
-    /// A length of 16 MiB in a head of five bytes, and what is needed to make twenty bytes of it.
+    /// A five-byte head with a length of 16 MiB, padded to twenty bytes.
     private static func huge(_ majorType: UInt8) -> [UInt8] {
         CBORItem.head(majorType, 16 * 1024 * 1024) + [UInt8](repeating: 0, count: 15)
     }

@@ -4,11 +4,11 @@ package import FoundationEssentials
 import SwiftASN1
 package import X509
 
-/// A stand-in for Apple's App Attestation CA: a root and an intermediate on P-384 with the names, extensions and
-/// lifetimes of Apple's shape, and keys of its own. It issues what only Apple could; a gateway that is told to trust its
-/// root takes simulated devices for real ones. For tests and demonstrations.
+/// A replacement for Apple's App Attestation CA: a root and an intermediate on P-384 with names, extensions and lifetimes like
+/// Apple's, and its own keys. A gateway configured to trust its root accepts simulated devices as real ones. For tests and
+/// demonstrations.
 package struct SimulatedAuthority: Sendable {
-    /// What the certificates are called. Apple's own names, but for "Simulated", are the default.
+    /// The names of the certificates. The defaults are Apple's own names with "Simulated" added.
     package struct Names: Hashable, Sendable, Codable {
         package var root: String
         package var intermediate: String
@@ -57,9 +57,9 @@ package struct SimulatedAuthority: Sendable {
     }
 }
 
-// Keeping an authority between runs of a tool.
+// Saves an authority between runs of a tool.
 extension SimulatedAuthority {
-    /// Everything of an authority, private keys included: for files of a test or a demonstration.
+    /// The whole authority, including private keys: for files of a test or a demonstration.
     package struct Saved: Codable, Sendable {
         var names: Names
         var rootKey, intermediateKey: Data

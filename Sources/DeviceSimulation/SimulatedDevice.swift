@@ -2,14 +2,14 @@ package import AppAttest
 import Crypto
 package import FoundationEssentials
 
-/// A stand-in for an app on a device with a key in its Secure Enclave: what `DCAppAttestService` gives the app, with time
+/// A simulated app on a device with a key in its Secure Enclave: it returns what `DCAppAttestService` returns to an app, with time
 /// and authority as arguments. One value is one key.
 package struct SimulatedDevice: Sendable {
-    /// How the device differs from the plainest one.
+    /// The device's optional properties.
     package struct Options: Hashable, Sendable, Codable {
         /// The aaguid: an ``AttestationEnvironment``.
         package var environment: String
-        /// The map that iOS 27 appends; nil is an older system.
+        /// The map that iOS 27 appends; nil: an older system.
         package var extensions: SimulatedExtensions?
         /// Seconds from the leaf's notBefore, a day before it is issued, to its notAfter.
         package var leafLifetime: TimeInterval
@@ -42,17 +42,17 @@ package struct SimulatedDevice: Sendable {
     /// SHA-256 over the public key: 32 bytes.
     package var keyID: [UInt8] { Array(SHA256.hash(data: publicKeyX963)) }
 
-    /// What `attestKey` gives: a CBOR attestation object.
+    /// The result of `attestKey`: a CBOR attestation object.
     /// - Parameters:
     ///   - clientDataHash: SHA-256 of the server's challenge.
-    ///   - time: when the leaf is issued.
+    ///   - time: the time at which the leaf is issued.
     package func attest(
         clientDataHash: [UInt8], by authority: SimulatedAuthority, at time: Date
     ) throws -> [UInt8] {
         try AttestationPlan(device: self, authority: authority, clientDataHash: clientDataHash, time: time).encoded()
     }
 
-    /// What `generateAssertion` gives: a CBOR assertion object with the next counter.
+    /// The result of `generateAssertion`: a CBOR assertion object with the next counter.
     /// - Parameter clientDataHash: SHA-256 of the server's challenge.
     package mutating func assert(clientDataHash: [UInt8]) throws -> [UInt8] {
         counter &+= 1
@@ -60,9 +60,9 @@ package struct SimulatedDevice: Sendable {
     }
 }
 
-// Keeping a device between runs of a tool.
+// Saves a device between runs of a tool.
 extension SimulatedDevice {
-    /// Everything of a device, private key included: for files of a test or a demonstration.
+    /// The whole device, including the private key: for files of a test or a demonstration.
     package struct Saved: Codable, Sendable {
         var app: String
         var options: Options

@@ -1,9 +1,9 @@
 /// The options of one connection, both sides, by the Q method of RFC 1143: no loops, no double answers.
 ///
-/// It decides and remembers; the caller sends. A request for an option that isn't accepted is refused once per side and
-/// connection, and silence answers its repetitions, so that a storm of requests for unknown options costs at most 512 answers.
+/// It decides and remembers; the caller sends. It refuses each option that isn't accepted once per side and connection and ignores
+/// repeated requests, so a storm of requests for unknown options costs at most 512 answers.
 package struct OptionNegotiation: Sendable {
-    /// Whose use of the option it is.
+    /// The side that uses the option.
     package enum Side: Hashable, Sendable {
         /// Ours: WILL and WONT go out, DO and DONT come in.
         case local
@@ -11,11 +11,11 @@ package struct OptionNegotiation: Sendable {
         case remote
     }
 
-    /// What came of one step.
+    /// The result of one step.
     package struct Step: Hashable, Sendable {
-        /// To be sent for the option in question.
+        /// To be sent for the option of this step.
         package let reply: TelnetVerb?
-        /// The option is in force since now (true) or no longer (false); nil: no change.
+        /// Whether the option came into force (true) or ended (false); nil: no change.
         package let change: Bool?
         package let side: Side
     }
@@ -25,10 +25,10 @@ package struct OptionNegotiation: Sendable {
 
     private struct Options {
         let accepted: Set<TelnetOption>
-        /// By option; absent means off.
+        /// Indexed by option; a missing option is off.
         private var states: [TelnetOption: OptionState] = [:]
         private var refused: Set<TelnetOption> = []
-        /// Requests that silence has answered. The peer may be waiting still, and takes the next `yes` as its answer.
+        /// Requests that were not answered. The peer may still be waiting; it takes the next `yes` as its answer.
         private var unanswered: Set<TelnetOption> = []
 
         init(accepted: Set<TelnetOption>) {
@@ -88,7 +88,7 @@ package struct OptionNegotiation: Sendable {
         step(side, option) { $0.turnOn(option) }
     }
 
-    /// We want the option off. It is no longer in force from now on, even while the peer's answer is awaited.
+    /// We want the option off. It is out of force at once, even before the peer answers.
     package mutating func turnOff(_ option: TelnetOption, _ side: Side) -> Step {
         step(side, option) { $0[option].turnOff() }
     }

@@ -1,12 +1,12 @@
 /// One option on one side, by the Q method of RFC 1143, section 7.
 ///
-/// The RFC writes the table for the peer's side ("him": WILL, WONT come in, DO, DONT go out) and says that our own side is the
-/// same with the verbs exchanged. So it stands here once, in words that fit both: a peer's request is `yes` (WILL, DO) or `no`
-/// (WONT, DONT), and so is what we send.
+/// The RFC writes the table for the peer's side ("him": WILL, WONT come in, DO, DONT go out) and says that our own side is the same
+/// with the verbs exchanged. The table is therefore written once, in words that fit both sides: the peer's request is `yes` (WILL,
+/// DO) or `no` (WONT, DONT), and so is what we send.
 enum OptionState: Hashable, Sendable {
     case off
     case on
-    /// We have sent `no` and wait for the answer. `thenOn`: we have changed our mind since (the RFC's queue bit OPPOSITE).
+    /// We have sent `no` and wait for the answer. `thenOn`: we want it on again (the RFC's queue bit OPPOSITE).
     case turningOff(thenOn: Bool)
     /// We have sent `yes` and wait for the answer.
     case turningOn(thenOff: Bool)
@@ -15,9 +15,9 @@ enum OptionState: Hashable, Sendable {
         case yes, no
     }
 
-    /// The peer says that it uses the option, or asks us to.
+    /// The peer uses the option, or asks us to use it.
     ///
-    /// - Parameter accepts: whether we agree, should this be a new request rather than an answer to ours.
+    /// - Parameter accepts: whether we agree if this is a new request and not an answer to ours.
     /// - Returns: what to send.
     mutating func receivedYes(accepts: Bool) -> Word? {
         switch self {
@@ -27,7 +27,7 @@ enum OptionState: Hashable, Sendable {
         case .on:
             return nil
         case .turningOff(let thenOn):
-            // An answer that RFC 854 forbids. The RFC's choice keeps both ends in agreement and ends the exchange.
+            // RFC 854 forbids this answer. The RFC's choice keeps both ends in agreement and ends the exchange.
             self = thenOn ? .on : .off
             return nil
         case .turningOn(thenOff: false):
@@ -39,7 +39,7 @@ enum OptionState: Hashable, Sendable {
         }
     }
 
-    /// The peer refuses the option, or ends it. That can't be denied.
+    /// The peer refuses the option or ends it. We must comply.
     mutating func receivedNo() -> Word? {
         switch self {
         case .off:
@@ -56,7 +56,7 @@ enum OptionState: Hashable, Sendable {
         }
     }
 
-    /// We want the option on. While an exchange is under way the wish waits for its end.
+    /// We want the option on. If an exchange is under way, the request is queued until it ends.
     mutating func turnOn() -> Word? {
         switch self {
         case .off:

@@ -1,6 +1,6 @@
 /// A telnet command: the byte that follows IAC (RFC 854, EOR from RFC 885).
 ///
-/// A struct, not an enum: a peer may send any byte there, and RFC 854 wants the undefined ones ignored, not refused.
+/// A struct, not an enum: a peer may send any byte here, and RFC 854 requires that undefined ones are ignored, not refused.
 package struct TelnetCommand: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -8,7 +8,7 @@ package struct TelnetCommand: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// End of record: a prompt ends here, once the option END-OF-RECORD is in force.
+    /// End of record: marks a prompt's end while the option END-OF-RECORD is in force.
     package static let endOfRecord = TelnetCommand(rawValue: 239)
     package static let subnegotiationEnd = TelnetCommand(rawValue: 240)
     package static let noOperation = TelnetCommand(rawValue: 241)
@@ -19,7 +19,7 @@ package struct TelnetCommand: RawRepresentable, Hashable, Sendable {
     package static let areYouThere = TelnetCommand(rawValue: 246)
     package static let eraseCharacter = TelnetCommand(rawValue: 247)
     package static let eraseLine = TelnetCommand(rawValue: 248)
-    /// Go ahead: a prompt ends here, unless SUPPRESS-GO-AHEAD is in force.
+    /// Go ahead: marks a prompt's end unless SUPPRESS-GO-AHEAD is in force.
     package static let goAhead = TelnetCommand(rawValue: 249)
     package static let subnegotiationBegin = TelnetCommand(rawValue: 250)
     /// Interpret as command: introduces every command; doubled, it is the data byte 255.

@@ -1,14 +1,14 @@
 /// Writes a telnet stream (RFC 854, RFC 855).
 ///
-/// Text is the only part with a state: whether a CR is followed by LF or by NUL is known with the next byte alone, which may come
-/// with the next call. However a text is cut into calls, the same bytes leave.
+/// Only text has state: the byte after a CR decides whether LF or NUL follows it, and that byte may come with the next call. The
+/// output doesn't depend on how the text is split into calls.
 package struct TelnetEncoder: Sendable {
     private var isAfterCR = false
 
     package init() {}
 
-    /// Appends text as the network virtual terminal wants it: LF and CR LF become CR LF, any other CR becomes CR NUL, IAC is
-    /// doubled. CR NUL that is already in the text stays.
+    /// Appends text by the rules of the network virtual terminal: LF and CR LF become CR LF, any other CR becomes CR NUL, and IAC
+    /// is doubled. CR NUL that is already in the text is kept.
     package mutating func appendText(_ text: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in text {
             let completesCR = isAfterCR && (byte == Self.lf || byte == Self.nul)
@@ -20,11 +20,11 @@ package struct TelnetEncoder: Sendable {
         }
     }
 
-    /// Appends text while TRANSMIT-BINARY is in force (RFC 856): the rules of the network virtual terminal don't hold, and CR and LF
-    /// are bytes like any others. A line has one end then: CR LF becomes LF. A lone CR is a key that somebody has pressed, and stays.
+    /// Appends text while TRANSMIT-BINARY is in force (RFC 856): the rules of the network virtual terminal don't apply, and CR and
+    /// LF are ordinary bytes. A line then has a single end byte: CR LF becomes LF. A lone CR is a key press and is kept.
     ///
-    /// A terminal behind the target (telnetd's) makes a line's end of CR and of LF, and two of both. Those that read lines take LF. Where CR ended one
-    /// call it has been sent, and an LF that begins the next one belongs to it.
+    /// A terminal behind the target (telnetd's) treats CR and LF each as a line end, and CR LF as two. Line-based targets take LF.
+    /// If one call ends with CR, the CR has been sent, and an LF that begins the next call is dropped as part of the same line end.
     package mutating func appendBinaryText(_ text: some Sequence<UInt8>, to output: inout [UInt8]) {
         var holdsCR = false
         for byte in text {
@@ -40,7 +40,7 @@ package struct TelnetEncoder: Sendable {
         if holdsCR { output.append(Self.cr) }
     }
 
-    /// Appends bytes with IAC doubled and nothing else changed: data that is in the target's form already.
+    /// Appends bytes with IAC doubled and otherwise unchanged: data that is already in the target's encoding.
     package static func appendData(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in bytes {
             if byte == iac { output.append(iac) }
@@ -56,7 +56,7 @@ package struct TelnetEncoder: Sendable {
         output += [iac, verb.rawValue, option.rawValue]
     }
 
-    /// Appends `IAC SB option payload IAC SE`, the payload's IACs doubled.
+    /// Appends `IAC SB option payload IAC SE` with the payload's IACs doubled.
     package static func appendSubnegotiation(
         _ option: TelnetOption, _ payload: some Sequence<UInt8>, to output: inout [UInt8]
     ) {

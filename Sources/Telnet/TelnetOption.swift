@@ -1,4 +1,4 @@
-/// A telnet option by its number; names for those that MUDs and their clients use.
+/// A telnet option by its number, with names for those that MUDs and their clients use.
 package struct TelnetOption: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 

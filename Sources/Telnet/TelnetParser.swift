@@ -1,28 +1,29 @@
-/// What a telnet stream says, in the order it says it.
+/// One element of a telnet stream, in stream order.
 package enum TelnetEvent: Hashable, Sendable {
-    /// Data with its IACs undoubled. The slice shares the input's storage, nothing is copied; CR LF and CR NUL stay as they came.
+    /// Data with IACs undoubled. The slice shares the input's storage, so nothing is copied. CR LF and CR NUL are kept.
     case data(ArraySlice<UInt8>)
-    /// A command of two bytes: GA, EOR, NOP, …, also undefined ones.
+    /// A two-byte command: GA, EOR, NOP, …, including undefined ones.
     case command(TelnetCommand)
     case negotiation(TelnetVerb, TelnetOption)
-    /// A complete subnegotiation, its IACs undoubled.
+    /// A complete subnegotiation with IACs undoubled.
     case subnegotiation(TelnetOption, [UInt8])
-    /// A subnegotiation that was too long, or broke off in another command. None of its bytes is delivered.
+    /// A subnegotiation that was too long or was cut off by another command. None of its bytes is delivered.
     case droppedSubnegotiation(TelnetOption)
 }
 
-/// Splits a telnet stream (RFC 854, RFC 855) into events, whatever pieces it arrives in.
+/// Splits a telnet stream (RFC 854, RFC 855) into events. The result doesn't depend on how the stream is split into pieces.
 ///
-/// The parser is pulled: each call of ``next(_:)`` takes one event off the front of the input. A caller can so stop after any
-/// event and give the rest of the buffer to somebody else, as MCCP2 needs it, whose compressed bytes start right behind IAC SE.
+/// The parser is pulled: each call of ``next(_:)`` takes one event off the front of the input. A caller can therefore stop after
+/// any event and give the rest of the buffer to another consumer. MCCP2 needs this because its compressed bytes start right behind
+/// IAC SE.
 ///
-/// It keeps at most ``maximumSubnegotiationBytes`` and a few words of state. Nothing is an error: a peer that sends nonsense
-/// loses that nonsense, and the stream goes on.
+/// It keeps at most ``maximumSubnegotiationBytes`` and a few words of state. Nothing is an error: invalid input is skipped and the
+/// stream goes on.
 package struct TelnetParser: Sendable {
     /// `MAX_SUBNEGOTIATION_BYTES`
     package static let defaultMaximumSubnegotiationBytes = 65_536
 
-    /// The longest payload, counted after undoubling, that is delivered; one byte more drops the subnegotiation whole.
+    /// The longest payload that is delivered, counted after undoubling. A longer subnegotiation is dropped whole.
     package let maximumSubnegotiationBytes: Int
 
     private var state = State.data
@@ -42,7 +43,8 @@ package struct TelnetParser: Sendable {
         self.maximumSubnegotiationBytes = maximumSubnegotiationBytes
     }
 
-    /// Takes one event off the front of `input`; nil when `input` is used up. A data run ends with the input, at the latest.
+    /// Takes one event off the front of `input`; nil when `input` is used up. A data run ends at the end of the input at the
+    /// latest.
     package mutating func next(_ input: inout ArraySlice<UInt8>) -> TelnetEvent? {
         while !input.isEmpty {
             if let event = step(&input) { return event }
@@ -50,7 +52,7 @@ package struct TelnetParser: Sendable {
         return nil
     }
 
-    /// All events of `bytes`, for callers that never need to stop in between.
+    /// All events of `bytes`, for callers that never need to stop between events.
     package mutating func parse(_ bytes: [UInt8]) -> [TelnetEvent] {
         var input = bytes[...]
         var events: [TelnetEvent] = []
@@ -58,7 +60,7 @@ package struct TelnetParser: Sendable {
         return events
     }
 
-    /// Consumes at least one byte of a non-empty input, or changes to a state that will.
+    /// Consumes at least one byte of a non-empty input, or moves to a state that will.
     private mutating func step(_ input: inout ArraySlice<UInt8>) -> TelnetEvent? {
         switch state {
         case .data:
@@ -72,7 +74,7 @@ package struct TelnetParser: Sendable {
             state = .data
             return input.popFirst().map { .negotiation(verb, TelnetOption(rawValue: $0)) }
         case .subnegotiationOption:
-            // A subnegotiation about nothing: its IAC introduces whatever follows.
+            // A subnegotiation without an option: its IAC introduces whatever follows.
             state = input.popFirst().map { $0 == iac ? .command : .subnegotiation(TelnetOption(rawValue: $0)) } ?? state
             return nil
         case .subnegotiation(let option):
@@ -87,7 +89,7 @@ package struct TelnetParser: Sendable {
     /// The byte after IAC.
     private mutating func command(_ input: inout ArraySlice<UInt8>) -> TelnetEvent? {
         state = .data
-        // A doubled IAC is data: the run starts with the second one, and so needs no copy.
+        // A doubled IAC is data. The run starts with the second one, so it needs no copy.
         if input.first == iac { return .data(takeRun(from: &input, startingAfter: 1)) }
         guard let byte = input.popFirst() else { return nil }
         if let verb = TelnetVerb(rawValue: byte) {
@@ -117,7 +119,8 @@ package struct TelnetParser: Sendable {
             let bytes = takePayload()
             return isComplete ? .subnegotiation(option, bytes) : .droppedSubnegotiation(option)
         }
-        // RFC 855 leaves this open. The peer forgot its IAC SE: what follows is worth more than what broke off.
+        // RFC 855 doesn't define this case. The peer forgot its IAC SE: what follows is worth more than the unfinished
+        // subnegotiation.
         state = .command
         _ = takePayload()
         return .droppedSubnegotiation(option)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Each client of a load or an attack is a file or two.
+/// Each client of a load or an attack needs one or two files.
 enum FileLimit {
     /// Raises the soft limit to the hard one.
     static func raise() {

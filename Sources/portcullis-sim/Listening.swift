@@ -2,7 +2,7 @@ import Reactors
 import Synchronization
 
 extension SimOutput {
-    /// A socket for a stand-in to listen on, or a failure in words.
+    /// A listening socket for a simulated server, or a failure as text.
     ///
     /// - Parameter isFirst: false joins a socket of this process.
     static func listeningSocket(host: String, port: UInt16, isFirst: Bool = true) throws -> ListeningSocket {
@@ -15,7 +15,7 @@ extension SimOutput {
     }
 }
 
-/// Carries a socket, which can't be copied, into a closure that may run once.
+/// Passes a socket, which can't be copied, into a closure that may run once.
 final class ListeningBox: Sendable {
     private let socket: Mutex<ListeningSocket?>
 

@@ -26,9 +26,9 @@ struct MudCommand: AsyncParsableCommand {
     }
 }
 
-/// The MUD on sockets: carries bytes between connections and the MUD's pure core. Reactor thread only.
+/// The MUD's server: moves bytes between connections and the MUD's pure core. Reactor thread only.
 ///
-/// It lives as long as the process: the listener's closure holds it.
+/// It lives as long as the process, because the listener's closure holds it.
 private final class MudServer {
     private let reactor: Reactor
     private var mud = DemoMud()
@@ -71,7 +71,7 @@ private final class MudServer {
 
     private func send(_ bytes: [UInt8], to id: Int) {
         guard let tcp = connections[id]?.tcp else { return }
-        // A player who reads nothing is shown the door, so that the MUD's memory stays bounded.
+        // A player who doesn't read is disconnected, so that the MUD's memory stays bounded.
         guard tcp.queuedBytes < MudConnection.maximumQueuedBytes else { return tcp.drop() }
         bytes.withUnsafeBytes { tcp.send($0) }
     }
@@ -88,7 +88,7 @@ private final class MudConnection: TCPHandler {
         self.server = server
     }
 
-    /// What is queued is still written; the peer's end is waited for.
+    /// Queued bytes are still written; the connection waits for the peer's end.
     func finish() {
         tcp?.finish()
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// How the tool speaks, on standard output and standard error.
+/// The tool's output on standard output and standard error.
 enum SimOutput {
     static func say(_ text: String) {
         write(text + "\n", to: STDOUT_FILENO)

@@ -1,14 +1,14 @@
 import Telnet
 
-/// Renders a telnet and ANSI byte stream as plain text that is safe to show on a terminal and good to read.
+/// Renders a telnet and ANSI byte stream as plain text that is readable and safe to show on a terminal.
 ///
-/// Telnet's commands and the cursor sequences of ECMA-48 (`ESC [ …`) are left out, printable UTF-8 stays, CR goes where a line ends
-/// anyway, and everything else that isn't printable appears as `\x1B` or `\u{202E}`. It keeps at most three bytes of an unfinished
-/// character and one subnegotiation.
+/// Telnet commands and the cursor sequences of ECMA-48 (`ESC [ …`) are left out, printable UTF-8 is kept, a CR at a line's end is
+/// dropped, and every other unprintable character is shown as `\x1B` or `\u{202E}`. At most three bytes of an unfinished character
+/// and one subnegotiation are held.
 struct Transcript: Sendable {
     private var parser = TelnetParser()
     private var state = State.text
-    /// Bytes of text since the last control byte; between two calls the beginning of a character at most.
+    /// Bytes of text since the last control byte; between two calls at most the beginning of a character.
     private var pending: [UInt8] = []
 
     private enum State {
@@ -20,7 +20,7 @@ struct Transcript: Sendable {
 
     init() {}
 
-    /// The text of the next piece of the stream, wherever it was cut.
+    /// The text of the next piece of the stream. The result doesn't depend on how the stream is split.
     mutating func append(_ bytes: [UInt8]) -> String {
         var text = ""
         for case .data(let run) in parser.parse(bytes) {
@@ -30,7 +30,7 @@ struct Transcript: Sendable {
         return text
     }
 
-    /// What was held back, at the end of the stream.
+    /// The held text at the end of the stream.
     mutating func finish() -> String {
         var text = takePending(keepingTail: false)
         if state == .escape { text += escaped(0x1B) }
@@ -56,7 +56,7 @@ struct Transcript: Sendable {
         default:
             break
         }
-        // Here every sequence has ended, well or not, and the byte counts for itself.
+        // Every sequence has ended here, complete or not, and the byte is processed by itself.
         state = .text
         plain(byte, to: &text)
     }
@@ -75,7 +75,7 @@ struct Transcript: Sendable {
         }
     }
 
-    /// Decodes what is pending, but for an unfinished character at its end, should that be kept for the next piece.
+    /// Decodes the pending bytes, except an unfinished character at the end if `keepingTail` keeps it for the next piece.
     private mutating func takePending(keepingTail: Bool) -> String {
         let tail = keepingTail ? pending.unfinishedCharacterLength : 0
         let bytes = pending.dropLast(tail)
@@ -106,7 +106,7 @@ struct Transcript: Sendable {
 }
 
 extension [UInt8] {
-    /// How many bytes at the end may be the beginning of a UTF-8 character that isn't complete: 0 to 3.
+    /// The number of bytes at the end that may begin an incomplete UTF-8 character: 0 to 3.
     fileprivate var unfinishedCharacterLength: Int {
         for length in 1...3 where length <= count {
             let byte = self[count - length]

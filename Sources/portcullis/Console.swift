@@ -4,13 +4,13 @@ import GatewayServer
 import Glibc
 import Settings
 
-/// What the commands share: how they speak, and how they fail.
+/// The output and failures of all commands.
 enum Console {
     static func say(_ text: String) {
         show(text + "\n")
     }
 
-    /// The text as it is.
+    /// Prints the text unchanged.
     static func show(_ text: String) {
         write(text, to: STDOUT_FILENO)
     }
@@ -19,14 +19,14 @@ enum Console {
         write(text + "\n", to: STDERR_FILENO)
     }
 
-    /// Says what failed; the error to throw ends the command with 1.
+    /// Prints what failed; throwing the returned error ends the command with exit code 1.
     static func failure(_ reason: String, hint: String? = nil) -> ExitCode {
         complain("portcullis: error: \(reason)")
         if let hint { complain("portcullis: hint: \(hint)") }
         return .failure
     }
 
-    /// The settings, or all that is wrong with them, at once.
+    /// The settings, or all of their errors at once.
     static func load(_ options: SettingsOptions) throws -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
             return try source(options).load(now: .now)
@@ -40,7 +40,7 @@ enum Console {
         ConfigurationSource(environment: environment, environmentFile: options.environmentFile)
     }
 
-    /// ATTESTED_KEYS_PATH, or all that is wrong with the settings.
+    /// ATTESTED_KEYS_PATH, or all errors of the settings.
     static func keyStorePath(_ options: SettingsOptions) throws -> String {
         do throws(ConfigurationErrors) {
             return try ConfigurationLoading.loadKeyStorage(
@@ -52,7 +52,7 @@ enum Console {
         }
     }
 
-    /// CONTROL_SOCKET_PATH, or all that is wrong with the settings.
+    /// CONTROL_SOCKET_PATH, or all errors of the settings.
     static func controlSocketPath(_ options: SettingsOptions) throws -> String? {
         do throws(ConfigurationErrors) {
             return try ConfigurationLoading.loadControlSocketPath(
@@ -63,7 +63,7 @@ enum Console {
         }
     }
 
-    /// - Parameter socket: `--socket`; nil takes CONTROL_SOCKET_PATH.
+    /// - Parameter socket: `--socket`; nil uses CONTROL_SOCKET_PATH.
     static func controlSocket(_ socket: String?, _ settings: SettingsOptions) throws -> String {
         if let path = try socket ?? controlSocketPath(settings) { return path }
         throw failure(
@@ -71,7 +71,7 @@ enum Console {
             hint: "Set CONTROL_SOCKET_PATH for the gateway and for this command, or name it with --socket.")
     }
 
-    /// Where settings name a control socket; nobody need answer there.
+    /// A client for the control socket in the settings, if there is one; a gateway needn't be listening on it.
     static func runningGateway(_ options: SettingsOptions) -> ControlClient? {
         let path = try? ConfigurationLoading.loadControlSocketPath(
             environment: environment, environmentFile: options.environmentFile)
@@ -86,7 +86,7 @@ enum Console {
 
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// Every error that reaches here is unforeseen: it is said, and the process ends with 1.
+    /// Every error that reaches this function is unexpected: it is printed, and the process ends with exit code 1.
     static func exitingOnError(_ body: () async throws -> Void) async {
         do {
             try await body()
@@ -100,7 +100,7 @@ enum Console {
         Glibc.exit(code)
     }
 
-    /// At once, whole, and without the buffering of `print`, which a reader on a pipe would wait for.
+    /// Writes the whole text at once, without `print`'s buffering, which would delay a reader on a pipe.
     private static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {

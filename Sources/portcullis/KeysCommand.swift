@@ -7,16 +7,16 @@ struct KeysCommand: ParsableCommand {
         commandName: "keys", abstract: "Look after the registered keys, also while the gateway runs.",
         subcommands: [List.self, Show.self, Revoke.self, Restore.self, Forget.self])
 
-    /// Which store: `--store`, or the one of the settings.
+    /// The key store: `--store`, or the one in the settings.
     struct Options: ParsableArguments {
         @OptionGroup var settings: SettingsOptions
 
         @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
         var store: String?
 
-        /// Runs `body` on the store; an error is printed, and ends the command.
+        /// Runs `body` on the store; an error is printed and ends the command.
         ///
-        /// - Parameter mayBeMissing: whether a store that doesn't exist yet is no error; it is printed all the same.
+        /// - Parameter mayBeMissing: whether a missing store is accepted; it is reported in either case.
         func administer(
             mayBeMissing: Bool = false, _ body: (KeyAdministration) async throws(KeyAdministrationError) -> Void
         ) async throws {

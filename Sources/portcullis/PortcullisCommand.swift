@@ -14,7 +14,7 @@ struct PortcullisCommand: AsyncParsableCommand {
         defaultSubcommand: ServeCommand.self)
 }
 
-/// Where the settings come from: the environment, and before it an environment file.
+/// The source of the settings: the environment, which overrides an optional environment file.
 struct SettingsOptions: ParsableArguments {
     @Option(name: .customLong("env-file"), help: "Settings, one NAME=value a line; the environment goes before it.")
     var environmentFile: String?

@@ -13,7 +13,7 @@ struct AssertionDefectTests {
         }
     }
 
-    /// The table: what each defect is refused with.
+    /// The table of the expected error for each defect.
     private func expected(for defect: AssertionDefect) -> AssertionError {
         switch defect {
         case .otherKey, .bareNonce, .otherChallenge, .withoutClientData, .authenticatorDataChangedAfterwards:

@@ -14,7 +14,7 @@ struct AttestationDefectTests {
         }
     }
 
-    /// The table: what each defect is refused with.
+    /// The table of the expected error for each defect.
     private func expected(for defect: AttestationDefect) -> AttestationError {
         switch defect {
         case .otherRoot, .sameNamesOtherKeys, .leafSignedByOtherKey: .untrustedChain
@@ -86,7 +86,7 @@ struct AttestationDefectTests {
         case .bytesAsKey: .malformedObject(.unsupportedKey)
         case .nestedThousandDeep: .malformedObject(.tooDeep)
         case .tooLarge: .malformedObject(.tooLarge)
-        // Tags and floating point; any defect that the table forgets fails here.
+        // Tags and floating point; a defect missing from the table fails here.
         default: .malformedObject(.unsupportedType)
         }
     }

@@ -1,17 +1,17 @@
 import AppAttest
 import Testing
 
-/// Every single bit that is flipped makes a real object worthless.
+/// Every flipped bit invalidates a real object.
 ///
-/// Covered is the whole object but the content of the receipt: both certificates (what is signed, and the signature and
-/// its algorithm, which must have their one valid encoding), the authenticator data (by the nonce), and all of the CBOR
-/// around them, the receipt's key and length included. The receipt's content is covered by Apple's own signature inside
-/// it, which nobody here checks: publishers have removed it, and one damaged it.
+/// The whole object is covered except the content of the receipt: both certificates (the signed part, the signature and its
+/// algorithm, which must have their only valid encoding), the authenticator data (by the nonce), and all CBOR around them,
+/// including the receipt's key and length. Apple's own signature inside the receipt covers its content, but it isn't checked here:
+/// publishers have removed the receipt, and one damaged it.
 @Suite("Flipped bits", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
 struct BitFlipTests {
-    /// Bits that are tried in a vector that isn't tried completely.
+    /// Bits tested in a vector that isn't tested completely.
     static let sampleSize = 500
-    /// Tried completely, attestations and assertions.
+    /// Attestations and assertions that are tested completely.
     static let exhaustive: [String] = [
         "att-2025-11-19-succinctlabs-5e37afe7",  // iOS 26.1, attestation and assertion
         "att-2026-04-20-apple-guide-ios27",  // iOS 27.0, attestation
@@ -19,7 +19,7 @@ struct BitFlipTests {
         "att-2025-11-19-succinctlabs-5e37afe7 #1",
     ]
 
-    /// The bits of an object whose flipping must be noticed.
+    /// The bits of an object whose flipping must be detected.
     static func coveredBits(of vector: AttestationVector) throws -> [Int] {
         let receipt = try AttestationObject(vector.attestation).receipt
         let uncovered = receipt.isEmpty ? 0..<0 : try #require(vector.attestation.firstRange(of: receipt))
@@ -28,7 +28,7 @@ struct BitFlipTests {
 
     static func sample(_ bits: [Int], of id: String) -> [Int] {
         if exhaustive.contains(id) { return bits }
-        // A seed of the vector's own that is the same in every run, which `hashValue` is not.
+        // A seed that is specific to the vector and the same in every run, unlike `hashValue`.
         var generator = SplitMix64(seed: id.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
         return Array(bits.shuffled(using: &generator).prefix(sampleSize))
     }
@@ -66,7 +66,7 @@ struct BitFlipTests {
             let covered = try Self.coveredBits(of: vector)
             #expect(Self.sample(covered, of: vector.id) == covered)
             #expect(covered.count == (vector.attestation.count - object.receipt.count) * 8)
-            // The certificates and the authenticator data are in it from their first bit to their last.
+            // The certificates and the authenticator data are covered completely.
             for part in [object.leaf, object.intermediate, object.authenticatorData] {
                 let range = try #require(vector.attestation.firstRange(of: part))
                 #expect(Set(range.lowerBound * 8..<range.upperBound * 8).isSubset(of: covered))

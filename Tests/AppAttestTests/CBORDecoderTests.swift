@@ -14,7 +14,7 @@ struct CBORDecoderTests {
         return map
     }
 
-    /// One item of every kind, with arguments at the edges of every width.
+    /// One item of every kind, with arguments at the boundaries of every width.
     static let items: [CBORItem] =
         [0, 23, 24, 255, 256, 65535, 65536, 0xffff_ffff, 0x1_0000_0000, .max].flatMap { (number: UInt64) in
             [CBORItem.unsigned(number), .negative(number)]
@@ -154,14 +154,14 @@ struct CBORDecoderTests {
 
     @Test("an announced length costs nothing: it is compared with what is left first, at every width")
     func announcedLengths() {
-        // Nothing may be sized by these: the last would not fit into an Int, the one before not into memory.
+        // These lengths must not size an allocation: the last exceeds Int, the one before exceeds memory.
         for length in [16 * 1024 * 1024, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, .max] as [UInt64] {
             for major in [2, 3, 4, 5] as [UInt8] {
                 let bytes = CBORItem.head(major, length) + [UInt8](repeating: 0, count: 11)
                 #expect(throws: CBORError.truncated) { try decode(bytes) }
             }
         }
-        // One element more than bytes, and one entry more than pairs of bytes.
+        // One more element than bytes, and one more entry than pairs of bytes.
         #expect(throws: CBORError.truncated) { try decode([0x83, 0, 0]) }
         #expect(throws: CBORError.truncated) { try decode([0xa2, 0, 0, 1]) }
     }
@@ -176,7 +176,7 @@ struct CBORDecoderTests {
 }
 
 extension CBORItem {
-    /// A decoded value, to be written again.
+    /// Converts a decoded value, so that it can be encoded again.
     init(_ value: CBORValue) {
         switch value {
         case .unsigned(let number): self = .unsigned(number)

@@ -2,13 +2,13 @@ import AppAttest
 import DeviceSimulation
 import Testing
 
-/// Seeded mutations of genuine objects: the parsers refuse or accept, and never trap. What they accept has one encoding
-/// only, which is the one they were given.
+/// Seeded mutations of genuine objects: the parsers refuse or accept them, and never trap. An accepted input is the only encoding
+/// of its value.
 @Suite("Fuzzed objects")
 struct FuzzTests {
     /// Mutations in each of the first two tests.
     static let decoderIterations = 200_000
-    /// Mutations of each object in the third, which checks signatures.
+    /// Mutations of each object in the third test, which verifies signatures.
     static let verifierIterations = 10_000
     private static let batches = 16
 
@@ -48,7 +48,7 @@ struct FuzzTests {
             }
             return accepted
         }
-        // The mutations are mild enough to reach what lies behind the outer map.
+        // The mutations are small enough to reach the code behind the outer map.
         #expect(accepted.reduce(0, +) > Self.decoderIterations / 100)
     }
 
@@ -63,7 +63,7 @@ struct FuzzTests {
             var mutator = Mutator(seed: 0xacce + UInt64(batch))
             for _ in 0..<Self.verifierIterations / Self.batches {
                 let forged = mutator.mutated([attestation])
-                // Only the receipt may differ: nothing covers it.
+                // Only the receipt may differ: it isn't covered.
                 if let verified = try? await genuine.verify(forged), verified.receipt == receipt, forged != attestation
                 {
                     return forged
@@ -92,7 +92,7 @@ struct FuzzTests {
     }
 }
 
-/// Small changes of the kinds that break parsers.
+/// Small changes of the kinds that often break parsers.
 struct Mutator {
     private var generator: SplitMix64
     /// Heads of every major type with small, wide, reserved and indefinite lengths.

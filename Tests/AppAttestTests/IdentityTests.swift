@@ -22,7 +22,7 @@ struct IdentityTests {
         ])
     func noAppIDs(text: String) { #expect(AppID(text) == nil) }
 
-    /// Apple's published attestation sample is of such an app.
+    /// Apple's published attestation sample is for such an app.
     @Test("a bundle identifier may have underscores")
     func underscores() throws {
         let app = try #require(AppID("A1B2C3D4E5.com.example_app_attest"))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Attestation objects, assertion objects and authenticator data")
 struct ObjectParserTests {
-    /// A device of iOS 27, so that every part is there.
+    /// A device with iOS 27, so that every part is present.
     static func simulation() throws -> Simulation { try Simulation(.init(extensions: SimulatedExtensions())) }
 
     @Test("no proper prefix of an attestation or an assertion is one")
@@ -96,7 +96,7 @@ struct ObjectParserTests {
         let attestation = try simulation.attestation()
         let plain = try await simulation.verify(attestation)
         for value in [CBORItem.bytes([UInt8](repeating: 1, count: 32)), .text("x"), .array([.null])] {
-            // The map has one entry more, in front.
+            // The map has one additional entry at the front.
             let tolerated = [0xa4] + CBORItem.text("cdHash").encoded + value.encoded + attestation.dropFirst()
             #expect(try await simulation.verify(tolerated) == plain)
         }

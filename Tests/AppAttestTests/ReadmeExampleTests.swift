@@ -4,7 +4,7 @@ import DeviceSimulation
 import Foundation
 import Testing
 
-// README.md shows this type as it stands here; a test of the documentation compares the two.
+// README.md contains this type unchanged; a test of the documentation compares the two.
 
 struct AttestedDevices {
     let attestations: AttestationVerifier

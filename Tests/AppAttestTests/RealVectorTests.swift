@@ -125,6 +125,6 @@ struct RealVectorTests {
 }
 
 extension String {
-    /// The text with another last character, still of a team identifier's form.
+    /// The text with a different last character, still in the form of a team identifier.
     fileprivate var replacingLast: String { dropLast() + (last == "Z" ? "A" : "Z") }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A signature in DER")
 struct SignatureDERTests {
-    /// What swift-crypto makes of the same bytes, and nothing where it would write them otherwise.
+    /// swift-crypto's result for the same bytes; nil if it would encode them differently.
     private func judged(_ bytes: [UInt8]) -> [UInt8]? {
         guard let signature = try? P256.Signing.ECDSASignature(derRepresentation: bytes),
             signature.derRepresentation.elementsEqual(bytes)

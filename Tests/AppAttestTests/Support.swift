@@ -3,7 +3,7 @@ import DeviceSimulation
 import FoundationEssentials
 import Testing
 
-/// A small generator with a seed: the same samples and mutations in every run (Steele, Lea, Flood: SplitMix).
+/// A small seeded generator: the same samples and mutations in every run (Steele, Lea, Flood: SplitMix).
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -18,7 +18,7 @@ struct SplitMix64: RandomNumberGenerator {
     }
 }
 
-/// Runs `body` for every item, in as many tasks as keep all cores busy, and returns what it found.
+/// Runs `body` for every item, in enough tasks to keep all cores busy, and returns the findings.
 func inParallel<Item: Sendable, Finding: Sendable>(
     _ items: [Item], _ body: @escaping @Sendable (Item) async -> Finding?
 ) async -> [Finding] {
@@ -47,7 +47,7 @@ extension [UInt8] {
     }
 }
 
-/// A simulated Apple, a simulated device and the moment they meet.
+/// A simulated Apple, a simulated device and the time of the attestation.
 struct Simulation {
     /// 2026-05-01T00:00:00Z.
     static let time = Date(timeIntervalSince1970: 1_777_593_600)

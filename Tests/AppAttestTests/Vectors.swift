@@ -2,8 +2,8 @@ import AppAttest
 import FoundationEssentials
 import Testing
 
-/// The real attestations and assertions that `PORTCULLIS_VECTORS` (default `../shared/vectors` beside the package) has.
-/// They are third-party data and no part of the package: where they are absent, their tests say so and are skipped.
+/// The real attestations and assertions in `PORTCULLIS_VECTORS` (default: `../shared/vectors` beside the package). They are
+/// third-party data and not part of the package: if they are missing, their tests are skipped with that reason.
 enum Vectors {
     static let all: [Vector]? = load()
     static var areAvailable: Bool { all != nil }
@@ -32,7 +32,7 @@ enum Vectors {
     }
 }
 
-/// One case of the file.
+/// One test case of the file.
 struct Vector: Decodable {
     struct Assertion: Decodable {
         let assertion: Data
@@ -56,7 +56,7 @@ struct Vector: Decodable {
     let assertions: [Assertion]
 }
 
-/// An attestation with everything that its verification needs.
+/// An attestation with all data needed to verify it.
 struct AttestationVector: Sendable, CustomTestStringConvertible {
     let id, os: String
     var app: AppID
@@ -88,7 +88,7 @@ struct AttestationVector: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An assertion with everything that its verification needs.
+/// An assertion with all data needed to verify it.
 struct AssertionVector: Sendable, CustomTestStringConvertible {
     let id, os: String
     var app: AppID
@@ -115,7 +115,7 @@ struct AssertionVector: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// ISO 8601, with or without a fraction of a second.
+/// ISO 8601, with or without fractional seconds.
 private func date(_ text: String) -> Date? {
     let style = Date.ISO8601FormatStyle()
     return (try? style.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))

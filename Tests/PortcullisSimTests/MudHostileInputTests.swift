@@ -39,14 +39,14 @@ import Testing
         stage.send(Array("\n".utf8) + [IAC, SB, 201] + megabyte, from: 1)
         stage.send(megabyte, from: 1)
         #expect(stage.takeText(1) == "That line was too long, and nobody has heard it.\n> ")
-        // The next command ends what was never ended.
+        // The next command ends the unterminated subnegotiation.
         stage.send([IAC, DO, 3] + Array("say hello\r\n".utf8), from: 1)
         #expect(stage.takeText(1) == "You say, “hello”\n> ")
     }
 
     @Test func anOptionStormIsAnsweredOnceAnOption() {
         var stage = anna()
-        // Without what the MUD itself offers, asks for or accepts.
+        // Without the options that the MUD itself offers, requests or accepts.
         let unknown = (UInt8.min...UInt8.max).filter { ![1, 3, 24, 25, 31, 201].contains($0) }
         let storm = unknown.flatMap { [IAC, WILL, $0, IAC, DO, $0] }
         for _ in 0..<10 { stage.send(storm, from: 1) }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Prompts come at the end of a turn, and so depend on the cuts.
+    /// Prompts come at the end of a turn, so they depend on how the input is split.
     private func withoutPrompts(_ text: String) -> String {
         ["By what name are you known? ", "Password (a new name takes any): ", "> ", "\n"].reduce(text) {
             $0.replacing($1, with: "")
@@ -116,7 +116,7 @@ import Testing
     }
 }
 
-/// A reproducible source of randomness, so that a failure can be run again.
+/// A reproducible random number generator, so that a failure can be repeated.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

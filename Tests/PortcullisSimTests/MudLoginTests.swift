@@ -58,7 +58,7 @@ import Testing
         stage.enter(2, as: "Anna")
         #expect(stage.closed == [1])
         #expect(stage.takeText(1) == "\nYou go on playing elsewhere.\n")
-        // The end of the old connection is no end of the player.
+        // The end of the old connection doesn't end the player's session.
         stage.disconnect(1)
         stage.type("look", from: 2)
         #expect(stage.takeText(2).hasPrefix("The Courtyard\n"))

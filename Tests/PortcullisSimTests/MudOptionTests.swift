@@ -31,7 +31,7 @@ import Testing
         let lines = stage.takeText(1).split(separator: "\n")
         #expect(lines.count > 5)
         #expect(lines.allSatisfy { $0.count <= 40 })
-        // A window that doesn't say its width, and one of a width that nobody could read.
+        // A window of unknown width, and one too narrow to read.
         for (columns, expected) in [(UInt8(0), MudTerminal.defaultWidth), (3, 20)] {
             stage.send([IAC, SB, 31, 0, columns, 0, 24, IAC, SE], from: 1)
             stage.type("look", from: 1)

@@ -2,10 +2,10 @@ import Telnet
 
 @testable import portcullis_sim
 
-/// The MUD and its clients: delivers actions to the right client and keeps what each has received.
+/// The MUD and its clients: delivers actions to the right client and stores the received bytes.
 struct MudStage {
     var mud: DemoMud
-    /// What each client has received and not yet looked at.
+    /// Received bytes of each client that haven't been read.
     var inboxes: [Int: [UInt8]] = [:]
     var closed: Set<Int> = []
 
@@ -30,7 +30,7 @@ struct MudStage {
         perform(mud.disconnected(id))
     }
 
-    /// Connects, logs in and forgets the greetings.
+    /// Connects, logs in and discards the greetings.
     mutating func enter(_ id: Int, as name: String, password: String = "secret") {
         connect(id)
         type(name, from: id)
@@ -48,7 +48,7 @@ struct MudStage {
         return parser.parse(takeBytes(id))
     }
 
-    /// The text alone, as somebody without colours would see it.
+    /// The text without colours.
     mutating func takeText(_ id: Int) -> String {
         var transcript = Transcript()
         return transcript.append(takeBytes(id)) + transcript.finish()
@@ -64,7 +64,7 @@ struct MudStage {
     }
 }
 
-// The names are RFC 854's own.
+// The names are those of RFC 854.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 let (IAC, DONT, DO, WONT, WILL, SB, GA, SE, EOR) = (
     UInt8(255), UInt8(254), UInt8(253), UInt8(252), UInt8(251), UInt8(250), UInt8(249), UInt8(240), UInt8(239)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import portcullis_sim
 
-/// How a session's end becomes the tool's exit status.
+/// The tool's exit status for each kind of session end.
 struct PlayOutcomeTests {
     @Test(arguments: [1000, 1001])
     func anEndInOrderIsASuccess(code: UInt16) {

@@ -1,9 +1,9 @@
-/// What Evennia 5.0.1 sent on its telnet port, byte for byte, recorded on the loopback.
+/// The output of Evennia 5.0.1 on its telnet port, byte for byte, recorded on the loopback.
 ///
-/// The client agreed to SGA, TTYPE, NAWS, GMCP, MSDP, MSSP and MXP, said that its window has 100 × 40 characters, created an account,
+/// The client agreed to SGA, TTYPE, NAWS, GMCP, MSDP, MSSP and MXP, announced a window of 100 × 40 characters, created an account,
 /// logged in, sent a few commands and GMCP messages, and left.
 enum EvenniaRecording {
-    /// Without compression. Sizes of 77 × 33 and 78 × 34 followed; `Core.Supports.Get` near the end tells the first.
+    /// Without compression. Sizes of 77 × 33 and 78 × 34 followed; `Core.Supports.Get` near the end shows the first.
     static let plain = hexadecimal(
         """
         fffd22fffb03fffd1ffffd18fffb56fffb46fffb45fffbc9fffb5bfffa1801fff0fffa46014e414d45024d7967616d6501504c41
@@ -81,7 +81,7 @@ enum EvenniaRecording {
         6f6f6e2e1b5b306d0d0a717569741b5b306d0d0a
         """)
 
-    /// The client agreed to MCCP2 too: behind `IAC SB MCCP2 IAC SE` there is a zlib stream, up to the end.
+    /// The client also agreed to MCCP2: after `IAC SB MCCP2 IAC SE` comes a zlib stream up to the end.
     static let compressed = hexadecimal(
         """
         fffd22fffb03fffd1ffffd18fffb56fffb46fffb45fffbc9fffb5bfffa1801fff0fffa56fff078da54524d6fdb300c85f44bf407

@@ -32,7 +32,7 @@ import Testing
         #expect(options.received(.will, .gmcp).reply == .dont)
         #expect(options.received(.do, .windowSize).reply == .wont)
         #expect(options.isOn(.gmcp, .local) && !options.isOn(.gmcp, .remote))
-        // Confirmations of what is already so get no answer.
+        // A confirmation of the current state gets no answer.
         #expect(options.received(.do, .gmcp) == Step(reply: nil, change: nil, side: .local))
         #expect(options.received(.wont, .windowSize) == Step(reply: .dont, change: false, side: .remote))
     }
@@ -62,14 +62,14 @@ import Testing
         #expect(options.received(.do, .echo).reply == .wont)
         #expect(options.received(.do, .echo).reply == nil)
         #expect(options.turnOn(.echo, .local) == Step(reply: .will, change: true, side: .local))
-        // Unless the peer has taken it back: then it is a request of ours.
+        // Unless the peer has withdrawn its request: then we send a new request.
         #expect(options.received(.will, .echo).reply == .dont)
         #expect(options.received(.will, .echo).reply == nil)
         #expect(options.received(.wont, .echo).reply == nil)
         #expect(options.turnOn(.echo, .remote) == Step(reply: .do, change: nil, side: .remote))
     }
 
-    /// Two of them, talking over lines with delays, while both change their minds at random.
+    /// Two negotiations talk over lines with delays, while both change their minds at random.
     @Test(arguments: 0..<50 as Range<UInt64>)
     func twoEndsComeToRestInAgreement(seed: UInt64) {
         var random = SeededGenerator(state: seed)
@@ -79,7 +79,7 @@ import Testing
                 acceptingLocal: choices.randomElement(using: &random) ?? [],
                 remote: choices.randomElement(using: &random) ?? [])
         }
-        /// Under way to each end.
+        /// Messages in flight to each end.
         var lines: [[(TelnetVerb, TelnetOption)]] = [[], []]
         var wishes = 0
         var messages = 0
@@ -100,7 +100,7 @@ import Testing
                 let (verb, option) = lines[end].removeFirst()
                 say(ends[end].received(verb, option), option, from: end)
             }
-            // Each wish is worth a request and its answer, and where it waited, as many again.
+            // Each wish costs at most a request and its answer, and as many again if it had to wait.
             guard messages <= wishes * 4 else { break }
         }
         #expect(messages <= wishes * 4)

@@ -42,7 +42,7 @@ import Testing
         return output
     }
 
-    /// RFC 856: CR LF has no meaning of its own, and a terminal behind the target makes two lines of it.
+    /// RFC 856: CR LF has no special meaning, and a terminal behind the target treats it as two line ends.
     @Test(arguments: [
         ("look\r\n", trace("look\n")), ("look\n", trace("look\n")), ("look\r", trace("look\r")),
         ("\r\n\r\n", trace("\n\n")), ("a\rb\r\r\nc", trace("a\rb\r\nc")), ("\n\n", trace("\n\n")), ("", []),

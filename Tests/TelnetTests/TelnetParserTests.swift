@@ -2,7 +2,7 @@ import Telnet
 import Testing
 
 @Suite struct TelnetParserTests {
-    /// A stream with one of everything, and what it says.
+    /// A stream with one event of each kind, and those events.
     static let everything = trace(
         "Welcome\r\n", IAC, WILL, 1, IAC, DO, 31, "naïve ", IAC, IAC, "y", IAC, IAC, IAC, IAC,
         IAC, SB, 201, "Room.Info {}", IAC, SE, IAC, SB, 31, 0, IAC, IAC, 0, 24, IAC, SE, IAC, SB, 86, IAC, SE,
@@ -32,7 +32,7 @@ import Testing
         var parser = TelnetParser()
         let input = Array("one long run of plain text\r\n".utf8)
         #expect(parser.parse(input) == [.data(input[...])])
-        // A doubled IAC begins a run of its own, and stands in it once.
+        // A doubled IAC begins a new run and occurs in it once.
         #expect(parser.parse(trace("a", IAC, IAC, "b")) == [data("a"), .data([255, UInt8(ascii: "b")])])
     }
 
@@ -113,7 +113,7 @@ import Testing
     @Test(arguments: 0..<20 as Range<UInt64>)
     func anyBytesCutAnywhereSayTheSame(seed: UInt64) {
         var random = SeededGenerator(state: seed)
-        // Mostly bytes that mean something, so that every state is reached often.
+        // Mostly bytes with a meaning, so that every state is reached often.
         let telling: [UInt8] = [255, 255, 255, 250, 240, 251, 253, 249, 201, 31, 65, 13, 10, 0]
         for _ in 0..<200 {
             let stream = (0..<Int.random(in: 0...120, using: &random)).map { _ in

@@ -1,6 +1,6 @@
 import Telnet
 
-/// Bytes of a telnet stream, written as they are read: `trace("say hi", IAC, GA)`.
+/// Bytes of a telnet stream in readable form: `trace("say hi", IAC, GA)`.
 func trace(_ parts: any TraceBytes...) -> [UInt8] {
     parts.flatMap(\.bytes)
 }
@@ -17,11 +17,11 @@ extension Int: TraceBytes {
     var bytes: [UInt8] { [UInt8(self)] }
 }
 
-// The names are RFC 854's own.
+// The names are those of RFC 854.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 let (IAC, DONT, DO, WONT, WILL, SB, GA, NOP, SE, EOR) = (255, 254, 253, 252, 251, 250, 249, 241, 240, 239)
 
-/// Events of `pieces`, one after the other, with neighbouring data runs joined: what doesn't depend on where the stream was cut.
+/// The events of `pieces` in order, with adjacent data runs joined: this doesn't depend on how the stream was split.
 func events(of pieces: [[UInt8]], limit: Int = TelnetParser.defaultMaximumSubnegotiationBytes) -> [TelnetEvent] {
     var parser = TelnetParser(maximumSubnegotiationBytes: limit)
     var joined: [TelnetEvent] = []
@@ -39,7 +39,7 @@ func data(_ text: String) -> TelnetEvent {
     .data(Array(text.utf8)[...])
 }
 
-/// A reproducible source of randomness (SplitMix64), so that a failure can be run again.
+/// A reproducible random number generator (SplitMix64), so that a failure can be repeated.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

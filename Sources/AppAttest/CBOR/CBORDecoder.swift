@@ -1,8 +1,8 @@
 /// A strict decoder for the part of RFC 8949 that App Attest uses.
 ///
-/// Strict means that a value has one encoding only: lengths are definite and minimal, keys are unique, nothing trails.
-/// Hostile input costs no more than its own size: an announced length is compared with what is left before anything is
-/// done with it, nothing is ever reserved by it, and depth and number of items are bounded.
+/// Strict means that each value has exactly one encoding: lengths are definite and minimal, keys are unique, and there are no
+/// trailing bytes. Hostile input costs no more than its own size: an announced length is compared with the remaining bytes before
+/// it is used, no memory is reserved for it, and the depth and number of items are limited.
 package struct CBORDecoder {
     private let input: ArraySlice<UInt8>
     private var position: Int
@@ -13,7 +13,7 @@ package struct CBORDecoder {
         position = input.startIndex
     }
 
-    /// Decodes an item that fills `bytes` completely.
+    /// Decodes a single item that fills `bytes` completely.
     package static func decode(_ bytes: [UInt8], maximumBytes: Int) throws(CBORError) -> CBORValue {
         guard bytes.count <= maximumBytes else { throw .tooLarge }
         let (value, rest) = try decodePrefix(of: bytes[...])
@@ -21,7 +21,7 @@ package struct CBORDecoder {
         return value
     }
 
-    /// Decodes the item at the start of `bytes` and returns what follows it.
+    /// Decodes the item at the start of `bytes` and returns the rest.
     package static func decodePrefix(
         of bytes: ArraySlice<UInt8>
     ) throws(CBORError) -> (value: CBORValue, rest: ArraySlice<UInt8>) {
@@ -32,7 +32,7 @@ package struct CBORDecoder {
 
     private var remaining: Int { input.endIndex - position }
 
-    /// One item. `depth` is the number of containers around it: the recursion ends at the limit.
+    /// Decodes one item. `depth` is the number of containers around it and limits the recursion.
     private mutating func item(depth: Int) throws(CBORError) -> CBORValue {
         items += 1
         guard items <= CBORLimits.maximumItems else { throw .tooManyItems }
@@ -56,7 +56,7 @@ package struct CBORDecoder {
         return input[position]
     }
 
-    /// The number in or after an initial byte (RFC 8949, section 3), in its shortest form only (section 4.2.1).
+    /// The number in or after an initial byte (RFC 8949, section 3); only the shortest form is accepted (section 4.2.1).
     private mutating func argument(_ information: UInt8) throws(CBORError) -> UInt64 {
         switch information {
         case 0..<24: return UInt64(information)
@@ -76,8 +76,8 @@ package struct CBORDecoder {
         return value
     }
 
-    /// A length or count of things that take `unit` bytes each at least. More than the input can hold is refused here,
-    /// so that no number from the wire ever sizes an allocation.
+    /// The length or count of elements that take at least `unit` bytes each. A count that exceeds the remaining input is refused
+    /// here, so that no number from the wire sizes an allocation.
     private mutating func count(_ information: UInt8, unit: Int) throws(CBORError) -> Int {
         let announced = try argument(information)
         guard announced <= UInt64(remaining / unit) else { throw .truncated }
@@ -105,7 +105,7 @@ package struct CBORDecoder {
     private mutating func map(_ information: UInt8, depth: Int) throws(CBORError) -> CBORMap {
         guard depth <= CBORLimits.maximumDepth else { throw .tooDeep }
         var entries: [CBORMap.Entry] = []
-        // As heads are minimal, two keys are equal exactly when their encodings are.
+        // Since heads are minimal, two keys are equal exactly if their encodings are equal.
         var encodedKeys: Set<ArraySlice<UInt8>> = []
         for _ in 0..<(try count(information, unit: 2)) {
             let start = position

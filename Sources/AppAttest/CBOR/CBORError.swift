@@ -1,8 +1,8 @@
-/// Why bytes are not the strict CBOR that App Attest writes (RFC 8949; the rules of section 4.2.1 but for key order).
+/// Why bytes are not strict CBOR as App Attest writes it (RFC 8949; the rules of section 4.2.1 except key order).
 public enum CBORError: Error, Hashable, Sendable {
     /// The input is longer than the limit for its kind.
     case tooLarge
-    /// The input ends inside an item, or an item announces more than is left.
+    /// The input ends inside an item, or an item announces more bytes than are left.
     case truncated
     /// Bytes follow the item.
     case trailingBytes
@@ -10,9 +10,9 @@ public enum CBORError: Error, Hashable, Sendable {
     case tooDeep
     /// More items than ``CBORLimits/maximumItems``.
     case tooManyItems
-    /// A length of 31: indefinite, or a break.
+    /// Additional information 31: an indefinite length or a break.
     case indefiniteLength
-    /// A number or length written longer than it needs to be.
+    /// A number or length in a longer form than necessary.
     case nonMinimalHead
     /// Additional information 28 to 30, which RFC 8949 reserves.
     case reservedHead
@@ -26,14 +26,14 @@ public enum CBORError: Error, Hashable, Sendable {
     case unsupportedType
 }
 
-/// What the decoder accepts at most. Apple's largest attestation seen so far has 5,906 bytes, depth 3 and 10 items.
+/// The decoder's limits. Apple's largest attestation seen so far has 5,906 bytes, depth 3 and 10 items.
 public enum CBORLimits {
     /// Bytes of an attestation object.
     public static let maximumAttestationBytes = 16 * 1024
-    /// Bytes of an assertion object: a signature of 72 bytes and authenticator data of 37 to 153 were seen.
+    /// Bytes of an assertion object: observed are a signature of 72 bytes and authenticator data of 37 to 153.
     public static let maximumAssertionBytes = 4 * 1024
-    /// Arrays and maps inside each other, the outermost counted.
+    /// The nesting depth of arrays and maps, including the outermost.
     public static let maximumDepth = 8
-    /// Items in one document, keys and containers counted.
+    /// Items in one document, including keys and containers.
     public static let maximumItems = 256
 }

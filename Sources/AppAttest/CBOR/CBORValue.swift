@@ -6,7 +6,7 @@ package enum CBORValue: Hashable, Sendable {
     case negative(UInt64)
     /// Major type 2.
     case bytes([UInt8])
-    /// Major type 3, checked to be UTF-8.
+    /// Major type 3, verified to be UTF-8.
     case text(String)
     /// Major type 4.
     case array([CBORValue])
@@ -27,12 +27,12 @@ package struct CBORMap: Hashable, Sendable {
 
     package let entries: [Entry]
 
-    /// The value below a text key. Compared by UTF-8 bytes: Swift's `==` also holds for canonically equivalent texts.
+    /// The value of a text key. Keys are compared by UTF-8 bytes, because Swift's `==` also matches canonically equivalent texts.
     package subscript(_ name: String) -> CBORValue? {
         entries.first { $0.key.isText(name) }?.value
     }
 
-    /// The value below a small integer key, as COSE has them (RFC 9052, section 1.5).
+    /// The value of a small integer key, as COSE uses them (RFC 9052, section 1.5).
     package subscript(_ label: Int8) -> CBORValue? {
         entries.first { $0.key == CBORValue(label) }?.value
     }
@@ -44,7 +44,7 @@ package struct CBORMap: Hashable, Sendable {
 }
 
 extension CBORValue {
-    /// The integer that CBOR's two major types spell differently.
+    /// The integer, for which CBOR has two major types.
     package init(_ integer: Int8) {
         self = integer < 0 ? .negative(UInt64(-1 - integer)) : .unsigned(UInt64(integer))
     }

@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648 §4), padded, written straight into the buffer of a frame.
+/// Base64 (RFC 4648 §4), padded, written directly into a frame's buffer.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -19,7 +19,7 @@ enum Base64 {
         appendRest(bytes.dropFirst(whole), alphabet, to: &output)
     }
 
-    /// One byte or two, or none.
+    /// Appends the last one or two bytes, if any.
     private static func appendRest(_ rest: ArraySlice<UInt8>, _ alphabet: [UInt8], to output: inout [UInt8]) {
         guard let first = rest.first else { return }
         let second = rest.dropFirst().first

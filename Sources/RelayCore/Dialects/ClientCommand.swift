@@ -1,10 +1,10 @@
 import Telnet
 
-/// What a client wants, whatever dialect it says it in.
+/// A client's command, independent of its dialect.
 enum ClientCommand: Hashable, Sendable {
     /// Valid UTF-8; line ends are the client's own.
     ///
-    /// - Parameter cid: rises from input to input; nil: the client doesn't count.
+    /// - Parameter cid: increases from input to input; nil: the client doesn't number its input.
     case input(ArraySlice<UInt8>, cid: UInt64? = nil)
     /// `data` is JSON, or empty.
     case gmcp(name: String, data: [UInt8])
@@ -14,10 +14,11 @@ enum ClientCommand: Hashable, Sendable {
     case describe(ClientDescription)
     case connect(TargetRequest, ClientDescription)
     case resume(ResumeRequest)
-    /// The client has seen what this session said up to `lastSeq`. Never waits, so its `sessionID` may be a part of the message.
+    /// The client has seen the session's messages up to `lastSeq`. This command never waits, so `sessionID` may be a slice of the
+    /// message.
     case acknowledge(sessionID: ArraySlice<UInt8>, lastSeq: UInt64)
     case disconnect
-    /// Accepted, and without effect on the session.
+    /// Accepted without effect on the session.
     case nothing(NeedsSession)
 
     enum NeedsSession { case yes, no }

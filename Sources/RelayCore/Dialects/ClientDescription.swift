@@ -1,8 +1,8 @@
 import Telnet
 
-/// What a client has said of itself, in its messages or in the query of its upgrade. nil: not said.
+/// A client's description of itself, from its messages or from the upgrade's query. nil: not given.
 package struct ClientDescription: Hashable, Sendable {
-    /// Longest name, version and terminal type, in bytes; what is longer counts as not said.
+    /// The longest name, version and terminal type in bytes; longer ones count as not given.
     static let maximumTermBytes = 64
 
     package var columns: UInt16?
@@ -16,16 +16,16 @@ package struct ClientDescription: Hashable, Sendable {
         self.rows = rows
     }
 
-    /// Names that aren't graphic ASCII of a bounded length count as not said: telnet has no place for others.
+    /// Names that aren't graphic ASCII of bounded length count as not given: telnet can't carry others.
     package init(name: String?, version: String? = nil, terminalType: String? = nil) {
         self.name = name.flatMap(Self.term)
         self.version = version.flatMap(Self.term)
         self.terminalType = terminalType.flatMap(Self.term)
     }
 
-    /// The parameters `cols`, `rows`, `client` and `ttype` of a query, as far as they make sense.
+    /// The valid ones among the parameters `cols`, `rows`, `client` and `ttype` of a query.
     ///
-    /// - Parameter parameter: the decoded value of the parameter with this name; nil where it is absent or malformed.
+    /// - Parameter parameter: the decoded value of the parameter with this name; nil if it is absent or malformed.
     package init(parameter: (String) -> String?) {
         columns = parameter("cols").flatMap(Self.size)
         rows = parameter("rows").flatMap(Self.size)
@@ -33,7 +33,7 @@ package struct ClientDescription: Hashable, Sendable {
         terminalType = parameter("ttype").flatMap(Self.term)
     }
 
-    /// What `newer` says takes the place of what was said before.
+    /// Values in `newer` replace the earlier ones.
     mutating func merge(_ newer: ClientDescription) {
         columns = newer.columns ?? columns
         rows = newer.rows ?? rows
@@ -45,7 +45,7 @@ package struct ClientDescription: Hashable, Sendable {
     func apply(to settings: inout TelnetClientSettings) {
         settings.columns = columns ?? settings.columns
         settings.rows = rows ?? settings.rows
-        // A version belongs to the name that it was said with.
+        // A version belongs to the name with which it was given.
         settings.clientVersion = version ?? (name == nil ? settings.clientVersion : "")
         settings.clientName = name ?? settings.clientName
         settings.terminalType = terminalType ?? settings.terminalType

@@ -1,52 +1,52 @@
 import Telnet
 
-/// The language of one client: its messages into commands, the target's events into messages.
+/// The protocol of one client: turns its messages into commands, and the target's events into messages.
 ///
-/// A dialect knows nothing of the session's state beyond what its own messages need; that is ``Translation``'s.
+/// A dialect knows only the session state that its own messages need; the rest belongs to ``Translation``.
 protocol Dialect {
-    /// The client names its target; until then nothing is dialled for it.
+    /// The client names its target; nothing is dialled before that.
     var awaitsConnect: Bool { get }
 
-    /// nil: its sessions end with their connection, as there is no way to say what the client has seen.
+    /// nil: its sessions end with their connection, because the client can't report what it has seen.
     var numbering: ReplayBuffer.Numbering? { get }
 
-    /// There is a place for what the gateway itself has to say.
+    /// The dialect has messages for the gateway's own notices.
     var hasNotices: Bool { get }
 
-    /// There is a place for errors.
+    /// The dialect has messages for errors.
     var answersErrors: Bool { get }
 
-    /// - Parameter message: complete, and of a size that was checked.
+    /// - Parameter message: complete, with its size checked.
     mutating func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand
 
-    /// - Parameter history: numbers what the client is told, and keeps it.
+    /// - Parameter history: numbers the messages to the client and keeps them.
     mutating func encode(_ event: TargetEvent, keeping history: inout SessionHistory, into frames: inout FrameBuffer)
 
     func encode(_ error: DialectError, into frames: inout FrameBuffer)
 
-    /// - Returns: how the connection is to be closed; nil: it goes on, and may connect again.
+    /// - Returns: the close reason for the connection; nil: it stays open and may connect again.
     func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason?
 
-    /// - Returns: how the connection is to be closed; nil: it goes on, and may connect or resume again.
+    /// - Returns: the close reason for the connection; nil: it stays open and may connect or resume again.
     func encode(_ failure: ResumeFailure, into frames: inout FrameBuffer) -> CloseReason?
 
     func sessionBegan(_ session: SessionIdentity, isResumable: Bool, into frames: inout FrameBuffer)
 
-    /// The client has come back, on another connection. Only where there is a ``numbering``.
+    /// The client has come back on another connection. Called only if there is a ``numbering``.
     ///
-    /// - Parameter lastSeq: the last number that it has seen.
+    /// - Parameter lastSeq: the last number that the client has seen.
     func sessionResumed(
         _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer)
 
-    /// The target has closed: the last message before the Close frame.
+    /// The target has closed: puts out the last message before the Close frame.
     func sessionEnded(_ sessionID: String, into frames: inout FrameBuffer)
 
-    /// Whether a client that closes so doesn't come back.
+    /// Whether a client that closes with this code doesn't come back.
     ///
-    /// - Parameter closeCode: of its Close frame; nil: there was none, or one without a code.
+    /// - Parameter closeCode: of its Close frame; nil: there was no frame, or one without a code.
     func endsSession(closeCode: UInt16?) -> Bool
 
-    /// Hands the client a ticket for its next upgrade.
+    /// Sends the client a ticket for its next upgrade.
     ///
     /// - Parameter expiresIn: seconds.
     func encode(ticket: String, expiresIn: Int, into frames: inout FrameBuffer)
@@ -54,7 +54,7 @@ protocol Dialect {
     /// The gateway is about to close.
     func encode(reconnectAfterMilliseconds: Int, into frames: inout FrameBuffer)
 
-    /// An input with this number was applied, now or before.
+    /// The input with this number was applied, now or earlier.
     func encode(inputAck cid: UInt64, into frames: inout FrameBuffer)
 }
 
@@ -86,7 +86,7 @@ extension Dialect {
 }
 
 extension JSONObject {
-    /// - Parameter message: a client's message that is to be an object.
+    /// - Parameter message: a client's message that must be a JSON object.
     init(message: ArraySlice<UInt8>) throws(DialectError) {
         let value: JSONValue
         do { value = try JSONReader.read(message) } catch { throw DialectError(error) }
@@ -96,12 +96,12 @@ extension JSONObject {
 }
 
 extension ArraySlice<UInt8> {
-    /// Itself if it is valid UTF-8, else with U+FFFD in place of what isn't.
+    /// The bytes themselves if they are valid UTF-8; otherwise with U+FFFD in place of invalid bytes.
     var repairedUTF8: ArraySlice<UInt8> {
         isValidUTF8 ? self : Array(String(decoding: self, as: UTF8.self).utf8)[...]
     }
 
-    /// The first bytes of valid UTF-8, at most `limit` (4 at least), without cutting a character.
+    /// The first bytes of valid UTF-8, at most `limit` (at least 4), without splitting a character.
     func prefix(wholeCharactersIn limit: Int) -> ArraySlice<UInt8> {
         guard count > limit else { return self }
         var end = startIndex + limit
@@ -109,10 +109,10 @@ extension ArraySlice<UInt8> {
         return self[..<end]
     }
 
-    /// Begins as a JSON object does.
+    /// The text begins like a JSON object.
     var looksLikeObject: Bool { firstNonBlank == UInt8(ascii: "{") }
 
-    /// Blank is what JSON takes for space.
+    /// Blank means JSON white space.
     var firstNonBlank: UInt8? {
         first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
     }

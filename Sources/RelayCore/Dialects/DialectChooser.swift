@@ -1,6 +1,6 @@
-/// What a connection speaks that names no subprotocol (`DEFAULT_DIALECT`).
+/// The dialect of a connection that names no subprotocol (`DEFAULT_DIALECT`).
 package enum DefaultDialect: Hashable, Sendable {
-    /// As the first message shows, and raw where it shows nothing or doesn't come in time.
+    /// Detected from the first message; raw if the message doesn't identify a dialect or doesn't come in time.
     case auto
     case fixed(DialectKind)
 
@@ -23,33 +23,33 @@ extension DefaultDialect: RawRepresentable, CaseIterable {
     }
 }
 
-/// Chooses the dialect of one connection, once.
+/// Chooses the dialect of one connection once.
 ///
 /// A subprotocol or a fixed default chooses at once. Otherwise the first message does: an object with `type` is typed, one with
-/// `connect` is legacy, anything else is raw. MUDs speak first, and so may wait for a client that waits for them: after a time
-/// without a first message the connection is raw. Until then what either side has said is held here, within limits.
+/// `connect` is legacy, anything else is raw. MUDs speak first, so a raw client may wait for the MUD: after a time without a first
+/// message the connection is raw. Until then the output of both sides is held here, within limits.
 package struct DialectChooser: Sendable {
     /// `DIALECT_WAIT_MS`, in nanoseconds.
     package static let defaultWait: UInt64 = 1_500_000_000
-    /// Of the target's output while nothing is chosen.
+    /// The most output of the target held while no dialect is chosen.
     package static let maximumHeldOutput = 16_384
 
     package private(set) var kind: DialectKind?
-    /// When `tick` wants to be called; nil once the dialect is chosen.
+    /// When to call `tick`; nil once the dialect is chosen.
     package var deadline: UInt64? { kind == nil ? waitEnd : nil }
 
     private let waitEnd: UInt64
     private let maximumMessageBytes: Int
     private var heldOutput: [UInt8] = []
     private var message: [UInt8] = []
-    /// The message's first byte that isn't space.
+    /// The message's first byte that isn't white space.
     private var firstByte: UInt8?
     private var isMessageText = true
     private var isMessageComplete = false
 
     /// - Parameters:
-    ///   - subprotocol: the one that the upgrade has agreed on.
-    ///   - wait: how long a first message is waited for, in nanoseconds.
+    ///   - subprotocol: the subprotocol agreed in the upgrade.
+    ///   - wait: how long to wait for a first message, in nanoseconds.
     ///   - now: nanoseconds of a monotonic clock.
     package init(
         subprotocol: String?, standard: DefaultDialect, wait: UInt64 = defaultWait,
@@ -67,16 +67,16 @@ package struct DialectChooser: Sendable {
 
     // MARK: What decides
 
-    /// Takes a piece of the first message. To be called while nothing is chosen; the pieces behind it are the session's.
+    /// Takes a piece of the first message. Call it only while no dialect is chosen; later pieces belong to the session.
     ///
-    /// - Returns: the dialect, when this piece has decided it. The message is then to be had from ``takeHeldMessage()``.
+    /// - Returns: the dialect, if this piece decided it. ``takeHeldMessage()`` then returns the message.
     package mutating func receive(_ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool) -> DialectKind? {
         guard kind == nil else { return nil }
         message.append(contentsOf: piece)
         firstByte = firstByte ?? piece.firstNonBlank
         isMessageText = isText
         isMessageComplete = isLast
-        // Only an object is worth waiting for its end; and nothing is held that no dialect would take.
+        // Only an object needs its end to be identified, and a message too long for every dialect isn't held.
         let isWorthWaiting = firstByte == nil || firstByte == UInt8(ascii: "{")
         guard isLast || !isWorthWaiting || message.count > maximumMessageBytes else { return nil }
         kind = recognised
@@ -91,7 +91,7 @@ package struct DialectChooser: Sendable {
         return object.asksToConnect ? .legacy : .raw
     }
 
-    /// - Returns: raw, when the wait is over and nothing was chosen.
+    /// - Returns: raw, if the wait is over and no dialect was chosen.
     package mutating func tick(now: UInt64) -> DialectKind? {
         guard kind == nil, now >= waitEnd else { return nil }
         kind = .raw
@@ -100,7 +100,7 @@ package struct DialectChooser: Sendable {
 
     // MARK: What is held
 
-    /// Takes output of the target as far as there is room; the rest stays in `input` and with the caller, who stops reading.
+    /// Takes output of the target as far as there is room; the rest stays in `input`, and the caller stops reading.
     package mutating func hold(_ input: inout ArraySlice<UInt8>) {
         let taken = input.prefix(Self.maximumHeldOutput - heldOutput.count)
         heldOutput.append(contentsOf: taken)
@@ -109,13 +109,13 @@ package struct DialectChooser: Sendable {
 
     package var canHold: Bool { heldOutput.count < Self.maximumHeldOutput }
 
-    /// The target's output so far. Of use once the dialect is chosen; after it nothing is held.
+    /// The target's output so far. Call it once the dialect is chosen; nothing is held after that.
     package mutating func takeHeldOutput() -> [UInt8] {
         defer { heldOutput = [] }
         return heldOutput
     }
 
-    /// What has come of the first message, to be given on as if it came now. nil if nothing has.
+    /// The received part of the first message, to be processed as if it came now; nil if nothing was received.
     package mutating func takeHeldMessage() -> (bytes: [UInt8], isText: Bool, isLast: Bool)? {
         defer { message = [] }
         return message.isEmpty && !isMessageComplete ? nil : (message, isMessageText, isMessageComplete)

@@ -1,6 +1,6 @@
-/// Why a message or a request of the client came to nothing, in the words that the client is told.
+/// Why a client's message or request was refused, in the words sent to the client.
 struct DialectError: Error, Hashable, Sendable {
-    /// The codes of the typed protocol; other dialects say them too where they have a place for them.
+    /// The codes of the typed protocol; other dialects that have error messages use them too.
     enum Code: String, Hashable, Sendable {
         case invalidRequest = "invalid_request"
         case sessionExpired = "session_expired"
@@ -10,12 +10,12 @@ struct DialectError: Error, Hashable, Sendable {
     }
 
     let code: Code
-    /// The message's field that is wrong.
+    /// The invalid field of the message.
     let field: String?
     let message: String
     /// Nil: the connection goes on.
     let close: CloseReason?
-    /// The number of the input that is refused, where it has one.
+    /// The number of the refused input, if it has one.
     private(set) var cid: UInt64?
 
     init(_ code: Code, field: String? = nil, _ message: String, close: CloseReason? = nil) {
@@ -62,15 +62,15 @@ struct DialectError: Error, Hashable, Sendable {
 package enum DialFailure: Hashable, Sendable, CaseIterable {
     case unreachable
     case timedOut
-    /// It was reached, and TLS with it failed: not down, but not to be trusted or not able to.
+    /// The target was reached but TLS with it failed: it isn't trusted or doesn't support TLS.
     case notSecured
-    /// The target policy has refused it. Why is told to nobody outside: a client could feel its way through a network by that.
+    /// The target policy refused it. The reason stays internal: a client could use it to probe a network.
     case notAllowed
-    /// The same, where the client has named a route.
+    /// The same, if the client named a route.
     case routeNotAllowed
-    /// The port that the client has named isn't in `TARGET_PORTS`, whatever the host is.
+    /// The port that the client named isn't in `TARGET_PORTS`, whatever the host is.
     case portNotAllowed
-    /// The client's identity or address has as many sessions as it may have.
+    /// The client's identity or address has reached its limit of sessions.
     case limited
 
     var error: DialectError {
@@ -85,7 +85,7 @@ package enum DialFailure: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// For dialects whose connection has no use without its session.
+    /// For dialects whose connection is useless without its session.
     var close: CloseReason {
         switch self {
         case .unreachable: .targetUnreachable

@@ -1,16 +1,17 @@
-/// WebSocket messages on their way to the client, one behind the other in a single buffer that is used again and again.
+/// WebSocket messages for the client, stored consecutively in a single reused buffer.
 package struct FrameBuffer: Sendable {
     /// One complete message.
     package struct Frame: Hashable, Sendable {
-        /// A text message, whose payload is valid UTF-8; otherwise a binary one.
+        /// A text message with a valid UTF-8 payload; otherwise a binary message.
         package let isText: Bool
-        /// Its payload in ``FrameBuffer/bytes``.
+        /// The payload's range in ``FrameBuffer/bytes``.
         package let range: Range<Int>
-        /// It carries a secret of the gateway's (a token or a ticket) and must not be compressed: see docs/THREAT-MODEL.md, "Compression".
+        /// It contains a secret of the gateway's (a token or a ticket) and must not be compressed: see docs/THREAT-MODEL.md,
+        /// "Compression".
         package let isSecret: Bool
     }
 
-    /// Above this an emptied buffer gives its memory back.
+    /// An emptied buffer above this capacity releases its memory.
     static let keptCapacity = 65_536
 
     package private(set) var bytes: [UInt8] = []

@@ -1,10 +1,10 @@
-/// Compresses one message of the legacy dialect. RelayCore knows no zlib; its user brings it.
+/// Compresses one message of the legacy dialect. `RelayCore` doesn't depend on zlib; its user provides the implementation.
 package protocol FrameCompressor {
     /// - Returns: one complete raw DEFLATE stream (RFC 1951), its last block marked as final; nil if there is no memory for it.
     func compress(_ bytes: [UInt8]) -> [UInt8]?
 }
 
-/// Raw DEFLATE without compression (RFC 1951 §3.2.4): what any inflater reads, and what is left where a compressor fails.
+/// Raw DEFLATE without compression (RFC 1951 §3.2.4): every inflater reads it. It is the fallback if a compressor fails.
 enum StoredDeflate {
     private static let maximumBlockBytes = 65_535
 

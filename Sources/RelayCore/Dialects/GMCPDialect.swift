@@ -2,19 +2,19 @@ import Telnet
 
 /// `gmcp.mudstandards.org`: text with ANSI sequences as binary messages, GMCP as text messages `Package.Name <json>`, both ways.
 ///
-/// What the subprotocol has no form for goes as GMCP of the gateway's own:
+/// Data for which the subprotocol has no form is sent as the gateway's own GMCP messages:
 /// | message | way | data |
 /// |---|---|---|
-/// | `Portcullis.Echo` | to the client | `{"suppressed":true}` while the target hides what is typed |
+/// | `Portcullis.Echo` | to the client | `{"suppressed":true}` while the target hides the player's input |
 /// | `Portcullis.Prompt` | to the client | none: the text before it is a prompt |
 /// | `Portcullis.Error` | to the client | `{"code":…,"message":…}` |
 /// | `Portcullis.Ticket` | to the client | `{"ticket":…,"expiresIn":30}` for the next upgrade |
 /// | `Portcullis.Session` | to the client | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
-/// | `Portcullis.Gap` | to the client | `{"fromSeq":…,"toSeq":…,"bytes":…}` that are gone for good |
+/// | `Portcullis.Gap` | to the client | `{"fromSeq":…,"toSeq":…,"bytes":…}`: messages that are lost for good |
 /// | `Portcullis.Draining` | to the client | `{"reconnectAfterMs":…}`: the gateway is about to close |
 /// | `Portcullis.Size` | to the gateway | `{"cols":80,"rows":24}` |
 ///
-/// A target can't say any of these, and none of them is passed on to it.
+/// A target can't send any of these, and none of them is passed on to it.
 struct GMCPDialect: ByteCountedDialect {
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard isText else { return .input(message.repairedUTF8) }
@@ -33,7 +33,7 @@ struct GMCPDialect: ByteCountedDialect {
         case .echo(let isSuppressed): MessageContent(isSuppressed ? .echoSuppressed : .echoShown)
         case .gmcp(let name, _) where OutOfBand.isOwn(name): nil
         case .gmcp(let name, let data): content(name) { OutOfBand.append(gmcp: data, to: &$0) }
-        // Names stand in the message as they are.
+        // Names are written into the message unescaped.
         case .atcp(let name, _) where !OutOfBand.isName(name): nil
         case .msdp(let name, _) where !OutOfBand.isName(name): nil
         case .atcp(let name, let text): content(OutOfBand.atcpPrefix + name, .string(text))
@@ -71,7 +71,7 @@ struct GMCPDialect: ByteCountedDialect {
         content(name) { JSONWriter.append(data, to: &$0) }
     }
 
-    /// - Parameter writeData: appends JSON, or nothing where there is none.
+    /// - Parameter writeData: appends JSON, or nothing if there is no data.
     private func content(_ name: String, _ writeData: (inout [UInt8]) -> Void) -> MessageContent {
         var bytes = Array(name.utf8)
         let end = bytes.count

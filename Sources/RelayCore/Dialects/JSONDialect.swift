@@ -1,33 +1,33 @@
 import Telnet
 
-/// `json.mudstandards.org`: text with ANSI sequences as binary messages; all else as text messages `{"proto","id","data"}`.
+/// `json.mudstandards.org`: text with ANSI sequences as binary messages; everything else as text messages `{"proto","id","data"}`.
 ///
 /// `data` is emitted as a string, and accepted as a string or as any other value. For `atcp`, `prompt` and
 /// `error` the string holds text; for all others it holds JSON.
 ///
 /// | to the client: proto | id | data |
 /// |---|---|---|
-/// | `gmcp` | the message's name | its data, `""` where it has none |
+/// | `gmcp` | the message's name | its data, `""` if it has none |
 /// | `msdp` | the variable | its value |
 /// | `mssp` | `""` | an object of all variables |
 /// | `atcp` | the message's name | its text |
 /// | `prompt` | `""` | `""`: the binary message before it ended in a prompt |
-/// | `echo` | `""` | `{"suppressed":true}` while the target hides what is typed |
-/// | `error` | a code | what is wrong |
+/// | `echo` | `""` | `{"suppressed":true}` while the target hides the player's input |
+/// | `error` | a code | the error message |
 /// | `ticket` | `""` | `{"ticket":…,"expiresIn":30}` for the next upgrade |
 /// | `session` | `""` | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
-/// | `gap` | `""` | `{"fromSeq":…,"toSeq":…,"bytes":…}` that are gone for good |
+/// | `gap` | `""` | `{"fromSeq":…,"toSeq":…,"bytes":…}`: messages that are lost for good |
 /// | `draining` | `""` | `{"reconnectAfterMs":…}`: the gateway is about to close |
 ///
 /// | from the client: proto | id | data |
 /// |---|---|---|
-/// | `gmcp` | the message's name, required | JSON as a string or as itself; another string is taken as text |
+/// | `gmcp` | the message's name, required | JSON, in a string or directly; any other string is treated as text |
 /// | `msdp` | the variable or command, required | as with gmcp |
 /// | `text` | – | one line of input; its line end is added |
 /// | `naws`, and `terminal` with id `size` | | `{"cols":80,"rows":24}` |
 /// | `terminal` with id `type` | | the terminal's type |
 /// | `telnet_31`, `telnet_24`, `telnet_201` | | base64 of a subnegotiation: see ``TelnetEnvelope`` |
-/// | `coffeemud` | | comes to nothing: telnet has no form for it |
+/// | `coffeemud` | | ignored: telnet has no form for it |
 /// | `websocket_close` | – | – |
 struct JSONDialect: ByteCountedDialect {
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
@@ -84,7 +84,7 @@ struct JSONDialect: ByteCountedDialect {
         return name
     }
 
-    /// What `data` means: a string holds JSON if it can.
+    /// The meaning of `data`: a string is parsed as JSON if possible.
     private func value(_ data: JSONValue?) -> JSONValue {
         guard case .string(let text) = data else { return data ?? .string("") }
         return (try? JSONReader.read(Array(text.utf8)[...])) ?? .string(text)
@@ -144,7 +144,8 @@ extension JSONValue {
 }
 
 extension String {
-    /// The first `count` characters of what a client has sent, for an error's text. Scalars, since a single `Character` can be of any length.
+    /// The first `count` scalars of a client's text, for an error message. Scalars, since a single `Character` has no maximum
+    /// length.
     init(scalars count: Int, of text: String) {
         self.init(String.UnicodeScalarView(text.unicodeScalars.prefix(count)))
     }

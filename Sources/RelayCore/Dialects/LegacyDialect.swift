@@ -1,21 +1,21 @@
 import Telnet
 
-/// The protocol of mud-web-proxy's browser clients: a first message `{"connect":1,…}`, from then on text.
+/// The protocol of mud-web-proxy's browser clients: a first message `{"connect":1,…}`, then text.
 ///
-/// To the client goes a text message for each piece of text: base64 of a complete raw DEFLATE stream; or, where it has said `"mccp":0`, a
-/// binary message of the text itself. It has no place for what is out of band. From the client:
+/// The client gets a text message for each piece of text: base64 of a complete raw DEFLATE stream; or, if it has sent `"mccp":0`, a
+/// binary message with the text itself. The protocol has no messages for out-of-band data. From the client:
 ///
 /// | key of the `connect` object | meaning |
 /// |---|---|
-/// | `connect` | required, and true in the sense of ECMAScript |
+/// | `connect` | required, and truthy in ECMAScript |
 /// | `mud` | a named route, at most 64 bytes |
-/// | `host`, `port` | an address; without either the gateway's default target |
-/// | `client`, `ttype` | what TTYPE says |
+/// | `host`, `port` | an address; without them, the gateway's default target |
+/// | `client`, `ttype` | the answer to TTYPE |
 /// | `mccp` | `0`: frames aren't compressed |
-/// | `name`, `utf8`, `encoding`, `debug` | accepted; the gateway speaks UTF-8, and telnet is its own affair |
+/// | `name`, `utf8`, `encoding`, `debug` | accepted and ignored: the gateway sends UTF-8 and handles telnet itself |
 ///
-/// Later messages are input, but for objects with one of these keys: `gmcp` (`"Package.Name json"`) and `msdp` (`{"key","val"}`), of
-/// at most 4096 bytes, are passed on; `chat` and `bin` come to nothing.
+/// Later messages are input, except objects with one of these keys: `gmcp` (`"Package.Name json"`) and `msdp` (`{"key","val"}`), of
+/// at most 4096 bytes, are passed on; `chat` and `bin` are ignored.
 struct LegacyDialect: Dialect {
     static let maximumRouteBytes = 64
     static let maximumHostBytes = 255
@@ -23,7 +23,7 @@ struct LegacyDialect: Dialect {
 
     private let compressor: any FrameCompressor
     private var hasConnected = false
-    /// Also of errors about the `connect` that has said otherwise.
+    /// Applies also to errors about the `connect` message that declines compression.
     private var compresses = true
 
     init(compressor: any FrameCompressor) {
@@ -73,7 +73,7 @@ struct LegacyDialect: Dialect {
 // MARK: Messages of the client
 
 extension LegacyDialect {
-    /// A second one is told so and ends the connection, as this protocol has it.
+    /// A second `connect` gets an error and ends the connection, as this protocol requires.
     private mutating func connect(_ object: JSONObject) throws(DialectError) -> ClientCommand {
         guard !hasConnected else {
             let error = DialectError.alreadyConnected
@@ -113,7 +113,7 @@ extension LegacyDialect {
         DialectError(error.code, "Error: \(error.message)", close: .malformedConnect)
     }
 
-    /// nil: it's text that looks like JSON.
+    /// nil: the message is text that looks like JSON.
     private func laterCommand(_ object: JSONObject) -> ClientCommand? {
         if let gmcp = object.text("gmcp") { return command(gmcp: gmcp) }
         if case .object(let msdp)? = object["msdp"] { return command(msdp: msdp) }
@@ -140,7 +140,7 @@ extension LegacyDialect {
 }
 
 extension JSONObject {
-    /// `connect` without `type`, true in the sense of ECMAScript: by this the dialect is recognised.
+    /// `connect` is truthy in ECMAScript and there is no `type`: this identifies the dialect.
     var asksToConnect: Bool {
         guard self["type"] == nil, let value = self["connect"] else { return false }
         switch value {
@@ -150,7 +150,7 @@ extension JSONObject {
         }
     }
 
-    /// `mccp`, which this protocol also names the compression of its own frames by.
+    /// `mccp`: this protocol uses the name also for the compression of its own frames.
     fileprivate var declinesCompression: Bool {
         guard let value = self["mccp"] else { return false }
         return value.exactInteger == 0 || value == .bool(false)

@@ -1,6 +1,6 @@
-/// The fields of a client's message, each checked when it is asked for: what is asked first fails first.
+/// The fields of a client's message, each checked when it is read: the first invalid field that is read is reported.
 ///
-/// The texts are those of the typed protocol. An optional field may also be `null`.
+/// The error texts are those of the typed protocol. An optional field may also be `null`.
 struct MessageFields {
     private let object: JSONObject
 
@@ -12,7 +12,7 @@ struct MessageFields {
         object[name].flatMap { $0 == .null ? nil : $0 }
     }
 
-    /// A string that isn't blank.
+    /// A string that isn't empty or blank.
     func text(_ name: String) throws(DialectError) -> String {
         guard case .string(let text) = object[name], !text.allSatisfy(\.isWhitespace) else {
             throw DialectError(.invalidRequest, field: name, "\(name) must be a non-empty string")
@@ -51,7 +51,7 @@ struct MessageFields {
         return UInt64(value)
     }
 
-    /// A number that counts from 1.
+    /// An integer from 1.
     func optionalOrdinal(_ name: String) throws(DialectError) -> UInt64? {
         guard let field = optional(name) else { return nil }
         guard let value = field.exactInteger, value > 0 else {
@@ -66,7 +66,7 @@ struct MessageFields {
 }
 
 extension JSONValue {
-    /// Also of `80.0` and `8e1`, which are integers in ECMAScript, where all numbers are doubles.
+    /// Also accepts `80.0` and `8e1`, which are integers in ECMAScript, where all numbers are doubles.
     var exactInteger: Int? {
         switch self {
         case .integer(let value): return value

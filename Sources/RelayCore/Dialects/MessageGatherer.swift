@@ -1,4 +1,4 @@
-/// Puts the pieces of a message together, up to a limit.
+/// Assembles the pieces of a message, up to a limit.
 struct MessageGatherer: Sendable {
     private let limit: Int
     private var gathered: [UInt8] = []
@@ -13,7 +13,7 @@ struct MessageGatherer: Sendable {
         self.limit = limit
     }
 
-    /// - Returns: the whole message with its last piece; nil before. A message of one piece isn't copied.
+    /// - Returns: the whole message with its last piece; nil before that. A message of one piece isn't copied.
     mutating func take(_ piece: ArraySlice<UInt8>, isLast: Bool) -> Message? {
         isOversized = isOversized || piece.count > limit - gathered.count
         guard isLast else {
@@ -25,7 +25,7 @@ struct MessageGatherer: Sendable {
         return .complete(gathered.isEmpty ? piece : (gathered + piece)[...])
     }
 
-    /// The next piece begins a message, whatever was before it.
+    /// The next piece begins a new message.
     mutating func beginAnew() {
         reset()
     }

@@ -1,11 +1,11 @@
 import Telnet
 
-/// What travels beside the text, as dialects with one kind of message for all of it say it: a package and its data as JSON.
+/// Out-of-band data for dialects with a single message type for it: a package name with JSON data.
 ///
 /// | event | package | data |
 /// |---|---|---|
 /// | GMCP | its name | its data; what isn't JSON becomes a JSON string |
-/// | MSDP | `MSDP.` and the variable | tables as objects, arrays as arrays, all else as strings |
+/// | MSDP | `MSDP.` and the variable | tables as objects, arrays as arrays, everything else as strings |
 /// | MSSP | `MSSP` | an object; a variable with several values is an array |
 /// | ATCP | `ATCP.` and its name | a string |
 enum OutOfBand {
@@ -17,11 +17,12 @@ enum OutOfBand {
 
     private static let ownPackage = "portcullis"
 
-    /// Whether this is the gateway's own package or a message below it, as GMCP compares names: in any case, and behind spaces. No client may
-    /// say them to a target, and no target to a client whose dialect says them in the same form.
+    /// Whether the name is the gateway's own package or a message below it. Like GMCP, the comparison ignores case and leading
+    /// spaces. Clients may not send these messages to a target, and targets may not send them to a client whose dialect uses the
+    /// same form.
     static func isOwn(_ name: String) -> Bool {
         let name = name.utf8.drop { $0 <= 0x20 }
-        // This bit tells small letters of ASCII from capitals.
+        // This bit distinguishes lower-case from upper-case ASCII letters.
         guard name.prefix(ownPackage.utf8.count).elementsEqual(ownPackage.utf8, by: { $0 | 0x20 == $1 }) else {
             return false
         }
@@ -29,7 +30,7 @@ enum OutOfBand {
         return rest.isEmpty || rest.first == UInt8(ascii: ".")
     }
 
-    /// Appends valid JSON, and nothing where a GMCP message came without data.
+    /// Appends valid JSON; nothing if a GMCP message has no data.
     static func append(gmcp data: [UInt8], to bytes: inout [UInt8]) {
         if JSONReader.isValid(data[...]) {
             bytes.append(contentsOf: data)
@@ -52,7 +53,7 @@ enum OutOfBand {
         !name.isEmpty && name.utf8.count <= maximumNameBytes && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// The command in a client's message `name`, which is MSDP behind its prefix and GMCP otherwise.
+    /// The command in a client's message `name`: MSDP if the name has its prefix, otherwise GMCP.
     static func command(name: String, data: JSONValue?) throws(DialectError) -> ClientCommand {
         guard name.hasPrefix(msdpPrefix) else {
             var bytes: [UInt8] = []
@@ -65,7 +66,7 @@ enum OutOfBand {
         return try msdp(name: String(name.dropFirst(msdpPrefix.count)), value: MSDPValue(data ?? .string("")))
     }
 
-    /// What MSDP has no form for is refused here: behind this it would wait for an option that doesn't help it.
+    /// Values that MSDP can't represent are refused here: later they would wait for an option that doesn't help them.
     static func msdp(name: String, value: MSDPValue) throws(DialectError) -> ClientCommand {
         guard MSDP.canSay(name: name, value: value) else { throw .notMSDP }
         return .msdp(name: name, value: value)
@@ -83,7 +84,8 @@ extension JSONValue {
 }
 
 extension MSDPValue {
-    /// MSDP has only strings, tables and arrays: numbers go as they are written, `true` and `false` as 1 and 0, `null` as nothing.
+    /// MSDP has only strings, tables and arrays: numbers are sent as written, `true` and `false` as 1 and 0, `null` as an empty
+    /// string.
     init(_ value: JSONValue) {
         switch value {
         case .null: self = .string("")
@@ -98,7 +100,7 @@ extension MSDPValue {
 }
 
 extension MSDPValue {
-    /// In bytes, with one for each value.
+    /// In bytes, plus one for each value.
     var size: Int {
         switch self {
         case .string(let text): 1 + text.utf8.count

@@ -1,7 +1,7 @@
-/// The messages that clients of the typed protocol send most, `input` and `syncAck`, read without building anything.
+/// The most frequent messages of typed-protocol clients, `input` and `syncAck`, read without building anything.
 ///
-/// It knows the plain form alone: the members of such a message, each once, in any order and without any other, and no escape in them. nil
-/// says nothing about a message: ``TypedMessage`` reads it then, and finds what is wrong with it.
+/// It accepts only the plain form: exactly the members of such a message, each once, in any order, without escapes. nil says
+/// nothing about the message's validity: ``TypedMessage`` then reads it and finds any error.
 struct PlainTypedMessage {
     private enum Kind {
         case input, syncAck
@@ -11,12 +11,12 @@ struct PlainTypedMessage {
         case type, text, cid, sessionID, lastSeq
     }
 
-    /// More digits than that the general reader may judge.
+    /// Numbers with more digits are left to the general reader.
     private static let maximumDigits = 15
 
     private let message: ArraySlice<UInt8>
     private var kind: Kind?
-    /// Where it stands in the message, as the session's id does.
+    /// The text's position in the message, like that of the session's id.
     private var text: Range<Int>?
     private var cid: UInt64?
     private var sessionID: Range<Int>?
@@ -38,7 +38,7 @@ struct PlainTypedMessage {
         }
     }
 
-    /// What it holds is a part of the message: nothing is copied.
+    /// Its contents are slices of the message: nothing is copied.
     var command: ClientCommand? {
         switch (kind, text, sessionID, lastSeq) {
         case (.input, let text?, nil, nil): .input(message[text], cid: cid)
@@ -48,7 +48,7 @@ struct PlainTypedMessage {
         }
     }
 
-    /// - Returns: false: it isn't plain.
+    /// - Returns: false if the member isn't plain.
     private mutating func take(_ member: Member, _ value: JSONTokenizer.Token) -> Bool {
         switch (member, value) {
         case (.type, .string(let name)) where kind == nil:
@@ -87,12 +87,12 @@ struct PlainTypedMessage {
         }
     }
 
-    /// Begins with a character that certainly isn't white space.
+    /// The text begins with a character that is certainly not white space.
     private static func isVisible(_ text: ArraySlice<UInt8>) -> Bool {
         text.first.map { (0x21...0x7E).contains($0) } ?? false
     }
 
-    /// Of digits alone.
+    /// Digits only.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         guard digits.count <= maximumDigits else { return nil }
         var number: UInt64 = 0

@@ -1,11 +1,11 @@
 import Telnet
 
-/// A dialect whose messages from the target have numbers, and can so be said again on another connection.
+/// A dialect that numbers the messages from the target, so that they can be sent again on another connection.
 protocol ResumableDialect: Dialect {
-    /// What the client is told of an event, before it has a number; nil: nothing.
+    /// The client's message for an event, before it has a number; nil: none.
     func content(of event: TargetEvent) -> MessageContent?
 
-    /// - Parameter isReplayed: it is said again, after a resume.
+    /// - Parameter isReplayed: the message is sent again after a resume.
     func append(_ message: KeptMessage, isReplayed: Bool, to frames: inout FrameBuffer)
 }
 
@@ -32,15 +32,15 @@ extension ResumableDialect {
     }
 }
 
-/// A dialect that has no place for a number in its messages: both sides count the bytes of their payloads.
+/// A dialect whose messages can't carry a number: both sides count the payload bytes instead.
 ///
-/// All messages to the client count but for the gateway's own, in which it says where counting begins.
+/// All messages to the client count except the gateway's own; those say where counting begins.
 protocol ByteCountedDialect: ResumableDialect {
-    /// A message of the gateway's own.
+    /// Appends one of the gateway's own messages.
     ///
     /// - Parameters:
-    ///   - name: one word, with a capital.
-    ///   - isSecret: `data` has a token or a ticket.
+    ///   - name: one capitalised word.
+    ///   - isSecret: `data` contains a token or a ticket.
     func append(own name: String, _ data: JSONObject?, isSecret: Bool, to frames: inout FrameBuffer)
 }
 
@@ -52,7 +52,7 @@ extension ByteCountedDialect {
     var numbering: ReplayBuffer.Numbering? { .bytes }
     var hasNotices: Bool { true }
 
-    /// A client that says good-bye as RFC 6455 has it is gone; one that vanishes, or goes away (1001), may come back.
+    /// A client that closes normally (RFC 6455, 1000) is gone; one that vanishes, or goes away (1001), may come back.
     func endsSession(closeCode: UInt16?) -> Bool { closeCode == 1000 }
 
     func append(_ message: KeptMessage, isReplayed: Bool, to frames: inout FrameBuffer) {
@@ -70,7 +70,7 @@ extension ByteCountedDialect {
         if isResumable { append(session, at: 0, isResumed: false, to: &frames) }
     }
 
-    /// What the client must know again comes first, as counting begins behind the session's message.
+    /// The state that the client needs again comes first, because counting begins after the session's message.
     func sessionResumed(
         _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer
     ) {

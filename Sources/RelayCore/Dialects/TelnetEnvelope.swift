@@ -3,8 +3,9 @@ import Telnet
 
 /// Subnegotiations in JSON, as the draft of `json.mudstandards.org` shows them: `{"proto":"telnet_31","id":"NAWS","data":"<base64>"}`.
 ///
-/// The number is the option's. The data is what stands between `IAC SB <option>` and `IAC SE`, or all of it, with IAC doubled then. The id says
-/// nothing that the number doesn't. Only what the gateway itself would say by these options is taken: it negotiates them.
+/// The number is the option's. The data is the payload between `IAC SB <option>` and `IAC SE`, or the whole subnegotiation with IAC
+/// doubled. The id adds nothing to the number and is ignored. Only what the gateway itself would send for these options is
+/// accepted, because the gateway negotiates them.
 enum TelnetEnvelope {
     private static let prefix = "telnet_"
     private static let iac: UInt8 = 255
@@ -51,7 +52,7 @@ enum TelnetEnvelope {
         return columns > 0 && rows > 0 ? .resize(columns: columns, rows: rows) : nil
     }
 
-    /// `IS` and a name.
+    /// `IS` followed by a name.
     private static func terminalType(_ payload: ArraySlice<UInt8>) -> ClientCommand? {
         guard payload.first == 0 else { return nil }
         let description = ClientDescription(

@@ -1,10 +1,11 @@
 import Telnet
 
-/// `terminal.mudstandards.org`: UTF-8 with ANSI sequences both ways, as a terminal has it. What is out of band has no place here.
+/// `terminal.mudstandards.org`: UTF-8 with ANSI sequences in both directions, as on a terminal. It has no messages for out-of-band
+/// data.
 struct TerminalDialect: Dialect {
     var answersErrors: Bool { false }
 
-    /// Text messages are input too.
+    /// Text messages are input, like binary ones.
     func command(of message: ArraySlice<UInt8>, isText: Bool) -> ClientCommand {
         .input(message.repairedUTF8)
     }
@@ -14,6 +15,6 @@ struct TerminalDialect: Dialect {
         frames.append(isText: false) { $0.append(contentsOf: text) }
     }
 
-    /// A terminal shows what it is sent: there is no way to tell it anything else.
+    /// A terminal displays all it receives, so errors can't be sent.
     func encode(_ error: DialectError, into frames: inout FrameBuffer) {}
 }

@@ -1,8 +1,8 @@
 import Telnet
 
-/// The typed JSON protocol of mud-web-proxy 4: one JSON object a text message, recognised by its `type`.
+/// The typed JSON protocol of mud-web-proxy 4: each text message is one JSON object, identified by its `type`.
 ///
-/// To the client, `seq` counting data, gmcp, echo and prompt of one session together, from 1:
+/// To the client, where `seq` counts data, gmcp, echo and prompt of a session together, from 1:
 /// ```
 /// {"type":"session","sessionId":"<uuid>","token":"<64 hex>","capabilities":[…]}
 /// {"type":"data","seq":1,"payload":"<base64 of UTF-8>"}
@@ -18,27 +18,27 @@ import Telnet
 /// {"type":"disconnected","sessionId":"<uuid>","reason":"MUD connection closed"}
 /// {"type":"ticket","ticket":"…","expiresIn":30}
 /// ```
-/// What is said again after a resume carries `"replayed":true` at its end. `prompt`, `gap`, `inputAck`, `draining`, `ticket` and the
-/// client's own `gmcp` go beyond version 4. MSDP, MSSP and ATCP arrive as `gmcp`, as ``OutOfBand`` says.
+/// Messages replayed after a resume have `"replayed":true` at their end. `prompt`, `gap`, `inputAck`, `draining`, `ticket` and the
+/// client's own `gmcp` are additions to version 4. MSDP, MSSP and ATCP are sent as `gmcp`: see ``OutOfBand``.
 struct TypedDialect: ResumableDialect {
-    /// What a session can do beyond the protocol's first version. `activityToken` stands for push messages, which there aren't:
-    /// the message is accepted, and not announced.
+    /// The capabilities beyond the protocol's first version. `activityToken` would announce push messages, which the gateway
+    /// doesn't have: the message is accepted, but the capability isn't announced.
     static let capabilities = ["syncAck", "echoState", "gmcp", "prompt", "inputAck"]
-    /// And what besides, where it can be resumed.
+    /// Further capabilities of a session that can be resumed.
     static let resumptionCapabilities = ["gap", "tokenRotation"]
 
     var awaitsConnect: Bool { true }
     var numbering: ReplayBuffer.Numbering? { .messages }
     var hasNotices: Bool { true }
 
-    /// What doesn't look like an object is input: so it was before messages had types.
+    /// A message that doesn't look like an object is input, as it was before messages had types.
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard message.looksLikeObject else { return .input(message.repairedUTF8) }
         if let command = PlainTypedMessage(message)?.command { return command }
         return try TypedMessage(JSONObject(message: message)).command()
     }
 
-    /// A session ends with its target, or with the client's `disconnect`: how a WebSocket ends says nothing.
+    /// A session ends with its target or with the client's `disconnect`: the close code of a WebSocket is irrelevant.
     func endsSession(closeCode: UInt16?) -> Bool { false }
 
     // MARK: The session
@@ -47,7 +47,7 @@ struct TypedDialect: ResumableDialect {
         append("session", Self.members(of: session, isResumable: isResumable), isSecret: true, to: &frames)
     }
 
-    /// In the order of their numbers what the client must know again, but for what is replayed; then what it has missed.
+    /// Sends the state that isn't part of the replay, ordered by number, then the messages that the client has missed.
     func sessionResumed(
         _ session: SessionIdentity, _ history: SessionHistory, after lastSeq: UInt64, into frames: inout FrameBuffer
     ) {
@@ -74,13 +74,13 @@ struct TypedDialect: ResumableDialect {
 
     // MARK: Notices
 
-    /// The connection may connect again.
+    /// The connection stays open for another connect.
     func encode(_ failure: DialFailure, into frames: inout FrameBuffer) -> CloseReason? {
         encode(failure.error, into: &frames)
         return nil
     }
 
-    /// The connection may try again, or connect anew.
+    /// The connection stays open for another resume or a new connect.
     func encode(_ failure: ResumeFailure, into frames: inout FrameBuffer) -> CloseReason? {
         encode(failure.error, into: &frames)
         return nil
@@ -103,7 +103,7 @@ struct TypedDialect: ResumableDialect {
         append("draining", [("reconnectAfterMs", .integer(reconnectAfterMilliseconds))], to: &frames)
     }
 
-    /// One for each line of the client's, so written without building an object.
+    /// Sent for each line of the client's, so it is written without building an object.
     func encode(inputAck cid: UInt64, into frames: inout FrameBuffer) {
         frames.append(isText: true) { bytes in
             bytes.append(#"{"type":"inputAck","cid":"#)
@@ -142,7 +142,7 @@ extension TypedDialect {
         content(package) { JSONWriter.append(data, to: &$0) }
     }
 
-    /// What is kept of a package: its name and data as they stand in the message.
+    /// The kept form of a package: its name and data as they are written in the message.
     private func content(_ package: String, _ writeData: (inout [UInt8]) -> Void) -> MessageContent {
         var bytes: [UInt8] = []
         JSONWriter.append(string: package, to: &bytes)
@@ -151,7 +151,7 @@ extension TypedDialect {
         return MessageContent(.package, bytes[...], package: package)
     }
 
-    /// The hot path, for text: one pass, from the text straight into the frame.
+    /// The hot path for text: a single pass from the text directly into the frame.
     func append(_ message: KeptMessage, isReplayed: Bool, to frames: inout FrameBuffer) {
         frames.append(isText: true) { bytes in
             bytes.append(Self.beginning(of: message.kind))

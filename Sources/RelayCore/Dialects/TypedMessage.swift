@@ -1,4 +1,4 @@
-/// A client's message in the typed protocol. Its fields are checked in the protocol's order, and the first wrong one is named.
+/// A client's message in the typed protocol. Its fields are checked in the protocol's order; the first invalid one is reported.
 struct TypedMessage {
     private let object: JSONObject
     private let fields: MessageFields
@@ -31,7 +31,7 @@ struct TypedMessage {
         return String(decoding: written, as: UTF8.self)
     }
 
-    /// Beyond version 4, `target` takes the place of host and port.
+    /// In addition to version 4, `target` can replace host and port.
     private func connect() throws(DialectError) -> ClientCommand {
         let target = try target()
         let columns = try fields.optionalPositive("width")
@@ -40,7 +40,7 @@ struct TypedMessage {
         return .connect(target, ClientDescription(columns: columns, rows: rows))
     }
 
-    /// A route, or with `""` wherever the connection leads by itself: a client needn't know a host to say so.
+    /// A route, or with `""` the connection's default target, so that a client needn't know a host.
     private func target() throws(DialectError) -> TargetRequest {
         if fields.optional("target") == .string("") { return .standard }
         if let route = try fields.optionalText("target") { return .route(route) }

@@ -9,7 +9,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// nil where the slice has ended.
+    /// nil at the end of the slice.
     func byte(at position: Int) -> UInt8? {
         position < endIndex ? self[position] : nil
     }

@@ -1,8 +1,8 @@
-/// What makes a text no JSON, or more than we read. Offsets are in bytes from the text's beginning.
+/// Why a text isn't JSON or exceeds the reader's limits. Offsets are in bytes from the text's beginning.
 package enum JSONError: Error, Hashable, Sendable {
     case unexpectedEnd
     case unexpectedByte(at: Int)
-    /// A control character, an escape that doesn't exist, half a surrogate pair, or bytes that aren't UTF-8.
+    /// A control character, an unknown escape, half a surrogate pair, or bytes that aren't UTF-8.
     case malformedString(at: Int)
     case malformedNumber(at: Int)
     /// Nested deeper than ``JSONReader/maximumDepth``.

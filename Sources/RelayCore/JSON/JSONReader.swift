@@ -1,10 +1,10 @@
 /// Reads a JSON text (RFC 8259) that a peer has sent.
 ///
-/// Our own, because it stands on the way of every message of a client: it never recurses, counts its depth, keeps numbers as they
-/// were written and tells exactly what it takes. How long a text may be is its caller's to say; what is built is at most some tens
-/// of bytes for each byte of the text.
+/// Our own reader, because every message of a client passes through it: it never recurses, counts its depth, keeps numbers as they
+/// were written and accepts an exactly defined language. The caller limits the text's length; the result takes at most some tens of
+/// bytes for each byte of the text.
 package enum JSONReader {
-    /// Containers within containers.
+    /// The deepest nesting of containers.
     package static let maximumDepth = 32
 
     package static func read(_ text: ArraySlice<UInt8>) throws(JSONError) -> JSONValue {
@@ -12,7 +12,7 @@ package enum JSONReader {
         return try builder.build()
     }
 
-    /// Whether `text` is one that ``read(_:)`` would read. Builds nothing.
+    /// Whether ``read(_:)`` would accept `text`. Builds nothing.
     package static func isValid(_ text: ArraySlice<UInt8>) -> Bool {
         var tokenizer = JSONTokenizer(text)
         do {
@@ -24,13 +24,13 @@ package enum JSONReader {
     }
 }
 
-/// Puts tokens together. What is open lies on a stack of its own, not on the thread's.
+/// Builds values from tokens. Open containers lie on a stack of its own, not on the thread's.
 private struct JSONBuilder {
     private struct Container {
         let isObject: Bool
         var members: [JSONObject.Member] = []
         var elements: [JSONValue] = []
-        /// Of the member whose value comes next.
+        /// The name of the member whose value comes next.
         var name = ""
     }
 
@@ -80,7 +80,7 @@ private struct JSONBuilder {
 
     private func number(_ digits: ArraySlice<UInt8>) -> JSONValue {
         let text = String(decoding: digits, as: UTF8.self)
-        // "-0" is a number that no integer is.
+        // "-0" has no integer equivalent.
         guard text != "-0", let integer = Int(text) else { return .number(text) }
         return .integer(integer)
     }
@@ -105,7 +105,7 @@ private struct JSONBuilder {
                 bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
                 position += length
             } else {
-                // The tokenizer has let no other escape through.
+                // The tokenizer has rejected all other escapes.
                 return bytes
             }
         }

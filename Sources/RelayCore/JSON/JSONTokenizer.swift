@@ -1,20 +1,21 @@
-/// Splits a JSON text (RFC 8259) into tokens and proves its grammar on the way, without recursion and without building anything.
+/// Splits a JSON text (RFC 8259) into tokens and verifies its grammar, without recursion and without building anything.
 ///
-/// Stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because no valid UTF-8 says it.
+/// It is stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because valid UTF-8 can't encode
+/// it.
 struct JSONTokenizer {
     enum Token: Hashable {
         case beginObject, endObject, beginArray, endArray
-        /// A member's name; its colon has been read.
+        /// A member's name; its colon has been consumed.
         case name(StringToken)
         case string(StringToken)
-        /// Where it stands in the text.
+        /// The number's position in the text.
         case number(Range<Int>)
         case bool(Bool)
         case null
     }
 
     struct StringToken: Hashable {
-        /// What stands between the quotation marks.
+        /// The bytes between the quotation marks.
         let range: Range<Int>
         let hasEscapes: Bool
     }
@@ -31,7 +32,7 @@ struct JSONTokenizer {
     let text: ArraySlice<UInt8>
     private var position: Int
     private var expectation = Expectation.value
-    /// What is open, innermost in the lowest bit: 1 for an object, 0 for an array.
+    /// The open containers, the innermost in the lowest bit: 1 for an object, 0 for an array.
     private var open: UInt64 = 0
     private(set) var depth = 0
 
@@ -40,7 +41,7 @@ struct JSONTokenizer {
         position = text.startIndex
     }
 
-    /// The next token; nil behind the text's only value.
+    /// The next token; nil after the text's only value.
     mutating func next() throws(JSONError) -> Token? {
         skipSpace()
         if expectation == .commaOrEnd, text.indices.contains(position), text[position] == UInt8(ascii: ",") {
@@ -153,7 +154,7 @@ struct JSONTokenizer {
 
     private var peek: UInt8? { position < text.endIndex ? text[position] : nil }
 
-    /// One digit or more.
+    /// One or more digits.
     private mutating func digits(from start: Int) throws(JSONError) {
         let first = position
         while let digit = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) { position += 1 }
@@ -190,7 +191,7 @@ extension JSONTokenizer {
         throw .unexpectedEnd
     }
 
-    /// False for an escape that isn't one, or that is half a surrogate pair.
+    /// False for an unknown escape or half a surrogate pair.
     private mutating func skipEscape() -> Bool {
         guard let kind = text.byte(at: position + 1) else { return false }
         guard kind == UInt8(ascii: "u") else {
@@ -205,7 +206,7 @@ extension JSONTokenizer {
 
 /// The escapes of a JSON string (RFC 8259 §7).
 enum JSONEscape {
-    /// The byte for which `\` and `letter` stand.
+    /// The byte that `\` and `letter` encode.
     static func meaning(of letter: UInt8) -> UInt8? {
         switch letter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
@@ -218,7 +219,7 @@ enum JSONEscape {
         }
     }
 
-    /// The character written as `\uXXXX`, or as two of them where it lies beyond the basic plane.
+    /// The character written as `\uXXXX`, or as two of them if it is outside the basic plane.
     static func scalar(in text: ArraySlice<UInt8>, at position: Int) -> (scalar: Unicode.Scalar, length: Int)? {
         guard let first = unit(in: text, at: position) else { return nil }
         if let scalar = Unicode.Scalar(first) { return (scalar, 6) }

@@ -2,19 +2,19 @@
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// A number without fraction and exponent that fits; exact.
+    /// A number without fraction and exponent that fits into an `Int`; exact.
     case integer(Int)
-    /// Any other number, as it was written: nothing here computes with it, and so nothing is lost on the way through.
+    /// Any other number, as it was written: the gateway doesn't compute with it, so it passes through without loss.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
 }
 
-/// The members of an object in the order they came.
+/// The members of an object in their original order.
 ///
-/// Of equal names the last one counts, as in ECMAScript's `JSON.parse`; all of them are kept and written again. Names are equal
-/// when their bytes are: Swift's own `==` would also take two spellings of one character for each other.
+/// If several members have the same name, the last one counts, as in ECMAScript's `JSON.parse`; all of them are kept and written
+/// again. Names are equal if their bytes are equal: Swift's own `==` would also treat two encodings of one character as equal.
 package struct JSONObject: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         package let name: String

@@ -1,6 +1,6 @@
-/// Writes JSON (RFC 8259) at the end of a buffer: compact, and in the spelling of ECMAScript's `JSON.stringify`.
+/// Appends JSON (RFC 8259) to a buffer: compact, and formatted like ECMAScript's `JSON.stringify`.
 ///
-/// Strings are valid UTF-8 by their type, raw text is validated by its caller: so what is written is always valid UTF-8.
+/// The output is always valid UTF-8: strings are by their type, and the caller validates raw text.
 package enum JSONWriter {
     package static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
         switch value {
@@ -31,7 +31,7 @@ package enum JSONWriter {
         bytes.append("}")
     }
 
-    /// With its quotation marks.
+    /// Includes the quotation marks.
     package static func append(string: some StringProtocol, to bytes: inout [UInt8]) {
         append(utf8: string.utf8, to: &bytes)
     }

@@ -1,13 +1,13 @@
-/// Which numbered inputs of a client were applied, so that one that is sent again after a resume isn't applied twice.
+/// Records which numbered inputs of a client were applied, so that input sent again after a resume isn't applied twice.
 ///
-/// A window as of the anti-replay of IPsec (RFC 4303 §3.4.3): the highest number, and for each of the last ``windowSize`` whether it
-/// came. What is older counts as applied.
+/// A sliding window like the anti-replay window of IPsec (RFC 4303 §3.4.3): the highest number, and a bit for each of the last
+/// ``windowSize`` numbers. Older numbers count as applied.
 struct InputLedger: Sendable {
     static let windowSize: UInt64 = 1_024
 
     /// 0: none yet.
     private(set) var highest: UInt64 = 0
-    /// One bit a number, where its remainder says; made when the first number comes, as most sessions have none.
+    /// One bit for each number, indexed by its remainder; allocated with the first number, as most sessions have none.
     private var bits: [UInt64] = []
 
     /// - Parameter cid: from 1.
@@ -27,7 +27,7 @@ struct InputLedger: Sendable {
         bits[word(cid)] |= bit(cid)
     }
 
-    /// What enters the window hasn't come.
+    /// Numbers that enter the window haven't been applied.
     private mutating func advance(to cid: UInt64) {
         if cid - highest >= Self.windowSize {
             for index in bits.indices { bits[index] = 0 }

@@ -1,21 +1,22 @@
 import DequeModule
 
-/// Payload sizes of numbered messages that were let go, so that a gap's size can be told.
+/// Payload sizes of numbered messages that were discarded, to compute the size of a gap.
 ///
-/// Exact sums need each size only up to where the client may have been when it left: what was let go later it has missed as a whole. So
-/// there is one entry a message while the client is there, and one for all that follow while it isn't. The oldest entries are
-/// added up where there are too many: a client that had seen only part of those is told at most too much.
+/// Exact sums need single sizes only up to the client's last position before it left: it has missed all later messages as a whole.
+/// So there is one entry for each message while the client is connected, and a single entry for all messages after it left. If
+/// there are too many entries, the oldest are merged: a client that had seen only some of the merged messages is told a size that
+/// is too large, never too small.
 struct LostSizes: Sendable {
     static let maximumEntries = 1_024
 
     private struct Entry {
-        /// Of its last message.
+        /// The number of its last message.
         var seq: UInt64
         var bytes: UInt64
     }
 
     private var entries = Deque<Entry>()
-    /// Where the client left; nothing beyond it has been seen.
+    /// The number at which the client left; it hasn't seen later messages.
     private var leftAt: UInt64?
 
     /// - Parameter seq: higher than all before.
@@ -28,7 +29,7 @@ struct LostSizes: Sendable {
         if entries.count > Self.maximumEntries { mergeOldest() }
     }
 
-    /// What lies before `seq` is only ever asked for as a whole, by a client that has seen nothing.
+    /// Sizes before `seq` are only ever needed as a whole, for a client that has seen nothing.
     mutating func acknowledge(through seq: UInt64) {
         while entries.count > 1, entries[1].seq <= seq { mergeOldest() }
     }
@@ -43,7 +44,7 @@ struct LostSizes: Sendable {
 
     var entryCount: Int { entries.count }
 
-    /// All that was let go behind `seq`.
+    /// The bytes of all messages discarded after `seq`.
     func bytes(after seq: UInt64) -> UInt64 {
         entries.reduce(0) { $1.seq > seq ? $0 + $1.bytes : $0 }
     }

@@ -1,9 +1,9 @@
-/// A message to the client that has a number and can be said again.
+/// A numbered message to the client that can be sent again.
 struct KeptMessage: Hashable, Sendable {
     enum Kind: UInt8, Hashable, Sendable {
-        /// The payload is text of the target, valid UTF-8.
+        /// The payload is the target's text, valid UTF-8.
         case text
-        /// What came out of band, in the form of its dialect.
+        /// An out-of-band message in its dialect's form.
         case package
         case prompt
         case echoSuppressed
@@ -18,9 +18,9 @@ struct KeptMessage: Hashable, Sendable {
     let payload: ArraySlice<UInt8>
 }
 
-/// The answer to a client that has come back.
+/// The answer to a client that resumes.
 struct Replay: Hashable, Sendable {
-    /// What is gone for good, before the first of `messages`; nil: nothing.
+    /// The messages before the first of `messages` that are lost for good; nil: none.
     let gap: ReplayGap?
     /// The number before the first of `messages`.
     var start: UInt64
@@ -28,11 +28,11 @@ struct Replay: Hashable, Sendable {
     var messages: [KeptMessage]
 }
 
-/// Messages that a client missed and can't have any more.
+/// Messages that a client missed and can't receive any more.
 struct ReplayGap: Hashable, Sendable {
     let fromSeq: UInt64
     let toSeq: UInt64
-    /// Their payload together. Exact unless the client was further behind when it left than ``LostSizes/maximumEntries`` messages that were
-    /// let go; then it may count what the client had seen.
+    /// The sum of their payloads. Exact unless the client, when it left, was more than ``LostSizes/maximumEntries`` discarded
+    /// messages behind; then it may include messages that the client had seen.
     let bytes: UInt64
 }

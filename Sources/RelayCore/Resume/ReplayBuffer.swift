@@ -1,25 +1,25 @@
 import DequeModule
 
-/// The newest messages to a session's client, kept so that they can be sent again after the connection broke.
+/// The newest messages to a session's client, kept so that they can be sent again after a lost connection.
 ///
-/// What the client has seen is told by the last number that it saw, its `seq`. The buffer keeps at most `maximumBytes` of payload, and
-/// ``maximumMessages`` messages, since some have none. Older ones are let go, and then a client that comes back too late is told how
-/// much it misses: see ``Replay/gap``.
+/// The client reports its position by the last number that it saw, its `seq`. The buffer keeps at most `maximumBytes` of payload
+/// and ``maximumMessages`` messages, since some have no payload. Older messages are discarded; a client that comes back too late is
+/// told how much it misses: see ``Replay/gap``.
 ///
-/// Payloads lie one behind the other in one ring that grows to `maximumBytes` as it's needed; after that a message allocates nothing.
+/// Payloads are stored consecutively in a ring that grows up to `maximumBytes`; after that a message allocates nothing.
 struct ReplayBuffer: Sendable {
-    /// What a message's `seq` counts.
+    /// The unit that a message's `seq` counts.
     enum Numbering: Hashable, Sendable {
         /// Messages, from 1: each has the next number.
         case messages
-        /// Payload bytes: a message's number is that of its last byte, the first byte's is 1. A message without payload has the number
-        /// of the byte before it.
+        /// Payload bytes: a message's number is that of its last byte; the first byte has number 1. A message without payload has
+        /// the number of the byte before it.
         case bytes
     }
 
     /// `OUTPUT_BUFFER_BYTES`
     static let defaultMaximumBytes = 51_200
-    /// The ring's first size, and the fewest messages that are kept whatever the size.
+    /// The ring's initial size, and the message limit for small buffers.
     private static let leastRingBytes = 1_024
     private static let leastMessages = 64
 
@@ -30,34 +30,34 @@ struct ReplayBuffer: Sendable {
 
     let numbering: Numbering
     let maximumBytes: Int
-    /// The last number that was given; 0: none yet.
+    /// The last number assigned; 0: none yet.
     private(set) var seq: UInt64 = 0
     /// Payload bytes that are kept.
     private(set) var byteCount = 0
-    /// The number of the last message that was let go: what is kept follows it without a break.
+    /// The number of the last discarded message: the kept messages follow it without a gap.
     private(set) var letGo: UInt64 = 0
 
     private var records = Deque<Record>()
     private var ring: [UInt8] = []
-    /// Where the oldest byte lies.
+    /// The position of the oldest byte.
     private var head = 0
     private var lost = LostSizes()
 
-    /// - Parameter maximumBytes: 0: nothing is kept, and only the numbers are counted.
+    /// - Parameter maximumBytes: 0: nothing is kept, and messages are only numbered.
     init(numbering: Numbering, maximumBytes: Int) {
         self.numbering = numbering
         self.maximumBytes = maximumBytes
     }
 
-    /// A sixteenth of ``maximumBytes``: so the list of messages can't outgrow their payload by much.
+    /// A sixteenth of ``maximumBytes``, so that the list of messages can't become much larger than their payload.
     var maximumMessages: Int { max(Self.leastMessages, maximumBytes / 16) }
 
     var messageCount: Int { records.count }
 
-    /// Bytes of memory that payloads take.
+    /// The memory allocated for payloads, in bytes.
     var ringCapacity: Int { ring.count }
 
-    /// Keeps a message that is being sent. One that is larger than the whole buffer is let go at once.
+    /// Keeps a message that is being sent. A message larger than the whole buffer is discarded at once.
     ///
     /// - Returns: its number.
     mutating func append(_ kind: KeptMessage.Kind, _ payload: ArraySlice<UInt8>) -> UInt64 {
@@ -77,13 +77,13 @@ struct ReplayBuffer: Sendable {
         return seq
     }
 
-    /// The client has seen everything up to `seq`: none of it will be asked for again.
+    /// The client has seen everything up to `seq`, so it won't be requested again.
     mutating func acknowledge(through seq: UInt64) {
         while let oldest = records.first, letGo + step(Int(oldest.size)) <= seq { _ = letGoOldest() }
         lost.acknowledge(through: seq)
     }
 
-    /// The client is gone: what is let go from here on it hasn't seen.
+    /// The client is gone: it hasn't seen messages discarded from here on.
     mutating func clientLeft() {
         lost.clientLeft(at: seq)
     }
@@ -92,9 +92,9 @@ struct ReplayBuffer: Sendable {
         lost.clientCame()
     }
 
-    /// What a client that has seen everything up to `lastSeq` is to be sent.
+    /// The messages for a client that has seen everything up to `lastSeq`.
     ///
-    /// - Parameter lastSeq: 0: it has seen nothing. Beyond the last number that was given it counts as that.
+    /// - Parameter lastSeq: 0: it has seen nothing. A value beyond the last assigned number counts as that number.
     func replay(after lastSeq: UInt64) -> Replay {
         let seen = min(lastSeq, seq)
         var replay = Replay(gap: gap(after: seen), start: max(seen, letGo), messages: [])
@@ -104,7 +104,7 @@ struct ReplayBuffer: Sendable {
             let before = position
             position += step(Int(record.size))
             if let skipped = skipped(of: record, from: before, to: position, seen: replay.start) {
-                // Only the first one can have been seen in part.
+                // Only the first message can have been seen in part.
                 if replay.messages.isEmpty, record.size > 0, numbering == .bytes { replay.start = before + skipped }
                 let payload = read(at: offset, count: Int(record.size)).dropFirst(Int(skipped))
                 replay.messages.append(KeptMessage(kind: record.kind, seq: position, payload: payload))
@@ -114,10 +114,10 @@ struct ReplayBuffer: Sendable {
         return replay
     }
 
-    /// How many bytes at a message's beginning the client has seen; nil: all of it.
+    /// The number of leading bytes of a message that the client has seen; nil: all of it.
     private func skipped(of record: Record, from before: UInt64, to position: UInt64, seen: UInt64) -> UInt64? {
         if position > seen { return record.kind == .text && numbering == .bytes ? max(before, seen) - before : 0 }
-        // Nobody can tell whether one without a number of its own was seen: said twice it does no harm.
+        // It is unknown whether a message without its own number was seen; sending it twice is harmless.
         return record.size == 0 && numbering == .bytes && position == seen ? 0 : nil
     }
 
@@ -170,7 +170,7 @@ struct ReplayBuffer: Sendable {
         head = 0
     }
 
-    /// - Parameter offset: may lie beyond the ring's end, where it begins again.
+    /// - Parameter offset: may lie beyond the ring's end; it wraps around.
     private func read(at offset: Int, count: Int) -> ArraySlice<UInt8> {
         guard count > 0 else { return [] }
         let start = offset % ring.count

@@ -1,8 +1,8 @@
-/// A client asks for the session that it had.
+/// A client's request to resume its earlier session.
 package struct ResumeRequest: Hashable, Sendable, CustomStringConvertible {
     package let sessionID: String
     package let token: String
-    /// The last number that the client has seen; 0: it wants everything that there is.
+    /// The last number that the client has seen; 0: it requests all kept messages.
     package let lastSeq: UInt64
 
     package init(sessionID: String, token: String, lastSeq: UInt64) {
@@ -11,11 +11,11 @@ package struct ResumeRequest: Hashable, Sendable, CustomStringConvertible {
         self.lastSeq = lastSeq
     }
 
-    /// The parameters `session`, `token` and `lastSeq` of a query, for dialects that have no message for it. nil without `session`.
+    /// The parameters `session`, `token` and `lastSeq` of a query, for dialects without a message for it. nil without `session`.
     ///
-    /// A token that is missing is none that fits. A `lastSeq` that makes no sense asks for everything: the answer says where it begins.
+    /// A missing token matches no session. An invalid `lastSeq` requests all kept messages: the answer says where they begin.
     ///
-    /// - Parameter parameter: the decoded value of the parameter with this name; nil where it is absent or malformed.
+    /// - Parameter parameter: the decoded value of the parameter with this name; nil if it is absent or malformed.
     package init?(parameter: (String) -> String?) {
         guard let sessionID = parameter("session") else { return nil }
         let lastSeq = parameter("lastSeq").flatMap(UInt64.init) ?? 0
@@ -28,11 +28,11 @@ package struct ResumeRequest: Hashable, Sendable, CustomStringConvertible {
 
 /// Why a session isn't resumed.
 package enum ResumeFailure: Hashable, Sendable, CaseIterable {
-    /// There is no such session, or no longer.
+    /// There is no such session, or it has expired.
     case expired
-    /// The token is wrong, or the session another identity's.
+    /// The token is wrong, or the session belongs to another identity.
     case invalid
-    /// Not now: a limit is reached, or the session is just being resumed by another connection.
+    /// Temporary: a limit is reached, or another connection is resuming the session at this moment.
     case unavailable
 
     var error: DialectError {
@@ -43,7 +43,7 @@ package enum ResumeFailure: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// For connections that have no use without their session.
+    /// For connections that are useless without their session.
     package var close: CloseReason {
         switch self {
         case .expired: .sessionExpired

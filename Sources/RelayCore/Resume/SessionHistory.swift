@@ -1,4 +1,4 @@
-/// What one session has said to its client, as far as it's kept: numbers, the newest messages, and the state that they have led to.
+/// The kept output of one session to its client: the numbers, the newest messages, and the resulting state.
 struct SessionHistory: Sendable {
     private(set) var buffer: ReplayBuffer
     private(set) var snapshot = StateSnapshot()
@@ -9,10 +9,10 @@ struct SessionHistory: Sendable {
     }
 
     var isKept: Bool { buffer.maximumBytes > 0 }
-    /// The last number that was given.
+    /// The last number assigned.
     var seq: UInt64 { buffer.seq }
 
-    /// Longer text is said in several messages: what is let go later is let go a message at a time, and should be no more than it must.
+    /// Longer text is split into several messages: messages are discarded whole, and each should discard as little as possible.
     var maximumTextBytes: Int {
         isKept ? max(Self.leastTextBytes, min(Self.mostTextBytes, buffer.maximumBytes / 8)) : .max
     }
@@ -42,11 +42,11 @@ struct SessionHistory: Sendable {
     }
 }
 
-/// A message before it has a number.
+/// A message without its number.
 struct MessageContent: Hashable, Sendable {
     let kind: KeptMessage.Kind
     let payload: ArraySlice<UInt8>
-    /// By what a message of the kind `package` is known.
+    /// The key of a message of the kind `package`.
     let package: String?
 
     init(_ kind: KeptMessage.Kind, _ payload: ArraySlice<UInt8> = [], package: String? = nil) {

@@ -1,10 +1,10 @@
-/// What a client must be told again after a resume, even if it was said long ago: the last message of each package, since a gauge shows
-/// its last value, and whether the target hides what is typed.
+/// The state that a client must receive again after a resume, however old it is: the last message of each package, since a gauge
+/// shows its last value, and whether the target hides the player's input.
 ///
-/// Bounded: the packages that were silent for longest go first.
+/// Bounded: the packages with the oldest messages are dropped first.
 struct StateSnapshot: Sendable {
     static let maximumPackages = 64
-    /// Of names and payloads together. A message that is larger by itself isn't kept.
+    /// The limit for names and payloads together. A larger single message isn't kept.
     static let maximumBytes = 16_384
 
     private struct Entry {
@@ -14,15 +14,15 @@ struct StateSnapshot: Sendable {
         var size: Int { name.utf8.count + message.payload.count }
     }
 
-    /// By their numbers.
+    /// Sorted by number.
     private var entries: [Entry] = []
     private(set) var byteCount = 0
-    /// nil: the target hasn't said.
+    /// nil: the target hasn't set it.
     private(set) var echo: KeptMessage?
 
     var packageCount: Int { entries.count }
 
-    /// - Parameter package: by what the message is known; the last one of each name counts.
+    /// - Parameter package: the message's key; the last message of each key is kept.
     mutating func keep(_ message: KeptMessage, package: String?) {
         if message.kind.isEcho {
             echo = message
@@ -43,7 +43,7 @@ struct StateSnapshot: Sendable {
         byteCount -= entries.remove(at: index).size
     }
 
-    /// What `replay` doesn't say itself. The packages in the order in which they came, and behind them the echo.
+    /// The state that `replay` doesn't contain: the packages in their order of arrival, then the echo.
     func messages(notIn replay: Replay) -> [KeptMessage] {
         let packages = entries.map(\.message).filter { $0.seq <= replay.start }
         guard let echo, !replay.messages.contains(where: \.kind.isEcho) else { return packages }

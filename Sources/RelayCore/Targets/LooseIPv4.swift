@@ -1,7 +1,7 @@
-/// IPv4 addresses as `inet_aton` reads them, and so some resolvers: one to four numbers, decimal, octal (`0…`) or hexadecimal (`0x…`),
-/// of which the last fills all bytes that are left. The algorithm is the IPv4 parser of the URL Standard.
+/// IPv4 addresses as `inet_aton`, and so some resolvers, read them: one to four numbers, decimal, octal (`0…`) or hexadecimal
+/// (`0x…`), where the last number fills the remaining bytes. The algorithm is the IPv4 parser of the URL Standard.
 enum LooseIPv4 {
-    /// Whether a host with this last label can be nothing but an address: it has digits only, or is a hexadecimal number.
+    /// Whether a host with this last label can only be an address: the label has only digits, or is a hexadecimal number.
     static func isNumeric(_ label: ArraySlice<UInt8>) -> Bool {
         let (digits, base) = isHexadecimal(label) ? (label.dropFirst(2), UInt64(16)) : (label, 10)
         return !label.isEmpty && digits.allSatisfy { digit($0, base: base) != nil }
@@ -25,7 +25,7 @@ enum LooseIPv4 {
             && label.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
     }
 
-    /// `0x` alone is 0. `nil` as well for a number over 32 bits: leading zeros don't count, and may be any in number.
+    /// `0x` alone is 0. `nil` also for a number over 32 bits; any count of leading zeros is accepted.
     private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
         guard let first = label.first else { return nil }
         let base: UInt64

@@ -1,8 +1,9 @@
-/// Addresses that no client may be connected to by naming them: this machine, private networks, and all that isn't one host of the public
-/// internet (the IANA special-purpose address registries, RFC 6890).
+/// Addresses to which a client can't connect by naming them: this machine, private networks, and everything else that isn't a
+/// single host of the public internet (the IANA special-purpose address registries, RFC 6890).
 ///
-/// Forms that carry an IPv4 address inside an IPv6 one are reserved whole, whichever address they carry: a translator on the way would
-/// turn them into one that nobody has looked at. A NAT64 prefix of a network's own (RFC 6052 section 2.2) can't be told from any other.
+/// IPv6 forms that contain an IPv4 address are reserved entirely, whichever address they contain: a translator on the path would
+/// turn them into an address that hasn't been checked. A network-specific NAT64 prefix (RFC 6052 section 2.2) can't be told from
+/// any other prefix.
 package enum ReservedNetworks {
     private struct Network {
         let prefix: [UInt8]
@@ -40,21 +41,22 @@ package enum ReservedNetworks {
         Network(4, 240),  // reserved and broadcast, RFC 1112
     ]
 
-    /// Global unicast, RFC 4291 section 2.4. Outside it lie `::`, `::1`, IPv4-compatible and IPv4-mapped addresses, NAT64 (64:ff9b::/96,
-    /// 64:ff9b:1::/48), discard-only (100::/64), unique local (fc00::/7), link-local (fe80::/10), site-local (fec0::/10) and multicast
-    /// (ff00::/8).
+    /// Global unicast, RFC 4291 section 2.4. This excludes `::`, `::1`, IPv4-compatible and IPv4-mapped addresses, NAT64
+    /// (64:ff9b::/96, 64:ff9b:1::/48), discard-only (100::/64), unique local (fc00::/7), link-local (fe80::/10), site-local
+    /// (fec0::/10) and multicast (ff00::/8).
     private static let globalUnicast = Network(3, 0x20)
 
-    /// Within ``globalUnicast``.
+    /// Reserved networks within ``globalUnicast``.
     private static let v6 = [
-        // IETF protocol assignments, RFC 2928: with Teredo (2001::/32), benchmarking (2001:2::/48), ORCHID (2001:10::/28, 2001:20::/28).
+        // IETF protocol assignments, RFC 2928: includes Teredo (2001::/32), benchmarking (2001:2::/48), ORCHID (2001:10::/28,
+        // 2001:20::/28).
         Network(23, 0x20, 0x01),
         Network(32, 0x20, 0x01, 0x0d, 0xb8),  // documentation, RFC 3849
         Network(16, 0x20, 0x02),  // 6to4, RFC 3056
         Network(20, 0x3f, 0xff),  // documentation, RFC 9637
     ]
 
-    /// - Parameter address: in network order. What has neither 4 nor 16 bytes is reserved.
+    /// - Parameter address: in network order. Any length other than 4 or 16 bytes is reserved.
     package static func contain(_ address: [UInt8]) -> Bool {
         switch address.count {
         case 4: v4.contains { $0.contains(address) }

@@ -1,6 +1,6 @@
-/// A target of the operator's with a name, which is all that clients need to know of it.
+/// A named target of the operator's. Clients need to know only its name.
 ///
-/// `MUD_ROUTES` lists them as `name=host:port[,option…]`, parted by semicolons, blanks or line ends:
+/// `MUD_ROUTES` lists them as `name=host:port[,option…]`, separated by semicolons, blanks or line ends:
 /// ```
 /// live=mud.example.org:4000,tls=required,proxy=v2
 /// staging=10.0.0.5:4000,encoding=latin1,mxp=strip,admit=cert+ticket
@@ -20,7 +20,7 @@ package struct Route: Hashable, Sendable {
         self.options = options
     }
 
-    /// All routes of the setting, or all that is wrong with it.
+    /// All routes of the setting, or all of its errors.
     ///
     /// - Parameters:
     ///   - methods: the names of all methods of admission.
@@ -57,7 +57,7 @@ package struct Route: Hashable, Sendable {
         self = route
     }
 
-    /// A name stands in paths (`/mud/<name>`) and in logs as it is.
+    /// A name is used unescaped in paths (`/mud/<name>`) and in logs.
     private static func isName(_ text: String) -> Bool {
         let marks = [UInt8(ascii: "-"), UInt8(ascii: "_")]
         return (1...maximumNameBytes).contains(text.utf8.count) && text.utf8.first.map { !marks.contains($0) } == true

@@ -1,6 +1,6 @@
 package import Telnet
 
-/// Where a route differs from the rest of the gateway. `nil`: as the gateway's own setting.
+/// The settings that a route overrides. `nil`: the gateway's own setting applies.
 package struct RouteOptions: Hashable, Sendable {
     /// The target's character encoding, by a name that the gateway knows.
     package var encoding: String?
@@ -9,7 +9,7 @@ package struct RouteOptions: Hashable, Sendable {
     package var mxp: MXPMode?
     /// Whether messages to and from the client may be compressed (permessage-deflate).
     package var compression: ClientCompression?
-    /// The methods of admission that lead here; `nil`: all.
+    /// The methods of admission that give access to this route; `nil`: all.
     package var admit: RouteAdmission?
 
     package init(
@@ -45,10 +45,10 @@ package struct RouteOptions: Hashable, Sendable {
         }
     }
 
-    /// For the operator: what options there are.
+    /// For error messages to the operator: the available options.
     static let names = "there are encoding, tls, proxy, mxp, compression and admit"
 
-    /// For the operator: what an option may be.
+    /// For error messages to the operator: the values of an option.
     static func values(of name: String) -> String {
         switch name {
         case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
@@ -68,15 +68,15 @@ package struct RouteOptions: Hashable, Sendable {
     }
 }
 
-/// The methods of admission that lead to a route, by their names: `any`, or some with `+` between them, such as `app+ticket`. A client with a ticket
-/// counts by the credential that it got the ticket for; `ticket` means the tickets that the operator gave out.
+/// The methods of admission that give access to a route, by name: `any`, or some joined by `+`, such as `app+ticket`. A client with
+/// a ticket counts by the credential for which it got the ticket; `ticket` means tickets that the operator issued.
 package struct RouteAdmission: Hashable, Sendable {
-    /// `nil`: all that there are.
+    /// `nil`: all methods.
     package let methods: Set<String>?
 
     package static let any = RouteAdmission(methods: nil)
 
-    /// - Parameter methods: all that there are.
+    /// - Parameter methods: all methods that exist.
     init?(_ text: String, methods: [String]) {
         guard text != "any" else {
             self = .any
@@ -93,22 +93,22 @@ package struct RouteAdmission: Hashable, Sendable {
     package func allows(_ method: String) -> Bool { methods?.contains(method) ?? true }
 }
 
-/// TLS toward a target, as `MUD_TLS_MODE`.
+/// TLS to the target; the values of `MUD_TLS_MODE`.
 package enum TargetTLSMode: String, Hashable, Sendable, CaseIterable {
     case plain
-    /// TLS, and plain text where the target doesn't speak it.
+    /// TLS, or plain text if the target doesn't support TLS.
     case prefer
     case required
 }
 
-/// The PROXY header toward a target, as `PROXY_PROTOCOL`.
+/// The PROXY header to the target; the values of `PROXY_PROTOCOL`.
 package enum TargetProxyHeader: String, Hashable, Sendable, CaseIterable {
     case off
     case v1
     case v2
 }
 
-/// Whether a route's clients may compress, as `WS_COMPRESSION`.
+/// Whether a route's clients may use compression; the values of `WS_COMPRESSION`.
 package enum ClientCompression: String, Hashable, Sendable, CaseIterable {
     case off, on
 }

@@ -1,16 +1,16 @@
-/// What becomes of a ``TargetRequest``.
+/// The decision about a ``TargetRequest``.
 package enum TargetDecision: Hashable, Sendable {
     case authorized(AuthorizedTarget)
     case refused(TargetRefusal)
 }
 
-/// A target that a client may be connected to. Only ``TargetPolicy`` makes one.
+/// A target to which a client may connect. Only ``TargetPolicy`` creates one.
 package struct AuthorizedTarget: Hashable, Sendable {
     package let host: TargetHost
     package let port: UInt16
-    /// A client chose the host, and no entry of the operator's is it.
+    /// A client chose the host, and it matches none of the operator's entries.
     package let isClientsChoice: Bool
-    /// Nothing but the public internet is open to what a client chose: see ``mayDial(_:)``.
+    /// A target that a client chose must be on the public internet: see ``mayDial(_:)``.
     package var mustBePublic: Bool { isClientsChoice }
     /// The name of the route, for logs; `nil` for the default target and for addresses.
     package let route: String?
@@ -27,14 +27,14 @@ package struct AuthorizedTarget: Hashable, Sendable {
         self.options = options
     }
 
-    /// Whether this one of the addresses that ``host`` resolved to may be dialled. Ask for each of them, once resolved, and dial that
-    /// very address: a second lookup may give another answer.
+    /// Whether this address, to which ``host`` resolved, may be dialled. Check each resolved address and dial exactly that address:
+    /// a second lookup may return another one.
     ///
     /// - Parameter address: 4 or 16 bytes in network order.
     package func mayDial(_ address: [UInt8]) -> Bool { !mustBePublic || !ReservedNetworks.contain(address) }
 }
 
-/// Why a client isn't connected. For the log: every client is told the same, whatever there is and whatever there isn't.
+/// Why a client isn't connected. For the log only: every client gets the same message, so that it can't learn which targets exist.
 package enum TargetRefusal: String, Hashable, Sendable, CaseIterable {
     case noDefaultTarget = "there is no default target"
     case unknownRoute = "no route has this name"
@@ -44,6 +44,6 @@ package enum TargetRefusal: String, Hashable, Sendable, CaseIterable {
     case reservedAddress = "the address is in a reserved network"
     case wayNotAllowed = "the route is closed to this way of admission"
 
-    /// What the client is told.
+    /// The message to the client.
     package static let message = "Target not allowed"
 }

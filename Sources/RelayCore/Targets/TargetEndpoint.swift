@@ -11,7 +11,7 @@ package struct TargetEndpoint: Hashable, Sendable {
     package init(_ text: some StringProtocol) throws(TargetFault) {
         guard let colon = text.lastIndex(of: ":") else { throw .portMissing }
         let host = text[..<colon]
-        // Without brackets nobody can say where an IPv6 address ends.
+        // Without brackets the end of an IPv6 address is ambiguous.
         guard let host = TargetHost(String(host)), !text[..<colon].contains(":") || text.hasPrefix("[") else {
             throw text.hasSuffix("]") ? .portMissing : .host
         }

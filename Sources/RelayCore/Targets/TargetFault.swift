@@ -1,4 +1,5 @@
-/// What is wrong with the operator's settings about targets. Found at start, all at once; a gateway doesn't run with one left out.
+/// An error in the operator's target settings. All are reported together at start; the gateway doesn't start with any of them
+/// ignored.
 package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case host
     case portMissing
@@ -9,7 +10,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownOption(String)
     case repeatedOption(String)
     case optionValue(String)
-    /// With the names of all methods of admission.
+    /// Lists the names of all methods of admission.
     case admitValue([String])
     case repeatedRoute(String)
     case tooManyRoutes
@@ -56,7 +57,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All faults of a setting, each with the number of the entry it is about: 1 is the first. `nil`: about the whole.
+/// All faults of a setting, each with the number of its entry, from 1. `nil`: the fault concerns the whole setting.
 package struct TargetFaults: Error, Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package let number: Int?
@@ -66,7 +67,7 @@ package struct TargetFaults: Error, Hashable, Sendable {
     /// Never empty.
     package let entries: [Entry]
 
-    /// Reads every entry and gathers what is wrong with any.
+    /// Reads every entry and collects all faults.
     static func reading<Text, Value>(
         _ texts: [Text], _ read: (Text) throws(TargetFault) -> Value
     ) -> (values: [Value], faults: [Entry]) {

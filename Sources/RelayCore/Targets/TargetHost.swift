@@ -1,18 +1,18 @@
-/// A host in its one normal form, so that two spellings of one host are equal and what was compared is what is dialled.
+/// A host in its one normal form: two spellings of one host are equal, and the compared form is the one that is dialled.
 ///
 /// - Names: lower case, without the trailing dot. Letters, digits, hyphens and underscores in labels of 1 to 63 bytes, 253 in all.
-/// - Names beyond ASCII are refused: the mapping of IDNs needs tables, and versions of them differ. Write the A-label (`xn--…`).
-/// - IPv4 addresses in every form that `inet_aton` takes (`127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`) become four numbers. As in the
-///   URL Standard, a host whose last label is a number is an address or nothing, never a name.
-/// - IPv6 addresses with or without brackets. Zones are refused: they mean something on one machine only. One that holds an IPv4
-///   address stays what it is; ``ReservedNetworks`` lists all such forms.
+/// - Names beyond ASCII are refused: mapping IDNs needs tables, and their versions differ. Write the A-label (`xn--…`).
+/// - IPv4 addresses in every form that `inet_aton` accepts (`127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`) become four numbers. As
+///   in the URL Standard, a host whose last label is a number is either an address or invalid, never a name.
+/// - IPv6 addresses with or without brackets. Zones are refused: they are meaningful on one machine only. An IPv6 address that
+///   contains an IPv4 address isn't converted; ``ReservedNetworks`` lists all such forms.
 package enum TargetHost: Hashable, Sendable {
     case name(String)
     case address(NetworkAddress)
 
     package static let maximumBytes = 253
     package static let maximumLabelBytes = 63
-    /// The longest IPv6 address in brackets has 47 characters; a name is the longest host.
+    /// The longest host is a name; the longest IPv6 address in brackets has only 47 characters.
     private static let maximumInputBytes = maximumBytes + 1
 
     package init?(_ text: String) {
@@ -46,7 +46,7 @@ package enum TargetHost: Hashable, Sendable {
             }
     }
 
-    /// For the resolver and for logs; an IPv6 address without brackets.
+    /// For the resolver and for logs; an IPv6 address is written without brackets.
     package var text: String {
         switch self {
         case .name(let name): name

@@ -1,8 +1,8 @@
-/// The lists of `TARGET_ALLOWLIST` and `TARGET_PORTS`. Entries are parted by commas, blanks and line ends, in any number.
+/// The lists of `TARGET_ALLOWLIST` and `TARGET_PORTS`. Entries are separated by any number of commas, blanks and line ends.
 package enum TargetList {
     package static let maximumCount = 10_000
 
-    /// Exact targets: each `host:port`, with its port. There are no patterns.
+    /// Exact targets, each `host:port`. The port is required; patterns aren't supported.
     package static func targets(_ text: String) throws(TargetFaults) -> [TargetEndpoint] {
         var (targets, faults) = TargetFaults.reading(entries(text)) { entry throws(TargetFault) in
             try TargetEndpoint(entry)
@@ -16,7 +16,7 @@ package enum TargetList {
         return targets
     }
 
-    /// Ports and ranges of them: `23, 4000-4999`.
+    /// Ports and port ranges: `23, 4000-4999`.
     package static func ports(_ text: String) throws(TargetFaults) -> [ClosedRange<UInt16>] {
         let (ports, faults) = TargetFaults.reading(entries(text)) { entry throws(TargetFault) in
             try portRange(entry)

@@ -1,11 +1,11 @@
-/// `TARGET_MODE`: what clients may be connected to beside the operator's default target and routes.
+/// `TARGET_MODE`: the targets allowed to clients in addition to the operator's default target and routes.
 package enum TargetMode: String, Hashable, Sendable, CaseIterable {
     case fixed
     case allowlist
     case arbitrary
 }
 
-/// What the operator says of targets.
+/// The operator's target settings.
 package struct TargetSettings: Sendable, Equatable {
     package var mode: TargetMode
     /// The default target.
@@ -30,7 +30,7 @@ package struct TargetSettings: Sendable, Equatable {
         self.requiresCredentials = requiresCredentials
     }
 
-    /// Combinations under which the gateway doesn't start.
+    /// Combinations of settings with which the gateway refuses to start.
     fileprivate var faults: [TargetFault] {
         var faults: [TargetFault] = []
         if mode == .allowlist && allowed.isEmpty { faults.append(.allowlistEmpty) }
@@ -41,8 +41,8 @@ package struct TargetSettings: Sendable, Equatable {
         return faults + routes.filter(isOpenByPort).map { .routeOpenByPort($0.name) }
     }
 
-    /// What a route's host is, other names say too, and the policy knows it by its own name alone. An address that clients can't reach
-    /// by any name is none of these.
+    /// Whether clients can bypass the route's `admit` by naming its host and port: other names may resolve to the same host, and
+    /// the policy recognises only the name it was given. Addresses that clients can't reach by any name are not affected.
     private func isOpenByPort(_ route: Route) -> Bool {
         guard mode == .arbitrary, let admit = route.options.admit, admit != .any else { return false }
         if case .address(let address) = route.endpoint.host, ReservedNetworks.contain(address.bytes) { return false }
@@ -52,20 +52,20 @@ package struct TargetSettings: Sendable, Equatable {
     fileprivate func isClientsPort(_ port: UInt16) -> Bool { ports.contains { $0.contains(port) } }
 }
 
-/// The one place that decides what a client is connected to, for every dialect.
+/// The single place that decides to which target a client connects, for every dialect.
 ///
-/// What the operator has named is the operator's own: the default target, the routes and the entries of `TARGET_ALLOWLIST` may lie
-/// anywhere. An address that is one of them is that one, however it is written. Beyond them:
+/// The default target, the routes and the entries of `TARGET_ALLOWLIST` are the operator's choice and may be at any address. A
+/// client's address that equals one of them is treated as that target, however it is written. For all other addresses:
 ///
-/// | mode | a host and port of the client's |
+/// | mode | host and port from the client |
 /// |---|---|
-/// | `fixed` | lead to the default target, whatever they are. Clients of mud-web-proxy always send some |
+/// | `fixed` | are ignored; the default target is used. Clients of mud-web-proxy always send some |
 /// | `allowlist` | are refused |
-/// | `arbitrary` | are dialled, if the port is in `TARGET_PORTS` and the address is public once it is resolved |
+/// | `arbitrary` | are dialled if the port is in `TARGET_PORTS` and the resolved address is public |
 package struct TargetPolicy: Sendable, Equatable {
     private let settings: TargetSettings
     private let routes: [String: Route]
-    /// Of several routes to one target the first.
+    /// If several routes have the same target, the first one.
     private let routesByTarget: [TargetEndpoint: Route]
     private let allowed: Set<TargetEndpoint>
 
@@ -78,7 +78,7 @@ package struct TargetPolicy: Sendable, Equatable {
         allowed = Set(settings.allowed)
     }
 
-    /// - Parameter method: by which the client was admitted, as routes name it.
+    /// - Parameter method: the client's method of admission, by the name that routes use.
     package func authorize(_ request: TargetRequest, for method: String) -> TargetDecision {
         switch decide(request) {
         case .authorized(let target) where target.options.admit?.allows(method) == false: .refused(.wayNotAllowed)
@@ -86,14 +86,15 @@ package struct TargetPolicy: Sendable, Equatable {
         }
     }
 
-    /// The methods of admission that lead to a target, to be known before credentials are used up; `nil`: all, or there is no such
-    /// target, which only a client that is admitted learns, from ``authorize(_:for:)``.
+    /// The methods of admission that give access to a target, needed before credentials are consumed; `nil`: all methods, or there
+    /// is no such target. Only an admitted client learns the latter, from ``authorize(_:for:)``.
     package func methods(to request: TargetRequest) -> Set<String>? {
         guard case .authorized(let target) = decide(request) else { return nil }
         return target.options.admit?.methods
     }
 
-    /// What the route that is asked for says of compression, which is agreed in the 101; `nil`: nothing, or it is no route.
+    /// The compression setting of the requested route, needed for the 101 response; `nil`: it sets none, or the target isn't a
+    /// route.
     package func compression(to request: TargetRequest) -> ClientCompression? {
         guard case .authorized(let target) = decide(request) else { return nil }
         return target.options.compression

@@ -1,13 +1,13 @@
-/// Where a client asks to be connected to, in the words of whichever dialect it speaks. ``TargetPolicy`` decides what becomes of it.
+/// The target that a client requests, in the form of its dialect. ``TargetPolicy`` decides about it.
 package enum TargetRequest: Hashable, Sendable {
-    /// Wherever the gateway leads by default.
+    /// The gateway's default target.
     case standard
-    /// A route of the operator's, by its name.
+    /// One of the operator's routes, by name.
     case route(String)
-    /// As the client wrote it: nothing about the host has been checked.
+    /// As the client wrote it: the host is unchecked.
     case address(host: String, port: UInt16)
 
-    /// For logs, which escape and bound it: what the client has written is in it as it is.
+    /// For logs, which escape and bound it: it contains the client's text unchanged.
     package var name: String {
         switch self {
         case .standard: "default"

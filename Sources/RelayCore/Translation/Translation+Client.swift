@@ -1,12 +1,12 @@
 import Telnet
 
-/// From the client.
+/// Input from the client.
 extension Translation {
-    /// A piece of a message. Nothing happens before its last one.
+    /// Receives a piece of a message. Only the last piece has an effect.
     ///
-    /// - Parameter canAnswer: there is room toward the client. Without it errors and ``ClientCommand/input(_:cid:)``'s acknowledgements are
-    ///   left out: a client that sends and reads nothing would otherwise fill its own queue without bound. Whoever misses an
-    ///   acknowledgement sends its input again, and gets it then.
+    /// - Parameter canAnswer: there is room toward the client. Without it, errors and the acknowledgements of
+    ///   ``ClientCommand/input(_:cid:)`` are left out: otherwise a client that sends without reading would fill its own queue
+    ///   without bound. A client that misses an acknowledgement sends its input again and gets it then.
     package mutating func receive(
         _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, canAnswer: Bool = true,
         into output: inout TranslationOutput
@@ -62,7 +62,7 @@ extension Translation {
         guard phase == .dialing || phase == .connected else {
             return refuse(.noSession.answering(command), into: &output)
         }
-        // Whatever dialect it came in: what the gateway itself says to targets no client says.
+        // This applies to every dialect: no client may send the gateway's own messages to a target.
         if case .gmcp(let name, _) = command, OutOfBand.isOwn(name) { return refuse(.own(name), into: &output) }
         if case .input(_, let cid?) = command {
             guard inputs.contains(cid) || apply(command, into: &output) else { return }
@@ -73,9 +73,9 @@ extension Translation {
         }
     }
 
-    /// - Returns: whether it is carried out, now or when its time has come. Otherwise the client has been told why not.
+    /// - Returns: whether the command is carried out, now or later. Otherwise the client has been told the reason.
     private mutating func apply(_ command: ClientCommand, into output: inout TranslationOutput) -> Bool {
-        // What the target has asked for before is answered before.
+        // Answer the target's earlier requests first.
         reply(into: &output)
         if let description = command.description { describe(description) }
         var isTaken = phase == .connected ? carryOut(command, into: &output) : !command.isForTarget
@@ -88,7 +88,7 @@ extension Translation {
         return isTaken
     }
 
-    /// Said to the target by telnet, as soon as there is one.
+    /// Passed to the target by telnet as soon as there is a target.
     private mutating func describe(_ description: ClientDescription) {
         client.merge(description)
         if let columns = description.columns, let rows = description.rows {
@@ -101,14 +101,14 @@ extension Translation {
 
     // MARK: To the target
 
-    /// In the order they came; what still finds its option not in force waits on.
+    /// Carries out the commands in order. A command whose option still isn't in force keeps waiting.
     mutating func carryOutWaiting(into output: inout TranslationOutput) {
         for command in waiting.takeAll() where !carryOut(command, into: &output) {
             _ = waiting.append(command)
         }
     }
 
-    /// - Returns: false if the target hasn't agreed to the option that this takes.
+    /// - Returns: false if the target hasn't agreed to the option that the command needs.
     private mutating func carryOut(_ command: ClientCommand, into output: inout TranslationOutput) -> Bool {
         switch command {
         case .input(let text, _): telnet?.appendInput(text, to: &output.toTarget)
@@ -131,7 +131,7 @@ extension ClientCommand {
         }
     }
 
-    /// What the client says of itself by it. A client that greets the target over GMCP has said there who it is.
+    /// The client's description in this command. A client that greets the target over GMCP has identified itself there.
     fileprivate var description: ClientDescription? {
         switch self {
         case .resize(let columns, let rows): return ClientDescription(columns: columns, rows: rows)

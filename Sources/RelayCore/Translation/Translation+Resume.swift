@@ -1,25 +1,25 @@
 import Telnet
 
-/// A session and the connections that it has one after the other.
+/// A session and its successive client connections.
 extension Translation {
-    /// Whether the session outlives its WebSocket: its dialect has numbers, something is kept, and it lives.
+    /// Whether the session outlives its WebSocket: its dialect numbers messages, output is kept, and the target is connected.
     package var isResumable: Bool { outputBufferBytes > 0 && phase == .connected }
 
-    /// Whether a WebSocket that closes so ends the session with it. Otherwise the client may come back.
+    /// Whether closing the WebSocket with this code also ends the session. Otherwise the client may come back.
     ///
-    /// - Parameter closeCode: of the client's Close frame; nil: there was none, or one without a code.
+    /// - Parameter closeCode: of the client's Close frame; nil: there was no frame, or one without a code.
     package func endsSession(closeCode: UInt16?) -> Bool {
         !isResumable || dialect.endsSession(closeCode: closeCode)
     }
 
-    /// The WebSocket is gone. What the target says is recorded all the same; the messages put out meanwhile are for nobody.
+    /// The WebSocket is gone. The target's output is still recorded; messages written meanwhile have no recipient.
     package mutating func detached() {
         gatherer.beginAnew()
         history.clientLeft()
     }
 
-    /// The client has a new WebSocket, in place of one that was lost or that is being replaced. Says who the session is now, what is gone
-    /// for good, what the client must know again, and all that is kept behind `lastSeq`.
+    /// The client has a new WebSocket that replaces a lost one or a current one. Sends the session's identity, the gap, the state
+    /// that the client needs again, and all kept messages after `lastSeq`.
     ///
     /// - Parameter session: with the same id and a new token.
     package mutating func attached(
@@ -31,12 +31,12 @@ extension Translation {
         dialect.sessionResumed(session, history, after: lastSeq, into: &output.frames)
     }
 
-    /// The query of the upgrade names a session: nothing else is asked for before ``resumeFailed(_:into:)``.
+    /// The upgrade's query names a session: no other request is accepted before ``resumeFailed(_:into:)``.
     package mutating func beginResuming() {
         if phase == .idle { phase = .resuming }
     }
 
-    /// The answer to ``TranslationOrder/resume(_:)``, or to the query of an upgrade that named a session, if there is none to give.
+    /// The failure of ``TranslationOrder/resume(_:)``, or of an upgrade whose query named a session that can't be resumed.
     package mutating func resumeFailed(_ failure: ResumeFailure, into output: inout TranslationOutput) {
         guard phase == .resuming || (phase == .dialing && !awaitsConnect) else { return }
         waiting = WaitingCommands()
@@ -54,7 +54,7 @@ extension Translation {
 
     // MARK: Notices
 
-    /// Hands the client a ticket for its next upgrade, in dialects that have a place for it.
+    /// Sends the client a ticket for its next upgrade, if its dialect has a message for it.
     ///
     /// - Parameter expiresIn: seconds.
     package func send(ticket: String, expiresIn: Int, into output: inout TranslationOutput) {

@@ -2,10 +2,10 @@ package import Telnet
 
 /// One session's translator: a client's dialect on one side, the target's telnet on the other.
 ///
-/// Pure: bytes and messages in; messages, bytes and orders out, in a ``TranslationOutput`` that the session carries out after each
-/// call. Toward the client it is pulled: ``next(_:now:canReply:into:)`` takes one event at a time off the front of what the target has
-/// sent, and the session stops when the client's queue is above its mark. So it never puts out more than one event's messages at a
-/// time, whatever the target sends; after a resume what is kept of the session besides.
+/// Pure: it takes bytes and messages, and returns messages, bytes and orders in a ``TranslationOutput``, which the session carries
+/// out after each call. Output to the client is pulled: ``next(_:now:canReply:into:)`` takes one event at a time off the front of
+/// the target's bytes, and the session stops while the client's queue is above its mark. One call therefore puts out at most one
+/// event's messages, whatever the target sends; after a resume it also puts out the session's kept messages.
 ///
 /// ```
 ///          connect (typed, legacy)          connected
@@ -15,23 +15,23 @@ package import Telnet
 ///   │ │ resumeFailed
 ///   └─▶ resuming
 /// ```
-/// A resume that succeeds ends here for the translation of the new connection: it is dropped, and the link goes on with the one of the
-/// session, which has been `connected` all the time, with or without a client. That one is tied to no connection and no thread.
+/// A successful resume ends the new connection's translation here: the link drops it and continues with the session's own
+/// translation, which has been `connected` all the time, with or without a client. That one is tied to no connection and no thread.
 ///
-/// What the session asks for each message (``isConnected``, ``holdsBytes``, ``holdsClientBack``) is stored: to call a getter of another module the
-/// whole value would be copied, with a count for each reference in it.
+/// The session reads ``isConnected``, ``holdsBytes`` and ``holdsClientBack`` for each message, so they are stored properties:
+/// calling a computed property from another module would copy the whole value and retain each reference in it.
 package struct Translation {
     /// `MAX_MESSAGE_BYTES`
     package static let defaultMaximumMessageBytes = 65_536
     /// `OUTPUT_BUFFER_BYTES`
     package static let defaultOutputBufferBytes = ReplayBuffer.defaultMaximumBytes
 
-    /// Commands of the target's that one call of ``next(_:now:canReply:into:)`` looks at for an event.
+    /// The most target commands that one call of ``next(_:now:canReply:into:)`` processes in search of an event.
     static let stepsPerEvent = 16
 
     enum Phase {
         case idle
-        /// Asks for a session that it had: see ``TranslationOrder/resume(_:)``.
+        /// Asks for an earlier session: see ``TranslationOrder/resume(_:)``.
         case resuming
         case dialing
         case connected
@@ -52,23 +52,23 @@ package struct Translation {
         }
     }
     var telnet: TelnetClient?
-    /// While dialing: everything. While connected: GMCP and MSDP that the target hasn't agreed to yet.
+    /// While dialing: all commands. While connected: GMCP and MSDP to which the target hasn't agreed yet.
     var waiting = WaitingCommands() {
         didSet { holdsClientBack = phase == .dialing && waiting.isAboveHighWater }
     }
     var canAnswer = true
-    /// Empty before there is one.
+    /// Empty until there is a session.
     var sessionID = ""
     var history: SessionHistory
     var inputs = InputLedger()
 
-    /// nil for ``DialectKind/raw``, which nobody translates.
+    /// nil for ``DialectKind/raw``, which isn't translated.
     ///
     /// - Parameters:
-    ///   - client: what the query of the upgrade says of the client.
-    ///   - outputBufferBytes: what is kept for a resume; 0: no session can be resumed.
+    ///   - client: the client's description in the upgrade's query.
+    ///   - outputBufferBytes: the bytes of output kept for a resume; 0: no session can be resumed.
     ///   - compressor: for the legacy dialect.
-    ///   - makeDecompressor: for MCCP2; nil: it's refused.
+    ///   - makeDecompressor: for MCCP2; nil: MCCP2 is refused.
     package init?(
         kind: DialectKind, client: ClientDescription, maximumMessageBytes: Int = defaultMaximumMessageBytes,
         outputBufferBytes: Int = defaultOutputBufferBytes, compressor: any FrameCompressor,
@@ -95,38 +95,39 @@ package struct Translation {
         answersErrors = dialect.answersErrors
     }
 
-    /// The client names its target in a message, and a ``TranslationOrder/dial(_:)`` follows. Otherwise the session
-    /// dials the connection's target by itself.
+    /// The client names its target in a message, which yields a ``TranslationOrder/dial(_:)``. Otherwise the session
+    /// dials the connection's target without being asked.
     package let awaitsConnect: Bool
 
-    /// The dialect has a place for what the gateway itself has to say.
+    /// The dialect has messages for the gateway's own notices.
     package let hasNotices: Bool
 
-    /// A message that is refused is answered. Elsewhere a client that sends too much at once has to be closed.
+    /// A refused message is answered with an error. In other dialects a client that sends too much at once must be disconnected.
     package let answersErrors: Bool
 
-    /// Whether ``next(_:now:canReply:into:)`` takes anything: before ``connected(_:telnet:into:)`` the target's bytes stay where they are.
+    /// Whether ``next(_:now:canReply:into:)`` takes bytes: before ``connected(_:telnet:into:)`` it leaves the target's bytes
+    /// untouched.
     package private(set) var isConnected = false
 
-    /// So much waits for the target that the client must not be read before it is connected.
+    /// So many commands wait for the target that the client must not be read until the target is connected.
     package private(set) var holdsClientBack = false
 
-    /// A target is awaited: ``connected(_:telnet:into:)`` or ``dialFailed(_:into:)`` is due.
+    /// Dialing is under way: ``connected(_:telnet:into:)`` or ``dialFailed(_:into:)`` is due.
     package var isDialing: Bool { phase == .dialing }
 
-    /// The last message has been said: a ``TranslationOrder/close(_:)`` was given.
+    /// The last message has been put out, and a ``TranslationOrder/close(_:)`` was given.
     package var hasEnded: Bool { phase == .ended }
 
-    /// The target's bytes lie inside and wait for ``next(_:now:canReply:into:)``, even if there is no input.
+    /// Bytes from the target are stored inside and wait for ``next(_:now:canReply:into:)``, even without new input.
     package private(set) var holdsBytes = false
 
     // MARK: The target
 
-    /// The target is connected, or the one that was is the one asked for.
+    /// The target is connected, or the requested target is the one already connected.
     ///
     /// - Parameters:
-    ///   - session: told to clients whose dialect has sessions.
-    ///   - telnet: of this target; what the client has said of itself takes the place of what stands there.
+    ///   - session: sent to clients whose dialect has sessions.
+    ///   - telnet: the settings of this target; the client's description overrides them.
     package mutating func connected(
         _ session: SessionIdentity, telnet settings: TelnetClientSettings, into output: inout TranslationOutput
     ) {
@@ -141,7 +142,7 @@ package struct Translation {
         carryOutWaiting(into: &output)
     }
 
-    /// The target wasn't reached, or may not be.
+    /// The target wasn't reached or isn't allowed.
     package mutating func dialFailed(_ failure: DialFailure, into output: inout TranslationOutput) {
         guard phase == .dialing else { return }
         waiting = WaitingCommands()
@@ -150,15 +151,15 @@ package struct Translation {
         if let reason = dialect.encode(failure, into: &output.frames) { close(reason, into: &output) }
     }
 
-    /// Takes one event off the front of `input` and says it to the client.
+    /// Takes one event off the front of `input` and sends it to the client.
     ///
     /// - Parameters:
-    ///   - input: what the target has sent, and what earlier calls have left of it.
+    ///   - input: the target's bytes, including those that earlier calls left.
     ///   - now: nanoseconds of a monotonic clock.
     ///   - canReply: there is room toward the target. Without it telnet's answers stay inside, within limits, until
     ///     ``reply(into:)`` or a later call.
-    /// - Returns: false: `input` is used up, or the session isn't connected. Otherwise there was an event, or ``stepsPerEvent`` commands that
-    ///   brought none.
+    /// - Returns: false if `input` is used up or the session isn't connected. Otherwise there was an event, or ``stepsPerEvent``
+    ///   commands without one.
     package mutating func next(
         _ input: inout ArraySlice<UInt8>, now: UInt64, canReply: Bool = true, into output: inout TranslationOutput
     ) -> Bool {
@@ -175,20 +176,20 @@ package struct Translation {
         return true
     }
 
-    /// The target will say no more. To be called when everything it said has been taken by ``next(_:now:canReply:into:)``.
+    /// The target sends no more. Call this after ``next(_:now:canReply:into:)`` has taken all its bytes.
     package mutating func targetClosed(_ reason: CloseReason = .targetClosed, into output: inout TranslationOutput) {
         guard phase == .connected else { return }
         if let event = telnet?.finish() { dialect.encode(event, keeping: &history, into: &output.frames) }
         end(reason, into: &output)
     }
 
-    /// Telnet's NOP, for a target that has heard nothing for long.
+    /// Sends telnet's NOP to a target that has received nothing for a long time.
     package mutating func keepAlive(into output: inout TranslationOutput) {
         guard phase == .connected else { return }
         telnet?.keepAlive(to: &output.toTarget)
     }
 
-    /// What telnet wants said, and behind it what was waiting for an option that may have come into force by it.
+    /// Puts out telnet's replies, then the commands that waited for an option that these replies may have brought into force.
     package mutating func reply(into output: inout TranslationOutput) {
         guard let replies = telnet?.takeReplies(), !replies.isEmpty else { return }
         output.toTarget.append(contentsOf: replies)

@@ -1,4 +1,5 @@
-/// What came of one step of a ``Translation``. The session carries out what it holds after each step, and empties it.
+/// The output of one step of a ``Translation``. The session reuses one value: it carries out its contents after each step and
+/// empties it.
 package struct TranslationOutput: Sendable {
     /// Messages for the client, to be sent before the orders are carried out.
     package var frames = FrameBuffer()
@@ -11,7 +12,7 @@ package struct TranslationOutput: Sendable {
     package mutating func removeAll() {
         frames.removeAll()
         toTarget.removeAll(keepingCapacity: toTarget.capacity <= FrameBuffer.keptCapacity)
-        orders = []  // Rare, and whoever carries them out still holds them: emptied in place they would be copied.
+        orders = []  // Rare, and the driver still holds the array: emptying it in place would copy it.
     }
 }
 
@@ -23,6 +24,6 @@ package enum TranslationOrder: Hashable, Sendable {
     /// ``Translation/attached(_:after:into:)`` of that session's. Otherwise ``Translation/resumeFailed(_:into:)``. What the client says
     /// before the answer is refused.
     case resume(ResumeRequest)
-    /// Send what is queued on both sides, then close the WebSocket so and finish the target.
+    /// Send what is queued on both sides, then close the WebSocket for this reason and finish the target.
     case close(CloseReason)
 }

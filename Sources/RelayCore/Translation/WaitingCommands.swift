@@ -1,10 +1,10 @@
-/// Commands that came before they could be carried out: before the target was connected, or before it agreed to GMCP or MSDP.
+/// Commands that can't be carried out yet: the target isn't connected, or hasn't agreed to GMCP or MSDP.
 struct WaitingCommands: Sendable {
-    /// Input counts once, however many messages brought it, until another command comes between.
+    /// Consecutive input counts as one command, however many messages it came in.
     static let maximumCount = 64
-    /// Of names, data and text together.
+    /// The limit for names, data and text together.
     static let maximumBytes = 32_768
-    /// Above it the client isn't read while its target is dialled. One more read (a TLS record) has room then.
+    /// Above this the client isn't read while its target is being dialled. It leaves room for one more read (a TLS record).
     static let highWater = 16_384
 
     private(set) var commands: [ClientCommand] = []
@@ -12,7 +12,7 @@ struct WaitingCommands: Sendable {
 
     var isAboveHighWater: Bool { bytes > Self.highWater }
 
-    /// - Returns: false if there is no room for it.
+    /// - Returns: false if there is no room for the command.
     mutating func append(_ command: ClientCommand) -> Bool {
         let size = command.size
         guard size <= Self.maximumBytes - bytes else { return false }
@@ -24,7 +24,7 @@ struct WaitingCommands: Sendable {
         return true
     }
 
-    /// Input behind input is one stream.
+    /// Consecutive input is one stream.
     private mutating func join(_ command: ClientCommand) -> Bool {
         guard case .input(let more, _) = command, case .input(var text, let cid)? = commands.last else { return false }
         commands.removeLast()  // Two owners of the text would make each change a copy.
@@ -40,12 +40,12 @@ struct WaitingCommands: Sendable {
 }
 
 extension ClientCommand {
-    /// What it says in memory of its own: a part of a message would hold all of it.
+    /// The command with its own copy of its bytes: a slice of a message would keep the whole message in memory.
     fileprivate var detached: ClientCommand {
         if case .input(let text, let cid) = self { .input(Array(text)[...], cid: cid) } else { self }
     }
 
-    /// Of what is for the target.
+    /// The bytes meant for the target.
     var size: Int {
         switch self {
         case .input(let text, _): text.count

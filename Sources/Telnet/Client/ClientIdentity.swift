@@ -1,7 +1,7 @@
-/// What a client says of itself to a target. Clients choose it freely, so it is cut down to what no target stumbles over: graphic
-/// ASCII, a space made a hyphen.
+/// The name, version and terminal type that a client announces to a target. Clients choose them freely, so they are reduced to what
+/// every target can handle: graphic ASCII, with spaces replaced by hyphens.
 struct ClientIdentity: Equatable {
-    /// For a name, a version or a terminal's type (RFC 1091 has 40 characters).
+    /// The limit of a name, a version or a terminal type (RFC 1091 has 40 characters).
     static let maximumBytes = 40
 
     private(set) var name: String
@@ -14,7 +14,7 @@ struct ClientIdentity: Equatable {
         terminalType = Self.plain(settings.terminalType)
     }
 
-    /// Changes what is given; the rest stays.
+    /// Changes the values that are given; nil leaves a value unchanged.
     mutating func update(name: String?, version: String?, terminalType: String?) {
         if let name { self.name = Self.plain(name) }
         if let version { self.version = Self.plain(version) }

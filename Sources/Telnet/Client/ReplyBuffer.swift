@@ -1,7 +1,7 @@
-/// What waits to be sent to the target. It takes a reply whole or not at all, so that requests that nobody lets us answer cost no
-/// memory: a target's requests beyond the limit go unanswered until the replies have been taken.
+/// Replies that wait to be sent to the target. A reply is stored whole or not at all, so requests whose answers can't be sent cost
+/// no memory: the target's requests beyond the limit go unanswered until the replies have been taken.
 struct ReplyBuffer {
-    /// An honest handshake takes a tenth of it.
+    /// A normal handshake uses a tenth of it.
     static let maximumBytes = 16_384
 
     private(set) var bytes: [UInt8] = []
@@ -13,7 +13,7 @@ struct ReplyBuffer {
     }
 
     mutating func appendSubnegotiation(_ option: TelnetOption, _ payload: [UInt8]) {
-        // What can't fit isn't worth escaping. Five bytes stand around the payload.
+        // A payload that can't fit isn't worth escaping. The framing takes five bytes.
         guard hasRoom(for: payload.count + 5) else { return }
         var reply: [UInt8] = []
         TelnetEncoder.appendSubnegotiation(option, payload, to: &reply)

@@ -1,6 +1,6 @@
-/// Which options a client agrees to, and what it does as they come into force and are spoken in.
+/// The options that a client accepts, and its actions when they come into force and when subnegotiations arrive.
 extension TelnetClient {
-    /// Everything else is refused once: LINEMODE too, since players' clients send lines.
+    /// Everything else is refused once. That includes LINEMODE, since players' clients send lines.
     static func negotiation(mxp: MXPMode, compresses: Bool) -> OptionNegotiation {
         var local: Set<TelnetOption> = [
             .binary, .suppressGoAhead, .terminalType, .windowSize, .newEnvironment, .charset,
@@ -8,7 +8,7 @@ extension TelnetClient {
         var remote: Set<TelnetOption> = [
             .binary, .echo, .suppressGoAhead, .endOfRecord, .charset, .msdp, .mssp,
         ]
-        // Targets differ in who offers these and who asks.
+        // Targets differ in which side offers these options.
         var either: Set<TelnetOption> = [.gmcp, .atcp]
         if mxp != .refuse { either.insert(.mxp) }
         if compresses { remote.insert(.mccp2) }
@@ -22,7 +22,7 @@ extension TelnetClient {
     }
 
     mutating func negotiated(_ verb: TelnetVerb, _ option: TelnetOption) -> TargetEvent? {
-        // A state may only change if the target can be told.
+        // A state may change only if there is room to tell the target.
         guard replies.hasRoom(for: 3) else { return nil }
         let wasInForce = isInForce(option)
         let step = negotiation.received(verb, option)

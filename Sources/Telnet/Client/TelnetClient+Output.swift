@@ -1,7 +1,7 @@
-/// What goes to the target.
+/// Output to the target.
 extension TelnetClient {
-    /// What the client wants sent: answers to the target's requests, and a changed size or description, once however often it changed.
-    /// Take them only while there is room toward the target.
+    /// Data that waits to be sent: answers to the target's requests, and a changed size or description, which is sent once however
+    /// often it changed. Take it only while there is room toward the target.
     package mutating func takeReplies() -> [UInt8] {
         var output = replies.take()
         if let size = windowSize.take() { TelnetEncoder.appendSubnegotiation(.windowSize, size, to: &output) }
@@ -16,8 +16,8 @@ extension TelnetClient {
 
     private static let describedVariables: Set = ["CLIENT_NAME", "CLIENT_VERSION", "TERMINAL_TYPE"]
 
-    /// Appends what a player typed, in the target's encoding: by the NVT's rules for CR and LF, or with one byte for a line's end while the
-    /// target has us send BINARY (RFC 856). IAC is doubled in either.
+    /// Appends a player's input in the target's encoding: by the NVT's rules for CR and LF, or with a single line-end byte while
+    /// BINARY (RFC 856) is in force for us. IAC is doubled in both cases.
     ///
     /// - Parameter text: UTF-8. A character may be split between two calls.
     package mutating func appendInput(_ text: ArraySlice<UInt8>, to output: inout [UInt8]) {
@@ -44,19 +44,19 @@ extension TelnetClient {
         return true
     }
 
-    /// The player's window has this size, in characters. ``takeReplies()`` tells it while NAWS is in force.
+    /// Sets the size of the player's window in characters. ``takeReplies()`` announces it while NAWS is in force.
     package mutating func resize(columns: UInt16, rows: UInt16) {
         windowSize.resize(columns: columns, rows: rows, isInForce: negotiation.isOn(.windowSize, .local))
     }
 
-    /// What the client says of itself from now on; nil: as before. A target that has asked for it through NEW-ENVIRON is told.
+    /// Sets the client's description; nil: unchanged. A target that has requested it through NEW-ENVIRON is informed.
     package mutating func describe(clientName: String?, version: String?, terminalType: String?) {
         let before = identity
         identity.update(name: clientName, version: version, terminalType: terminalType)
         if identity != before, negotiation.isOn(.newEnvironment, .local) { isEnvironmentAnnouncementDue = true }
     }
 
-    /// Appends a NOP, so that nothing between here and the target forgets an idle connection.
+    /// Appends a NOP, so that no device on the path drops an idle connection.
     package mutating func keepAlive(to output: inout [UInt8]) {
         TelnetEncoder.appendCommand(.noOperation, to: &output)
     }

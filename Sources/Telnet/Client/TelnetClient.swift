@@ -1,8 +1,8 @@
 /// The client's end of one telnet connection: a network virtual terminal (RFC 854) with the options of MUD clients.
 ///
-/// It is pulled: ``next(_:now:)`` takes one event off the front of the target's bytes. A caller can so stop after any event,
-/// while its own peer is slow, and go on later with the rest of that buffer. What the client wants to say to the target lies in
-/// ``takeReplies()``; a caller that can't send leaves it there, and then the target's further requests go unanswered.
+/// It is pulled: ``next(_:now:)`` takes one event off the front of the target's bytes. A caller can therefore stop after any event
+/// while its own peer is slow, and continue later with the rest of that buffer. Data for the target waits in ``takeReplies()``; if
+/// the caller can't send and leaves it there, the target's further requests go unanswered.
 ///
 /// Whatever a target sends, it holds at most one subnegotiation, one piece of inflated text, ``ReplyBuffer/maximumBytes`` of replies
 /// and what its decompressor needs.
@@ -20,20 +20,20 @@ package struct TelnetClient {
     var encoder = TelnetEncoder()
     var textEncoder: TextEncoder
     var compression: MCCP2
-    /// Not nil while MXP is in force and its markup is taken out.
+    /// Not nil while MXP is in force and its markup is removed.
     var stripper: MXPStripper?
 
     private var parser: TelnetParser
     private var textDecoder: TextDecoder
-    /// Inflated bytes that aren't parsed yet.
+    /// Inflated bytes that haven't been parsed.
     private var inflated: ArraySlice<UInt8> = []
-    /// Said together with the event before it.
+    /// An event that follows the one just delivered.
     private var pending: TargetEvent?
     /// A subnegotiation whose variables are delivered one by one.
     private var msdp: MSDPReader?
     private var hasTextSincePrompt = false
 
-    /// Set once, and for good: from then on nothing is delivered.
+    /// Set once and never cleared: nothing is delivered after it.
     package private(set) var failure: TelnetFailure?
 
     /// - Parameter makeDecompressor: makes a decompressor for one zlib stream; nil: MCCP2 is refused.
@@ -48,11 +48,11 @@ package struct TelnetClient {
         textEncoder = TextEncoder(encoding: settings.encoding, tables: settings.tables)
     }
 
-    /// Bytes of the target lie inside and wait for ``next(_:now:)``, even if there is no input. Asked for each message, and so kept: to
-    /// compute it for another module a value of this size would be copied.
+    /// Bytes from the target are stored inside and wait for ``next(_:now:)``, even without new input. Read for each message, so it
+    /// is a stored property: computing it from another module would copy this whole value.
     package private(set) var holdsBytes = false
 
-    /// How the target writes text at present.
+    /// The current encoding of the target's text.
     package var encoding: TextEncoding { textDecoder.encoding }
 
     /// Takes the target's bytes off the front of `input` up to the end of one event.
@@ -69,9 +69,9 @@ package struct TelnetClient {
         }
     }
 
-    /// As ``next(_:now:)``, for whoever has others to serve: much that a target sends brings no event at all.
+    /// Like ``next(_:now:)``, but bounded, for callers that serve several connections: much of a target's input yields no event.
     ///
-    /// - Parameter steps: commands and pieces to be looked at; at most so many.
+    /// - Parameter steps: the most commands and pieces to process.
     package mutating func advance(
         _ input: inout ArraySlice<UInt8>, now: UInt64, steps: Int
     ) -> TelnetProgress {
@@ -101,7 +101,8 @@ package struct TelnetClient {
         return .usedUp
     }
 
-    /// The target has ended its stream, and ``next(_:now:)`` has returned nil: what waited for a rest that won't come.
+    /// Call this when the target has ended its stream and ``next(_:now:)`` has returned nil. Returns text that was held back
+    /// because it was incomplete.
     package mutating func finish() -> TargetEvent? {
         failure == nil ? textEvent(flushText()) : nil
     }
@@ -125,7 +126,7 @@ package struct TelnetClient {
         }
     }
 
-    /// Takes what the parser needs for one of its events, and not more text than one event of ours holds.
+    /// Passes the parser what it needs for one of its events, and no more text than fits into one event of ours.
     private mutating func step(_ bytes: inout ArraySlice<UInt8>, isInflated: Bool) -> TargetEvent? {
         let whole = bytes
         var window = whole.prefix(stripper == nil ? Self.plainWindowBytes : Self.strippedWindowBytes)
@@ -134,7 +135,7 @@ package struct TelnetClient {
         switch event {
         case .data(var run)?:
             let text = takeText(&run)
-            // What has no room goes back. The run began with the only byte that could be an IAC, and that is taken.
+            // Bytes without room are returned to the input. Only the run's first byte could be an IAC, and that one is consumed.
             bytes = whole[run.startIndex...]
             return textEvent(text)
         case .command(.goAhead)?, .command(.endOfRecord)?:
@@ -145,7 +146,7 @@ package struct TelnetClient {
             if negotiation.isOn(.msdp, .remote) { msdp = MSDPReader(payload) }
             return takeHeldEvent()
         case .subnegotiation(.mccp2, _)?:
-            // A stream within a stream is nonsense.
+            // A compressed stream inside a compressed stream is invalid.
             if negotiation.isOn(.mccp2, .remote), !isInflated { compression.begin() }
             return nil
         case .subnegotiation(let option, let payload)?:
@@ -157,9 +158,9 @@ package struct TelnetClient {
 
     // MARK: Text
 
-    /// UTF-8 of this length becomes one event as it is, behind the rest of a character.
+    /// UTF-8 of this length becomes one event unchanged, even after the rest of a split character.
     private static let plainWindowBytes = maximumTextBytes - 16
-    /// With a tag that turns out to be text, and three bytes for each, it has room in one event.
+    /// Fits into one event even with a held tag that turns out to be text, and with three bytes for each byte.
     private static let strippedWindowBytes = 2_048
 
     private mutating func takeText(_ run: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -170,7 +171,7 @@ package struct TelnetClient {
         return textDecoder.decode(&stripped, limit: Self.maximumTextBytes)
     }
 
-    /// What a split character or a begun tag holds back.
+    /// The text held back for a split character or an unfinished tag.
     mutating func flushText() -> ArraySlice<UInt8> {
         var markup = (stripper?.flush() ?? [])[...]
         let text = textDecoder.decode(&markup, limit: Self.maximumTextBytes)
@@ -183,7 +184,7 @@ package struct TelnetClient {
         return .text(text)
     }
 
-    /// A mark without text before it says nothing.
+    /// A prompt mark without text before it is ignored.
     private mutating func promptEvent() -> TargetEvent? {
         let text = textEvent(flushText())
         guard hasTextSincePrompt else { return nil }
@@ -193,7 +194,7 @@ package struct TelnetClient {
         return text
     }
 
-    /// Both directions, from now on.
+    /// Changes the encoding of both directions from now on.
     mutating func change(to encoding: TextEncoding) -> TargetEvent? {
         let text = flushText()
         _ = textDecoder.change(to: encoding)
@@ -202,11 +203,11 @@ package struct TelnetClient {
     }
 }
 
-/// What came of looking at some of a target's bytes.
+/// The result of processing some of a target's bytes.
 package enum TelnetProgress: Sendable {
     case event(TargetEvent)
-    /// Nothing yet, and there is more to look at.
+    /// No event yet, and there is more to process.
     case underWay
-    /// Nothing, and nothing is left; or the stream has failed.
+    /// No event and no input left, or the stream has failed.
     case usedUp
 }

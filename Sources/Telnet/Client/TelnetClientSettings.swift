@@ -1,14 +1,14 @@
-/// What a telnet client says of itself, and what it allows its target.
+/// The client's description of itself, and the limits and encodings for its target.
 package struct TelnetClientSettings: Sendable {
-    /// Told through TTYPE, NEW-ENVIRON and GMCP.
+    /// Announced through TTYPE, NEW-ENVIRON and GMCP.
     package var clientName = "Portcullis"
     package var clientVersion = "1.0"
     package var terminalType = "xterm-256color"
-    /// The address that the player comes from, for NEW-ENVIRON's IPADDRESS; nil: it isn't told.
+    /// The player's address for NEW-ENVIRON's IPADDRESS; nil: it isn't announced.
     package var address: String?
     /// The target's encoding until CHARSET agrees on another.
     package var encoding = TextEncoding.utf8
-    /// Of the encodings of several bytes; nil: there are none.
+    /// The tables of the multi-byte encodings; nil: there are none.
     package var tables: (any CharacterTables)?
     package var mxp = MXPMode.refuse
     /// In characters; 0 means unknown (RFC 1073).
@@ -19,9 +19,9 @@ package struct TelnetClientSettings: Sendable {
     /// `MAX_SUBNEGOTIATION_BYTES`
     package var maximumSubnegotiationBytes = TelnetParser.defaultMaximumSubnegotiationBytes
     package var decompression = DecompressionLimits()
-    /// Greet with Core.Hello and Core.Supports.Set when GMCP comes into force. False for a client that does so itself.
+    /// Send Core.Hello and Core.Supports.Set when GMCP comes into force. False if the player's client sends them itself.
     package var greetsGMCP = true
-    /// What Core.Supports.Set lists: packages with their version.
+    /// The packages, with their versions, for Core.Supports.Set.
     package var gmcpPackages = GMCP.usualPackages
 
     package init() {}

@@ -1,6 +1,6 @@
 /// Why a telnet connection can't go on. Its session must end.
 package enum TelnetFailure: Error, Hashable, Sendable {
-    /// The compressed stream is broken: everything behind it is lost.
+    /// The compressed stream is corrupt: everything after it is lost.
     case corruptCompression
     /// The stream inflates to more than ``DecompressionLimits/ratio`` allows.
     case compressionRatio

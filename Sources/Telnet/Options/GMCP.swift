@@ -3,17 +3,17 @@ package enum GMCP {
     /// The longest name that is delivered or sent, in bytes.
     package static let maximumNameBytes = 256
 
-    /// What most clients support, and targets know.
+    /// The packages that most clients support and targets know.
     package static let usualPackages = [
         "Core 1", "Char 1", "Char.Vitals 1", "Char.Items 1", "Char.Skills 1", "Room 1", "Comm.Channel 1", "Group 1",
     ]
 
-    /// Graphic ASCII: names go into texts and logs.
+    /// Graphic ASCII only, because names go into texts and logs.
     package static func isName(_ name: some Collection<UInt8>) -> Bool {
         !name.isEmpty && name.count <= maximumNameBytes && name.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// - Returns: nil if no name leads it.
+    /// - Returns: nil if the payload doesn't begin with a name.
     static func event(of payload: [UInt8]) -> TargetEvent? {
         let end = payload.firstIndex { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D } ?? payload.endIndex
         guard isName(payload[..<end]) else { return nil }
@@ -22,13 +22,13 @@ package enum GMCP {
             data: TextDecoder.utf8(payload[end...].dropFirst()))
     }
 
-    /// - Returns: nil if `name` isn't one.
+    /// - Returns: nil if `name` isn't a valid name.
     static func payload(name: String, data: [UInt8]) -> [UInt8]? {
         guard isName(name.utf8) else { return nil }
         return data.isEmpty ? Array(name.utf8) : name.utf8 + [0x20] + data
     }
 
-    /// What a client says first.
+    /// A client's first message.
     static func hello(_ identity: ClientIdentity) -> [UInt8] {
         Array(#"Core.Hello {"client":\#(quoted(identity.name)),"version":\#(quoted(identity.version))}"#.utf8)
     }

@@ -1,12 +1,12 @@
-/// What a target's compressed bytes may still become: one account for the ratio, one for the rate. They outlast a stream, so
-/// that beginning anew buys nothing.
+/// The budget for inflating a target's compressed bytes: one account for the ratio, one for the rate. Both outlast a stream, so a
+/// target gains nothing by starting a new one.
 struct InflationBudget {
     private let limits: DecompressionLimits
     private var ratioCredit: Int
     private var rateCredit: Int
     private var lastTime: UInt64?
 
-    /// Nothing beyond it makes a difference, and the sums below stay far from an overflow.
+    /// Higher limits make no difference; the cap keeps the sums below far from an overflow.
     private static let highestLimit = 1 << 40
 
     init(limits: DecompressionLimits) {
@@ -27,7 +27,7 @@ struct InflationBudget {
         guard ratioCredit >= 0 else { throw .compressionRatio }
         ratioCredit = min(ratioCredit, limits.allowance)
 
-        // An hour fills any account, and keeps the product small.
+        // An hour fills any account; the cap keeps the product small.
         let elapsed = min(now - min(lastTime ?? now, now), 3_600_000_000_000)
         lastTime = max(lastTime ?? now, now)
         rateCredit = min(limits.burst, rateCredit + Int(Double(elapsed) / 1e9 * Double(limits.bytesPerSecond)))

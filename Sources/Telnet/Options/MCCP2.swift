@@ -1,9 +1,9 @@
-/// Inflates one compressed stream of MCCP2 (zlib format). Telnet knows no zlib; its user brings it.
+/// Inflates one compressed stream of MCCP2 (zlib format). `Telnet` doesn't depend on zlib; its user provides the implementation.
 package protocol Decompressor {
-    /// Takes compressed bytes off the front of `input` and gives at most `limit` inflated ones.
+    /// Takes compressed bytes off the front of `input` and returns at most `limit` inflated ones.
     ///
-    /// Behind the end of the stream nothing more is taken. If all of `input` was taken, fewer than `limit` bytes mean that nothing is
-    /// held back; after exactly `limit` bytes the next call may give more, even of no input.
+    /// Nothing is taken past the end of the stream. If all of `input` was taken, fewer than `limit` bytes mean that nothing is held
+    /// back; after exactly `limit` bytes the next call may return more, even without input.
     mutating func decompress(
         _ input: inout ArraySlice<UInt8>, limit: Int
     ) throws(DecompressionError) -> Decompressed
@@ -12,7 +12,7 @@ package protocol Decompressor {
 /// One piece of an inflated stream.
 package struct Decompressed: Hashable, Sendable {
     package let bytes: [UInt8]
-    /// The compressed stream has ended behind `bytes`.
+    /// The compressed stream ended after `bytes`.
     package let isEnd: Bool
 
     package init(bytes: [UInt8], isEnd: Bool) {
@@ -22,36 +22,37 @@ package struct Decompressed: Hashable, Sendable {
 }
 
 package enum DecompressionError: Error, Hashable, Sendable {
-    /// The stream isn't what it claims to be.
+    /// The stream is not valid zlib data.
     case corrupt
     /// There was no memory for a decompressor.
     case outOfMemory
 }
 
-/// What a compressed stream may cost. A target that goes beyond ends its session: a bomb has no honest rest.
+/// Limits on the cost of a compressed stream. A target that exceeds one ends its session: nothing after a compression bomb can be
+/// trusted.
 package struct DecompressionLimits: Hashable, Sendable {
-    /// Inflated bytes that each compressed byte pays for.
+    /// Inflated bytes allowed for each compressed byte.
     package var ratio = 100
-    /// Inflated bytes beyond the ratio. What is paid for and not used is saved up to this amount and no further.
+    /// Inflated bytes allowed beyond the ratio. Unused credit is saved up to this amount.
     package var allowance = 65_536
     /// Inflated bytes a second, on average.
     package var bytesPerSecond = 8_388_608
-    /// Inflated bytes at once, after a time of less.
+    /// Inflated bytes allowed at once after a quieter period.
     package var burst = 8_388_608
 
     package init() {}
 }
 
-/// The Mud Client Compression Protocol, version 2: behind `IAC SB 86 IAC SE` everything is one zlib stream, until that ends. It may
-/// begin again.
+/// The Mud Client Compression Protocol, version 2: after `IAC SB 86 IAC SE`, everything is one zlib stream until that stream ends.
+/// A new stream may begin later.
 struct MCCP2 {
-    /// Inflated at once, at most.
+    /// The most bytes inflated at once.
     static let pieceBytes = 16_384
 
     private let makeDecompressor: (@Sendable () -> any Decompressor)?
     private var budget: InflationBudget
     private var decompressor: (any Decompressor)?
-    /// The last piece was as long as it may be, so there may be more of the same input.
+    /// The last piece had the maximum length, so the same input may hold more.
     private var mayHoldBytes = false
 
     init(limits: DecompressionLimits, makeDecompressor: (@Sendable () -> any Decompressor)?) {
@@ -72,7 +73,7 @@ struct MCCP2 {
         mayHoldBytes = false
     }
 
-    /// The next inflated bytes, none if `input` holds no more of them. What stands behind the stream's end stays in `input`.
+    /// The next inflated bytes; none if `input` holds no more. Bytes after the stream's end stay in `input`.
     mutating func inflate(_ input: inout ArraySlice<UInt8>, now: UInt64) throws(TelnetFailure) -> [UInt8] {
         let before = input.count
         let piece: Decompressed

@@ -1,8 +1,8 @@
 /// The Mud Server Data Protocol: `VAR name VAL value`, any number of times, where a value is a string, a table or an array.
 package enum MSDP {
-    /// Tables and arrays within each other.
+    /// The deepest nesting of tables and arrays.
     package static let maximumDepth = 32
-    /// Names and values in one subnegotiation. What it holds beyond them is dropped.
+    /// Names and values in one subnegotiation. Further items are dropped.
     package static let maximumItems = 8_192
     /// The longest name of a variable, in bytes.
     package static let maximumNameBytes = 1_024
@@ -16,10 +16,11 @@ package enum MSDP {
         case arrayClose = 6
     }
 
-    /// Whether a subnegotiation can hold it: each name has a byte that MSDP can say, and nothing is deeper than ``maximumDepth``.
+    /// Whether a subnegotiation can hold the value: each name has a byte that MSDP can encode, and the depth is at most
+    /// ``maximumDepth``.
     package static func canSay(name: String, value: MSDPValue) -> Bool { payload(name: name, value: value) != nil }
 
-    /// - Returns: nil for what is deeper than ``maximumDepth``, or has no name.
+    /// - Returns: nil if the value is deeper than ``maximumDepth`` or a name is empty.
     static func payload(name: String, value: MSDPValue) -> [UInt8]? {
         var payload: [UInt8] = []
         guard append(MSDPEntry(name: name, value: value), to: &payload, depth: 0) else { return nil }
@@ -57,16 +58,16 @@ package enum MSDP {
         }
     }
 
-    /// A string can't hold NUL or a mark: they are left out.
+    /// A string can't hold NUL or a marker byte: both are left out.
     private static func append(_ mark: Mark?, _ text: String, to output: inout [UInt8]) {
         if let mark { output.append(mark.rawValue) }
         output += text.utf8.lazy.filter { $0 > Mark.arrayClose.rawValue }
     }
 }
 
-/// Reads a subnegotiation of MSDP one variable at a time, so that a caller needn't hold them all.
+/// Reads an MSDP subnegotiation one variable at a time, so that the caller needn't hold them all.
 ///
-/// What isn't MSDP ends it: the variables before it count, the rest is dropped.
+/// Reading ends at the first invalid byte: earlier variables are delivered, the rest is dropped.
 struct MSDPReader {
     private var rest: ArraySlice<UInt8>
     private var itemsLeft = MSDP.maximumItems
@@ -87,17 +88,17 @@ struct MSDPReader {
         guard take(.variable), countItem() else { return nil }
         let bytes = takeString()
         guard bytes.count <= MSDP.maximumNameBytes else { return nil }
-        // Decoding leaves NULs out: a name may be nothing else.
+        // Decoding drops NULs, so the name may be empty after it.
         let name = TextDecoder.string(bytes)
         guard !name.isEmpty, let value = values(depth: depth) else { return nil }
         return MSDPEntry(name: name, value: value)
     }
 
-    /// A variable's values: several in a row are an array, and none is an empty string.
+    /// A variable's values: several in a row form an array, and none is an empty string.
     private mutating func values(depth: Int) -> MSDPValue? {
         guard let values = list(depth: depth) else { return nil }
         guard values.count > 1 else { return values.first ?? .string("") }
-        // An array that nothing announced: only now it's known that the values lie a level deeper.
+        // An implicit array: only now it is known that the values lie a level deeper.
         let array = MSDPValue.array(values)
         return depth + array.depth <= MSDP.maximumDepth ? array : nil
     }

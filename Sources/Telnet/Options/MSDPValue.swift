@@ -1,11 +1,11 @@
-/// A value of the Mud Server Data Protocol: a string, or a table or an array of values. At most ``MSDP/maximumDepth`` deep.
+/// A value of the Mud Server Data Protocol: a string, a table or an array of values, nested at most ``MSDP/maximumDepth`` deep.
 package enum MSDPValue: Hashable, Sendable {
     case string(String)
-    /// In the target's order; a name may come twice.
+    /// In the target's order; a name may occur twice.
     case table([MSDPEntry])
     case array([MSDPValue])
 
-    /// Tables and arrays within each other; 0 for a string.
+    /// The nesting depth of tables and arrays; 0 for a string.
     var depth: Int {
         switch self {
         case .string: 0

@@ -11,7 +11,7 @@ package struct MSSPVariable: Hashable, Sendable {
 
 /// The Mud Server Status Protocol: `VAR name VAL value`, where a variable may have several values.
 package enum MSSP {
-    /// Variables and values in one subnegotiation, together. What it holds beyond them is dropped.
+    /// The total of variables and values in one subnegotiation. Further ones are dropped.
     package static let maximumItems = 1_024
 
     private static let variable: UInt8 = 1

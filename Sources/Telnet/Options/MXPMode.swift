@@ -1,9 +1,9 @@
-/// What becomes of the Mud eXtension Protocol, a markup inside the text.
+/// How the Mud eXtension Protocol, a markup inside the text, is handled.
 package enum MXPMode: String, Hashable, Sendable, CaseIterable {
-    /// The option is agreed to and the text passes untouched: the client renders the markup.
+    /// The option is accepted and the text passes unchanged: the client renders the markup.
     case pass
-    /// The option is agreed to and the markup is taken out.
+    /// The option is accepted and the markup is removed.
     case strip
-    /// The option is refused: a target then sends none.
+    /// The option is refused, so the target sends no markup.
     case refuse
 }

@@ -1,33 +1,33 @@
-/// Takes the Mud eXtension Protocol's markup out of a target's text: tags, entities and the sequences `ESC [ n z` that say in
-/// which lines markup counts.
+/// Removes the Mud eXtension Protocol's markup from a target's text: tags, entities and the sequences `ESC [ n z` that select the
+/// lines in which markup is interpreted.
 ///
-/// It works on the bytes before they are decoded: all that markup is made of is ASCII. What begins like markup and doesn't end
-/// like it is text after all, and comes out as it went in; at most ``maximumTagBytes`` wait for that decision.
+/// It works on the bytes before they are decoded, because all markup is ASCII. Text that begins like markup but doesn't end like it
+/// is passed through unchanged; at most ``maximumTagBytes`` wait for that decision.
 struct MXPStripper {
     /// The longest tag, definitions included.
     static let maximumTagBytes = 2_048
-    /// Longer names belong to no entity that every client knows.
+    /// The longest entity name; no entity that every client knows is longer.
     static let maximumEntityBytes = 10
     /// `ESC [ nnn z`
     private static let maximumEscapeBytes = 6
 
     private enum State {
         case text
-        /// Behind ESC.
+        /// After ESC.
         case escape
-        /// Behind `<`.
+        /// After `<`.
         case tagBegin
-        /// In a tag, within this quote if there is one.
+        /// Inside a tag, and inside this quote if there is one.
         case tag(quote: UInt8?)
         case comment
-        /// Behind `&`.
+        /// After `&`.
         case entity
     }
 
     private var state = State.text
-    /// The markup that has begun.
+    /// The bytes of the unfinished markup.
     private var held: [UInt8] = []
-    /// Whether tags count in this line, in lines as such, and for the next tag alone.
+    /// Whether tags are interpreted in this line, in each new line, and for the next tag only.
     private var isOpen = true
     private var isOpenByDefault = true
     private var isOpenForOneTag = false
@@ -42,7 +42,7 @@ struct MXPStripper {
                 output += takeText(&rest)
                 if let special = rest.popFirst() { begin(special, &output) }
             } else if !accept(byte, &output) {
-                // The byte isn't part of the markup, which thereby is none.
+                // The byte doesn't continue the markup, so the held bytes are text.
                 output += flush()
             } else {
                 rest.removeFirst()
@@ -51,7 +51,7 @@ struct MXPStripper {
         return output
     }
 
-    /// What waits for an end that won't come.
+    /// The unfinished markup, as text, when no more input will come.
     mutating func flush() -> [UInt8] {
         defer { end() }
         return held
@@ -78,7 +78,7 @@ struct MXPStripper {
         case ASCII.less: state = .tagBegin
         case ASCII.ampersand where isOpen: state = .entity
         default:
-            // Text where one tag was announced, or the end of a line, and with it of what was said for that line.
+            // Text arrived instead of the one announced tag, or the line ended and its line mode with it.
             isOpenForOneTag = false
             if byte == ASCII.lineFeed { isOpen = isOpenByDefault }
             output.append(byte)
@@ -87,7 +87,7 @@ struct MXPStripper {
         held = [byte]
     }
 
-    /// - Returns: false if the markup can't go on with `byte`.
+    /// - Returns: false if `byte` can't continue the markup.
     private mutating func accept(_ byte: UInt8, _ output: inout [UInt8]) -> Bool {
         switch state {
         case .text: return false
@@ -123,7 +123,7 @@ struct MXPStripper {
         return true
     }
 
-    /// The line tags 0 to 7; those above are the target's own, for lines with markup.
+    /// The line tags 0 to 7; higher ones are defined by the target for lines with markup.
     private mutating func changeMode(to number: Int) {
         switch number {
         case 2: isOpen = false
@@ -167,7 +167,7 @@ struct MXPStripper {
         return true
     }
 
-    /// The entities that stand for one ASCII character. Others mean something only to a client that renders markup.
+    /// The entities for single ASCII characters. Others are meaningful only to a client that renders markup.
     private static func character(named name: ArraySlice<UInt8>) -> UInt8? {
         switch String(decoding: name, as: UTF8.self) {
         case "lt": return ASCII.less
@@ -184,7 +184,7 @@ struct MXPStripper {
         }
     }
 
-    /// `<br>` is the one tag whose meaning is text.
+    /// `<br>` is the only tag that is replaced by text.
     private func isLineBreak(_ tag: [UInt8]) -> Bool {
         let name = tag.dropFirst().prefix { $0.isASCIILetter }
         return String(decoding: name, as: UTF8.self).lowercased() == "br"

@@ -1,8 +1,8 @@
-/// NEW-ENVIRON (RFC 1572) with the variables of the Mud New-Environment Standard. The client answers and never asks.
+/// NEW-ENVIRON (RFC 1572) with the variables of the Mud New-Environment Standard. The client answers and never requests.
 enum NewEnvironment {
-    /// Variables in one answer; what a request names beyond them isn't answered.
+    /// The most variables in one answer; further names of a request are ignored.
     static let maximumVariables = 32
-    /// A longer name than this isn't one of ours.
+    /// The longest name that can be one of ours.
     static let maximumNameBytes = 64
 
     struct Variable: Equatable {
@@ -21,7 +21,7 @@ enum NewEnvironment {
         case userVariable = 3
     }
 
-    /// One name of a SEND; empty: all variables of that kind.
+    /// One name of a SEND; an empty name requests all variables of that kind.
     private struct Request {
         let kind: Mark
         var name: [UInt8] = []
@@ -35,13 +35,13 @@ enum NewEnvironment {
         if requests.isEmpty { append(variables, to: &answer) }
         for request in requests {
             guard !request.name.isEmpty else {
-                // Ours are MNES's, which are VAR; there are no user variables.
+                // Our variables are MNES's, which have kind VAR; there are no user variables.
                 if request.kind == .variable { append(variables, to: &answer) }
                 continue
             }
             answer.append(request.kind.rawValue)
             append(escaped: request.name, to: &answer)
-            // A variable without a value is one that isn't defined.
+            // A variable without a value is undefined.
             if let known = variables.first(where: { Array($0.name.utf8) == request.name }) {
                 answer.append(Mark.value.rawValue)
                 append(escaped: known.value.utf8, to: &answer)
@@ -50,7 +50,7 @@ enum NewEnvironment {
         return answer
     }
 
-    /// The payload that tells of changed variables without having been asked again (INFO).
+    /// The payload that announces changed variables unasked (INFO).
     static func announcement(of variables: [Variable]) -> [UInt8] {
         var payload = [info]
         append(variables, to: &payload)
@@ -70,7 +70,7 @@ enum NewEnvironment {
             case .escape?:
                 break
             case .value?, nil:
-                // A byte before the first VAR belongs to nothing.
+                // A byte before the first VAR is ignored.
                 guard let last = requests.indices.last else { continue }
                 if requests[last].name.count <= maximumNameBytes { requests[last].name.append(byte) }
             }

@@ -1,5 +1,5 @@
-/// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three names, and
-/// the last is repeated from then on.
+/// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three names, and then
+/// the last name is repeated.
 struct TerminalType {
     private var answered = 0
 
@@ -15,11 +15,11 @@ struct TerminalType {
         return [Self.is] + name.utf8
     }
 
-    /// The option was ended: the list begins anew.
+    /// Called when the option has ended: the next SEND gets the first name.
     mutating func restart() { answered = 0 }
 }
 
-/// What the Mud Terminal Type Standard has a client say of its abilities.
+/// The capabilities that a client announces by the Mud Terminal Type Standard.
 struct MTTS: OptionSet {
     let rawValue: Int
 
@@ -30,7 +30,7 @@ struct MTTS: OptionSet {
     /// Players come through a gateway.
     static let proxy = MTTS(rawValue: 128)
     static let trueColour = MTTS(rawValue: 256)
-    /// The variables of the Mud New-Environment Standard are understood.
+    /// The client supports the variables of the Mud New-Environment Standard.
     static let mnes = MTTS(rawValue: 512)
     static let ssl = MTTS(rawValue: 2048)
 

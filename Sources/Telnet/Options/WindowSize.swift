@@ -1,8 +1,8 @@
-/// NAWS, negotiate about window size (RFC 1073): sent when the option comes into force, and whenever the size changes after that.
+/// NAWS, negotiate about window size (RFC 1073): sent when the option comes into force and whenever the size changes after that.
 struct WindowSize {
     private var columns: UInt16
     private var rows: UInt16
-    /// What is to be told. Changes that nobody fetched in between are one.
+    /// A size must be sent. Several changes between two calls of ``take()`` count as one.
     private(set) var isDue = false
 
     init(columns: UInt16, rows: UInt16) {
@@ -20,7 +20,7 @@ struct WindowSize {
         self.rows = rows
     }
 
-    /// The payload, if it is due: two numbers of 16 bits, the higher byte first.
+    /// The payload if it is due: two 16-bit numbers, high byte first.
     mutating func take() -> [UInt8]? {
         guard isDue else { return nil }
         isDue = false

@@ -1,5 +1,5 @@
-/// The upper halves of further code pages, 80 to FF, as the WHATWG Encoding Standard has them. U+FFFD is where a page has no character.
-/// What is read from right to left stands there as numbers, since editors would turn it around.
+/// The upper halves of further code pages, 80 to FF, from the WHATWG Encoding Standard. U+FFFD marks bytes without a character.
+/// Right-to-left scripts are written as numbers, since editors would reorder them.
 extension CodePage {
     /// ISO 8859-3.
     static let latin3 = CodePage(

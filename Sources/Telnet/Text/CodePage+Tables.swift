@@ -1,9 +1,9 @@
 /// The upper halves of the code pages, 80 to FF, 32 characters a line.
 extension CodePage {
-    /// 80 to 9F where ISO 8859 has no characters.
+    /// The C1 controls 80 to 9F, for the range in which ISO 8859 has no characters.
     static let c1Controls = String(String.UnicodeScalarView((UInt8(0x80)...0x9F).map { Unicode.Scalar($0) }))
 
-    /// windows-1252, with the C1 controls where it has no character.
+    /// windows-1252, with C1 controls for its undefined bytes.
     static let windows1252 = CodePage(
         """
         €\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8D}Ž\u{8F}\u{90}‘’“”•–—˜™š›œ\u{9D}žŸ\
@@ -39,7 +39,7 @@ extension CodePage {
         àáâãäåæçèéêëìíîïðñòóôõö÷øùúûüýþÿ
         """)
 
-    /// windows-1251, with a C1 control where it has no character.
+    /// windows-1251, with a C1 control for its undefined byte.
     static let windows1251 = CodePage(
         """
         ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\u{98}™љ›њќћџ\

@@ -1,5 +1,5 @@
-/// The upper halves of further code pages, 80 to FF, as the WHATWG Encoding Standard has them. U+FFFD is where a page has no character.
-/// What is read from right to left stands there as numbers, since editors would turn it around.
+/// The upper halves of further code pages, 80 to FF, from the WHATWG Encoding Standard. U+FFFD marks bytes without a character.
+/// Right-to-left scripts are written as numbers, since editors would reorder them.
 extension CodePage {
     /// windows-874.
     static let windows874 = CodePage(
@@ -86,7 +86,7 @@ extension CodePage {
         \u{F8FF}ÒÚÛÙıˆ˜¯˘˙˚¸˝˛ˇ
         """)
 
-    /// Mac OS Cyrillic, as it is written in Ukraine.
+    /// Mac OS Cyrillic in its Ukrainian version.
     static let macCyrillic = CodePage(
         """
         АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ†°Ґ£§•¶І®©™Ђђ≠Ѓѓ∞±≤≥іµґЈЄєЇїЉљЊњјЅ¬√ƒ≈∆«»…\u{A0}ЋћЌќѕ–—“”‘’÷„ЎўЏџ№Ёёяабвгдежзийклмнопрст\

@@ -1,9 +1,10 @@
-/// An encoding of one byte a character, with ASCII in its lower half.
+/// A single-byte encoding with ASCII in its lower half.
 struct CodePage: Sendable {
     private let scalars: [Unicode.Scalar]
     private let bytes: [UInt32: UInt8]
 
-    /// - Parameter upperHalf: the characters 80 to FF, U+FFFD where there is none. One too few leaves the last ones unknown.
+    /// - Parameter upperHalf: the characters 80 to FF, with U+FFFD for undefined bytes. If it is too short, the last bytes are
+    ///   undefined.
     init(_ upperHalf: String) {
         scalars = Array(upperHalf.unicodeScalars)
         let pairs = zip(scalars.map(\.value), UInt8(0x80)...0xFF).filter { $0.0 != 0xFFFD }
@@ -19,7 +20,7 @@ struct CodePage: Sendable {
     /// For a scalar above ASCII.
     func byte(for scalar: UInt32) -> UInt8? { bytes[scalar] }
 
-    /// The page of an encoding that is described by one; for others one without characters.
+    /// The code page of a single-byte encoding; an empty page for other encodings.
     static func of(_ encoding: TextEncoding) -> CodePage { pages[encoding] ?? none }
 
     private static let none = CodePage("")

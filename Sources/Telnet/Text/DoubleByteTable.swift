@@ -1,4 +1,4 @@
-/// A set of characters that are two bytes each. Telnet knows none of them; its user brings them as ``CharacterTables``.
+/// A set of two-byte characters. `Telnet` contains no tables; its user provides them as ``CharacterTables``.
 package enum DoubleByteSet: Hashable, Sendable, CaseIterable {
     /// The two-byte part of GB 18030, which is also GBK.
     case gb18030
@@ -10,13 +10,13 @@ package enum DoubleByteSet: Hashable, Sendable, CaseIterable {
     case windows31J
     /// JIS X 0208 as EUC-JP writes it.
     case jis0208
-    /// JIS X 0212, as EUC-JP writes it behind 8F.
+    /// JIS X 0212 as EUC-JP writes it, after the prefix 8F.
     case jis0212
 }
 
-/// Where tables come from.
+/// Provides the tables.
 package protocol CharacterTables: Sendable {
-    /// - Returns: nil where this machine has none.
+    /// - Returns: nil if this machine has no such table.
     func table(_ set: DoubleByteSet) -> DoubleByteTable?
 }
 
@@ -25,25 +25,26 @@ extension CharacterTables {
     package func have(_ encoding: TextEncoding) -> Bool { encoding.requiredSets.allSatisfy { table($0) != nil } }
 }
 
-/// The characters of two bytes, lead and trail, in both directions. A value that shares its memory.
+/// The two-byte characters (lead and trail) in both directions. Copies share the memory.
 package struct DoubleByteTable: Sendable {
     package static let leads: ClosedRange<UInt8> = 0x81...0xFE
     package static let trails: ClosedRange<UInt8> = 0x40...0xFE
 
-    /// By lead and trail; 0: there is none.
+    /// Indexed by lead and trail; 0: undefined.
     private let scalars: [UInt32]
-    /// By scalar, of the basic plane; 0: there is none.
+    /// Indexed by scalar of the basic plane; 0: none.
     private let pairs: [UInt16]
-    /// The same of the other planes.
+    /// The pairs of scalars in the other planes.
     private let farPairs: [UInt32: UInt16]
-    /// Of GB 18030: the characters that have no pair.
+    /// GB 18030 only: the characters without a pair.
     let rest: GB18030Ranges?
 
     /// - Parameters:
-    ///   - scalar: the scalar of a pair; nil or 0: there is none.
-    ///   - isWritten: whether a pair may be written. Where several stand for one scalar the first of these is, or the last one.
-    ///   - prefersLast: whether of a scalar's pairs the last one is written.
-    ///   - isFilledByFourBytes: what has no pair has four bytes (GB 18030).
+    ///   - scalar: the scalar of a pair; nil or 0: none.
+    ///   - isWritten: whether a pair may be written. If several pairs mean the same scalar, the first or the last of them is
+    ///     written.
+    ///   - prefersLast: whether the last pair of this scalar is written.
+    ///   - isFilledByFourBytes: characters without a pair have four bytes (GB 18030).
     package init(
         scalar: (UInt8, UInt8) -> UInt32?, isWritten: (UInt8, UInt8) -> Bool = { _, _ in true },
         prefersLast: (UInt32) -> Bool = { _ in false }, isFilledByFourBytes: Bool = false
@@ -78,6 +79,6 @@ package struct DoubleByteTable: Sendable {
         return pair == 0 ? nil : (UInt8(pair >> 8), UInt8(pair & 0xFF))
     }
 
-    /// How many characters it has.
+    /// The number of characters.
     package var count: Int { scalars.count { $0 != 0 } }
 }

@@ -1,10 +1,10 @@
-/// The characters of four bytes in GB 18030: all that had no shorter form in the edition of 2000, in the order of Unicode, and then the
-/// other planes.
+/// The four-byte characters of GB 18030: all characters that had no shorter form in the edition of 2000, in Unicode order, followed
+/// by the other planes.
 ///
-/// Since then some places of two bytes have been given to characters that already had four bytes, which still stand there. The private ones that
-/// they had before have no place any more, but for U+E7C7.
+/// Later editions assigned some two-byte codes to characters that already had four bytes; their four-byte codes remain. The
+/// private-use characters that held those two-byte codes have no code now, except U+E7C7.
 struct GB18030Ranges: Sendable {
-    /// A run of scalars that follow each other, from a pointer on.
+    /// A run of consecutive scalars, starting at a pointer.
     private struct Run {
         let pointer: Int
         let scalar: UInt32
@@ -15,7 +15,7 @@ struct GB18030Ranges: Sendable {
 
     private static let firstFarPointer = 189_000
     private static let lastFarPointer = 1_237_575
-    /// It has changed places with U+1E3F.
+    /// It swapped places with U+1E3F.
     private static let exchanged = (pointer: 7_457, scalar: UInt32(0xE7C7))
 
     /// - Parameter hasPair: whether a scalar of the basic plane is written with two bytes.
@@ -63,7 +63,7 @@ struct GB18030Ranges: Sendable {
         return run.scalar + UInt32(pointer - run.pointer)
     }
 
-    /// For a scalar without a pair; nil where it has no place.
+    /// The pointer of a scalar without a pair; nil if it has none.
     func pointer(for scalar: UInt32) -> Int? {
         if scalar == Self.exchanged.scalar { return Self.exchanged.pointer }
         if scalar > 0xFFFF { return Self.firstFarPointer + Int(scalar) - 0x1_0000 }
@@ -71,7 +71,7 @@ struct GB18030Ranges: Sendable {
         return last { $0.scalar <= scalar }.map { $0.pointer + Int(scalar - $0.scalar) }
     }
 
-    /// The last of the runs, which are sorted, of which it is true.
+    /// The last of the sorted runs for which `isBefore` is true.
     private func last(_ isBefore: (Run) -> Bool) -> Run? {
         var (low, high) = (0, runs.count)
         while low < high {

@@ -1,19 +1,19 @@
-/// One of the encodings whose characters have one to four bytes. It reads and writes one character at a time and remembers nothing, so
-/// however a text is cut, the same characters come of it. Where malformed text goes on is as the WHATWG Encoding Standard has it: an ASCII
-/// byte is never swallowed.
+/// An encoding whose characters have one to four bytes. It reads and writes one character at a time and keeps no state, so the
+/// result doesn't depend on how the text is split. Decoding resumes after malformed text as in the WHATWG Encoding Standard: an
+/// ASCII byte is never swallowed.
 enum MultiByteCodec: Sendable {
     case gb18030(DoubleByteTable, GB18030Ranges)
-    /// Reads what `gb18030` reads, and writes two bytes at most.
+    /// Reads everything that `gb18030` reads, and writes at most two bytes.
     case gbk(DoubleByteTable, GB18030Ranges)
     case big5(DoubleByteTable)
     case euckr(DoubleByteTable)
     case shiftjis(DoubleByteTable)
     case eucjp(DoubleByteTable, jis0212: DoubleByteTable)
 
-    /// No character has more bytes.
+    /// The longest character in bytes.
     static let maximumLength = 4
 
-    /// nil where the encoding is none of these, or its tables aren't there.
+    /// nil if the encoding isn't one of these, or its tables are missing.
     init?(_ encoding: TextEncoding, tables: (any CharacterTables)?) {
         guard let tables else { return nil }
         let found = encoding.requiredSets.compactMap { tables.table($0) }
@@ -34,15 +34,15 @@ enum MultiByteCodec: Sendable {
 
     enum Step: Hashable {
         case scalar(UInt32, length: Int)
-        /// Four pairs of Big5 stand for a letter with a mark.
+        /// Four pairs of Big5 encode a letter with a combining mark.
         case marked(UInt32, mark: UInt32, length: Int)
-        /// The bytes end inside a character that may still become whole.
+        /// The bytes end inside a character that may still be completed.
         case truncated
-        /// Bytes that are no character; the one behind them may begin another.
+        /// Invalid bytes; the next byte may begin a character.
         case malformed(length: Int)
     }
 
-    /// What stands at `start`, which must be an index of `bytes`.
+    /// Reads the character at `start`, which must be an index of `bytes`.
     func step(in bytes: Span<UInt8>, at start: Int) -> Step {
         let lead = bytes[start]
         if lead < 0x80 { return .scalar(UInt32(lead), length: 1) }
@@ -59,7 +59,7 @@ enum MultiByteCodec: Sendable {
 
     /// Appends a scalar above ASCII.
     ///
-    /// - Returns: false, and nothing is appended, where the encoding has no such character.
+    /// - Returns: false, and nothing is appended, if the encoding has no such character.
     func append(_ scalar: UInt32, to output: inout [UInt8]) -> Bool {
         guard let bytes = bytes(of: scalar) else { return false }
         output += bytes
@@ -103,7 +103,7 @@ extension MultiByteCodec {
         return pair(lead, rest, table)
     }
 
-    /// Behind 88.
+    /// By the trail after lead 88.
     private static let markedLetters: [UInt8: (UInt32, UInt32)] = [
         0x62: (0xCA, 0x304), 0x64: (0xCA, 0x30C), 0xA3: (0xEA, 0x304), 0xA5: (0xEA, 0x30C),
     ]
@@ -117,7 +117,7 @@ extension MultiByteCodec {
         }
     }
 
-    /// Of half width, in JIS X 0201.
+    /// Half-width katakana, from JIS X 0201.
     private static let katakana: ClosedRange<UInt8> = 0xA1...0xDF
     private static let firstKatakana: UInt32 = 0xFF61 - 0xA1
 
@@ -169,7 +169,7 @@ extension MultiByteCodec {
         }
     }
 
-    /// JIS X 0212 is read alone: nobody who writes EUC-JP writes it.
+    /// JIS X 0212 is only read: EUC-JP text in practice doesn't use it.
     private static func eucjp(_ scalar: UInt32, _ table: DoubleByteTable) -> [UInt8]? {
         switch scalar {
         case 0xA5: [0x5C]

@@ -1,27 +1,27 @@
-/// Turns a target's text into valid UTF-8, whatever pieces it arrives in. A character that is split waits for its rest: at most
-/// three bytes. What is no character of a multi-byte encoding becomes U+FFFD.
+/// Turns a target's text into valid UTF-8. The result doesn't depend on how the text is split: a split character, at most three
+/// bytes, waits for its rest. Invalid bytes of a multi-byte encoding become U+FFFD.
 ///
-/// NUL is dropped. In a network virtual terminal it does nothing (RFC 854), and so CR NUL becomes CR; CR LF stays.
+/// NUL is dropped. It has no effect in a network virtual terminal (RFC 854), so CR NUL becomes CR; CR LF is kept.
 struct TextDecoder {
     private(set) var encoding: TextEncoding
     private let tables: (any CharacterTables)?
-    /// Not nil for the encodings of several bytes.
+    /// Not nil for multi-byte encodings.
     private var codec: MultiByteCodec?
-    /// The beginning of a character.
+    /// The beginning of a split character.
     private var partial: [UInt8] = []
 
-    /// No single step of decoding gives more.
+    /// The most bytes that a single decoding step produces.
     private static let largestStep = 8
 
-    /// - Parameter tables: without those that the encoding takes every byte above 127 is unknown.
+    /// - Parameter tables: if the encoding's tables are missing, every byte above 127 is unknown.
     init(encoding: TextEncoding, tables: (any CharacterTables)? = nil) {
         self.encoding = encoding
         self.tables = tables
         codec = MultiByteCodec(encoding, tables: tables)
     }
 
-    /// Takes at least one byte off the front of a non-empty `input`, and gives at most `limit` bytes, which must be 16 or more. What is
-    /// valid as it stands isn't copied.
+    /// Takes at least one byte off the front of a non-empty `input` and returns at most `limit` bytes; `limit` must be at least 16.
+    /// Text that needs no change isn't copied.
     mutating func decode(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8> {
         if let whole = takeWhole(&input, limit: limit) { return whole }
         if let codec { return decode(&input, limit: limit, codec)[...] }
@@ -33,7 +33,7 @@ struct TextDecoder {
         }
     }
 
-    /// All of `input`, where nothing in it has to be changed.
+    /// Takes all of `input` if nothing in it has to be changed.
     private func takeWhole(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8>? {
         guard partial.isEmpty, input.count <= limit else { return nil }
         let whole = input
@@ -47,7 +47,7 @@ struct TextDecoder {
         return whole
     }
 
-    /// What waits for a rest that won't come.
+    /// The held beginning of a character, decoded, when no more input will come.
     mutating func flush() -> [UInt8] {
         var output: [UInt8] = []
         if codec == nil {
@@ -61,7 +61,7 @@ struct TextDecoder {
 
     private static let unknown: [UInt8] = [0xEF, 0xBF, 0xBD]
 
-    /// - Returns: what ``flush()`` does.
+    /// - Returns: the result of ``flush()``.
     mutating func change(to encoding: TextEncoding) -> [UInt8] {
         let rest = flush()
         self.encoding = encoding
@@ -69,7 +69,7 @@ struct TextDecoder {
         return rest
     }
 
-    /// All of `bytes` read as ``TextEncoding/utf8``: the strings of the protocols beside the text.
+    /// Decodes all of `bytes` as ``TextEncoding/utf8``, for the strings of the protocols beside the text.
     static func utf8(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var decoder = TextDecoder(encoding: .utf8)
         var input = bytes
@@ -98,7 +98,7 @@ struct TextDecoder {
             guard index < end else { continue }
             switch UTF8Sequence(in: span, at: index) {
             case .character:
-                // A NUL, or a character that the limit has cut off.
+                // A NUL, or a character cut off by the limit.
                 if span[index] != 0 { break decoding }
                 index += 1
             case .truncated:
@@ -158,7 +158,7 @@ struct TextDecoder {
         return output
     }
 
-    /// Of a character that was split there are at most three bytes; they and the next four decide what they are.
+    /// A split character has at most three bytes here; they and the next four bytes determine the result.
     private mutating func completePartial(
         _ input: inout ArraySlice<UInt8>, _ output: inout [UInt8], _ codec: MultiByteCodec
     ) {
@@ -177,7 +177,7 @@ struct TextDecoder {
         partial = []
     }
 
-    /// - Returns: how many bytes it took; nil: the rest of the character is missing.
+    /// - Returns: the number of bytes consumed; nil: the rest of the character is missing.
     private static func append(_ step: MultiByteCodec.Step, to output: inout [UInt8]) -> Int? {
         switch step {
         case .scalar(let value, let length):

@@ -1,29 +1,30 @@
-/// Turns a client's UTF-8 into a target's encoding, whatever pieces it arrives in. What the target has no character for becomes `?`.
+/// Turns a client's UTF-8 into a target's encoding. The result doesn't depend on how the text is split. Characters that the
+/// target's encoding lacks become `?`.
 struct TextEncoder {
     private(set) var encoding: TextEncoding
     private let tables: (any CharacterTables)?
-    /// Not nil for the encodings of several bytes.
+    /// Not nil for multi-byte encodings.
     private var codec: MultiByteCodec?
-    /// The beginning of a character, at most three bytes.
+    /// The beginning of a split character, at most three bytes.
     private var partial: [UInt8] = []
 
     private static let unknown = UInt8(ascii: "?")
 
-    /// - Parameter tables: without those that the encoding takes every character above ASCII becomes `?`.
+    /// - Parameter tables: if the encoding's tables are missing, every character above ASCII becomes `?`.
     init(encoding: TextEncoding, tables: (any CharacterTables)? = nil) {
         self.encoding = encoding
         self.tables = tables
         codec = MultiByteCodec(encoding, tables: tables)
     }
 
-    /// From now on. A character that is half there is lost.
+    /// Changes the encoding from now on. An incomplete character is lost.
     mutating func change(to encoding: TextEncoding) {
         self.encoding = encoding
         codec = MultiByteCodec(encoding, tables: tables)
         partial = []
     }
 
-    /// UTF-8 stays as it is, also where it is broken: the target's own rules apply to it.
+    /// UTF-8 passes unchanged, even if invalid: the target's own rules apply to it.
     mutating func encode(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         encoding == .utf8 ? text : narrowed(text)[...]
     }

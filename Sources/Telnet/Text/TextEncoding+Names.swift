@@ -1,8 +1,8 @@
 extension TextEncoding {
-    /// Of equal names in two lists the first list's counts. Upper case; the first is ``charsetName``.
+    /// If two lists contain the same name, the first list wins. Upper case; the first name is ``charsetName``.
     var names: [String] { (Self.labels[self] ?? "").split(separator: " ").map(String.init) }
 
-    /// Made once: a target may ask for 64 names at a time.
+    /// Built once: a target may ask for 64 names at a time.
     static let byName = Dictionary(
         allCases.flatMap { encoding in encoding.names.map { ($0, encoding) } }, uniquingKeysWith: { first, _ in first })
 

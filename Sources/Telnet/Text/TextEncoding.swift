@@ -1,8 +1,8 @@
-/// How a target writes text. Every one of them has ASCII in its lower half.
+/// The encoding of a target's text. Each has ASCII in its lower half.
 ///
-/// The list is that of the WHATWG Encoding Standard, with its labels, and what MUDs have used besides. Three things differ: `latin1` and
-/// `ascii` are what their names say, and not windows-1252. Encodings whose text isn't a stream of bytes with ASCII in it (UTF-16,
-/// ISO-2022-JP) are none that telnet can carry beside ANSI sequences, and are missing.
+/// The list is that of the WHATWG Encoding Standard, with its labels, plus encodings that MUDs have used. It differs in two ways:
+/// `latin1` and `ascii` mean exactly those encodings, not windows-1252; and encodings that aren't supersets of ASCII (UTF-16,
+/// ISO-2022-JP) are missing, because telnet can't carry them together with ANSI sequences.
 package enum TextEncoding: String, Hashable, Sendable, CaseIterable {
     /// UTF-8; bytes that aren't valid UTF-8 are read as Latin-1.
     case utf8
@@ -48,16 +48,16 @@ package enum TextEncoding: String, Hashable, Sendable, CaseIterable {
     case shiftjis
     case eucjp
 
-    /// The name that IANA prefers for MIME: what is told as CHARSET.
+    /// The preferred MIME name from IANA, sent in CHARSET.
     package var charsetName: String { names[0] }
 
-    /// By one of its names, in upper or lower case: IANA's, WHATWG's labels, common ones, and the case's own.
+    /// Finds an encoding by name, ignoring case: IANA's names, WHATWG's labels, common names, and the case's own name.
     package init?(name: some StringProtocol) {
         guard let found = Self.byName[name.uppercased()] else { return nil }
         self = found
     }
 
-    /// The tables without which it can't be read.
+    /// The tables needed to read it.
     package var requiredSets: [DoubleByteSet] {
         switch self {
         case .gbk, .gb18030: [.gb18030]

@@ -1,17 +1,18 @@
-/// One character in UTF-8, or what stands in its place (RFC 3629; the cuts are those of Unicode, table 3-7).
+/// One UTF-8 character, or the incomplete or invalid bytes in its place (RFC 3629; malformed input is split as in Unicode, table
+/// 3-7).
 enum UTF8Sequence: Hashable {
     /// A whole character.
     case character(length: Int)
-    /// The bytes end inside a character that may still become whole.
+    /// The bytes end inside a character that may still be completed.
     case truncated(length: Int)
-    /// Bytes that begin no character; the one behind them may begin another.
+    /// Invalid bytes; the next byte may begin a character.
     case malformed(length: Int)
 
-    /// What stands at `start`, which must be an index of `bytes`.
+    /// Reads the character at `start`, which must be an index of `bytes`.
     init(in bytes: Span<UInt8>, at start: Int) {
         let first = bytes[start]
         let length: Int
-        // What the second byte must lie in: it keeps out overlong forms, surrogates and what lies above U+10FFFF.
+        // The valid range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
         var second: ClosedRange<UInt8> = 0x80...0xBF
         switch first {
         case 0x00...0x7F: length = 1
@@ -41,7 +42,7 @@ enum UTF8Sequence: Hashable {
         self = .character(length: length)
     }
 
-    /// The end of the whole characters other than NUL that begin the range.
+    /// The end of the leading run of complete characters other than NUL.
     static func wholeCharacters(in bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
         let window = bytes.extracting(range)
         var index = 0
@@ -54,7 +55,7 @@ enum UTF8Sequence: Hashable {
         }
     }
 
-    /// The end of the ASCII characters other than NUL that begin the range.
+    /// The end of the leading run of ASCII characters other than NUL.
     static func asciiCharacters(in bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
         var index = range.lowerBound
         // 1...127 in one comparison.

@@ -1,22 +1,22 @@
-/// What one connection of an attack does.
+/// The behaviour of one attacking connection.
 enum AttackKind: String, CaseIterable, Sendable {
-    /// Upgrades that are refused, one a connection, as they come.
+    /// Upgrades that are refused, one per connection, as fast as possible.
     case upgrades
-    /// TLS handshakes that stop in the middle.
+    /// TLS handshakes that stop halfway.
     case handshakes
-    /// A request's header, a byte each second.
+    /// A request's header, one byte per second.
     case headers
-    /// WebSocket frames without end, on an upgrade that is admitted.
+    /// Endless WebSocket frames on an admitted upgrade.
     case frames
-    /// Requests for challenges, one after another on a connection.
+    /// Requests for challenges, one after another on one connection.
     case challenges
-    /// Requests that are refused, many at once on a connection that stays.
+    /// Refused requests, many at once on a connection that stays open.
     case refusals
 
     var speaksTLS: Bool { self != .handshakes }
 
-    /// The addresses that this kind comes from: 127.`net`.x.y, a few each, none of which an honest client has. 106 and 107 are those of the
-    /// attackers in C.
+    /// The source addresses of this kind: 127.`net`.x.y, a few for each kind, none of them used by an honest client. 106 and 107
+    /// belong to the attackers written in C.
     var net: Int {
         switch self {
         case .upgrades: 101
@@ -28,20 +28,20 @@ enum AttackKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// - Parameter addresses: of the kind; frames come from one alone.
+    /// - Parameter addresses: of the kind; frames come from a single one.
     func source(of number: Int, addresses: Int) -> String {
         let index = self == .frames ? 1 : number % addresses + 1
         return "127.\(net).\(index >> 8).\(index & 255)"
     }
 }
 
-/// What an attack has done, and what it was answered.
+/// The actions of an attack and the answers to it.
 struct AttackCounts: Sendable {
     var opened: UInt64 = 0
     var ended: UInt64 = 0
-    /// Closed before TLS was up, or not accepted at all.
+    /// Connections closed before TLS was up, or never accepted.
     var notOpened: UInt64 = 0
-    /// Answers by their status.
+    /// Answers by status.
     var answers: [Int: UInt64] = [:]
     var bytesSent: UInt64 = 0
     var bytesReceived: UInt64 = 0

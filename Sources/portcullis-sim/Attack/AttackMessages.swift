@@ -1,13 +1,13 @@
-/// What attackers say.
+/// The attackers' messages.
 struct AttackMessages: Sendable {
     let authority: String
-    /// A ticket for upgrades that are to be admitted; nil where none is needed.
+    /// A ticket for upgrades that must be admitted; nil if none is needed.
     let ticket: String?
 
     private static let key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="
     private static let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 
-    /// Each of another kind than the one before: no credentials, wrong ones of each kind, and handshakes that are none.
+    /// Each is of a different kind from the one before: no credentials, wrong ones of each kind, and malformed handshakes.
     func badUpgrade(_ number: Int) -> [UInt8] {
         let good = Self.upgrade + "Sec-WebSocket-Version: 13\r\n" + Self.key
         let nonce = String(repeating: "0f", count: 32)
@@ -26,8 +26,8 @@ struct AttackMessages: Sendable {
         }
     }
 
-    /// Refused for another reason than the one before, and none of them a reason to close the connection. No POST: libwebsockets 4.1.6 reads
-    /// none that comes before the answer to the request before it.
+    /// Each is refused for a different reason from the one before, and none makes the gateway close the connection. There is no
+    /// POST: libwebsockets 4.1.6 doesn't read a POST that arrives before the answer to the previous request.
     func refused(_ number: Int) -> [UInt8] {
         let good = Self.upgrade + "Sec-WebSocket-Version: 13\r\n" + Self.key
         let nonce = String(repeating: "0f", count: 32)
@@ -54,10 +54,10 @@ struct AttackMessages: Sendable {
 
     var beginningOfHeader: [UInt8] { Array("GET / HTTP/1.1\r\nX-Slow: ".utf8) }
 
-    /// A TLS 1.2 record with the first bytes of a ClientHello of 508 (RFC 8446 §4.1.2, §5.1).
+    /// A TLS 1.2 record with the first bytes of a ClientHello of 508 bytes (RFC 8446 §4.1.2, §5.1).
     static let beginningOfHandshake: [UInt8] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03]
 
-    /// Frames that are small and all allowed, empty ones and pings among them, masked with 0 (RFC 6455 §5.3).
+    /// Small valid frames, including empty ones and pings, masked with 0 (RFC 6455 §5.3).
     static let frames: [UInt8] = {
         let mask: [UInt8] = [0, 0, 0, 0]
         let (binary, ping) = ([0x82, 0x81] + mask + [0x78], [0x89, 0x80] + mask) as ([UInt8], [UInt8])

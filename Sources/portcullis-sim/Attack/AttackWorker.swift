@@ -1,14 +1,14 @@
 import Reactors
 
-/// What an attack's reactors have to know.
+/// The settings of an attack's reactors.
 struct AttackSettings: Sendable {
     var edge: EdgeClientSettings
     var messages: AttackMessages
-    /// Connections at once, of all reactors together.
+    /// Concurrent connections, of all reactors together.
     var connections: [AttackKind: Int]
-    /// How many addresses each kind comes from.
+    /// The number of addresses of each kind.
     var addresses: Int
-    /// Upgrades in all.
+    /// The total number of upgrades.
     var maximumUpgrades: UInt64
 }
 
@@ -34,7 +34,7 @@ final class AttackWorker {
         }
     }
 
-    /// Every place is taken, or was refused.
+    /// Every attacker is connected or was refused.
     var hasBegun: Bool { attackers.allSatisfy(\.hasBegun) }
 
     func begin() {
@@ -46,7 +46,7 @@ final class AttackWorker {
         for attacker in attackers { attacker.stop() }
     }
 
-    /// Whether there is another one to be made.
+    /// Whether another connection of this kind may be opened.
     func mayOpen(_ kind: AttackKind) -> Bool {
         guard kind == .upgrades else { return true }
         guard upgradesLeft > 0 else { return false }

@@ -1,6 +1,6 @@
 import Reactors
 
-/// One place of an attack: a connection, and when that has ended the next. Reactor thread only.
+/// One slot of an attack: a connection, and its successor when it has ended. Reactor thread only.
 final class Attacker: TCPHandler, TimerTarget {
     private let kind: AttackKind
     private let number: Int
@@ -12,17 +12,17 @@ final class Attacker: TCPHandler, TimerTarget {
     /// The head of the answer to an upgrade; nil once it has been read.
     private var head: [UInt8]? = []
     private lazy var timer = ReactorTimer(on: worker.reactor)
-    /// It has been where it wants to be, or has found that it can't be.
+    /// It has reached its attacking state, or found that it can't.
     private(set) var hasBegun = false
 
     private static let byteInterval: UInt64 = 1_000_000_000
-    /// Who isn't let in tries again a little later: a closed port costs the attacked nothing.
+    /// A refused attacker tries again after this time: a closed port costs the attacked gateway nothing.
     private static let retryInterval: UInt64 = 100_000_000
     private static let maximumQueuedBytes = 131_072
     private static let maximumHeadBytes = 16_384
-    /// Requests that wait for an answer, where many do.
+    /// Pipelined requests that wait for an answer, for the kinds that pipeline.
     private static let pipelined = 16
-    /// Answers that don't come: the connection is given up.
+    /// The connection is given up if no answer arrives in this time.
     private static let answerInterval: UInt64 = 2_000_000_000
 
     init(_ kind: AttackKind, number: Int, worker: AttackWorker) {
@@ -102,7 +102,7 @@ final class Attacker: TCPHandler, TimerTarget {
             worker.counts[kind, default: AttackCounts()].notOpened += 1
         }
         guard !worker.isOver else { return }
-        // Never from within the end of the one before.
+        // The timer opens the next connection, so that this never happens inside the end of the previous one.
         timer.arm(at: worker.reactor.now + (isOpen ? 0 : Self.retryInterval), calling: self)
         isOpen = false
     }

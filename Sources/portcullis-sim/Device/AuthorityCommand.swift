@@ -28,7 +28,7 @@ struct AuthorityCommand: ParsableCommand {
     }
 }
 
-/// Small JSON files that hold private keys: readable by their owner alone from the first byte, and replaced whole.
+/// Small JSON files with private keys: readable only by their owner from the first byte on, and replaced atomically.
 enum StateFile {
     static func read<State: Decodable>(_ type: State.Type, _ path: String) throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }

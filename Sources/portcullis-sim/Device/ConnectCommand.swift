@@ -52,7 +52,7 @@ extension DeviceCommand {
             }
         }
 
-        /// A fresh challenge and an assertion over it: nothing without a device.
+        /// A fresh challenge and an assertion over it; empty without a device.
         private func assertionHeaders(_ reactor: Reactor) async throws -> [(name: String, value: String)] {
             guard let path = device else { return [] }
             guard let saved = try StateFile.read(SimulatedDevice.Saved.self, path) else {
@@ -61,7 +61,7 @@ extension DeviceCommand {
             var device = try SimulatedDevice(restoring: saved)
             let nonce = try await GatewayClient(on: reactor, options: gateway).challenge()
             let assertion = try device.assert(clientDataHash: try ClientData.hash(ofNonce: nonce))
-            // Before it is used: a counter that was shown once must never be shown again.
+            // Saved before it is used: a counter must never be used twice.
             try StateFile.write(device.saved, path)
             return [
                 ("X-App-Assert-KeyId", device.keyIDText),

@@ -11,7 +11,7 @@ struct DeviceCommand: AsyncParsableCommand {
         commandName: "device", abstract: "A device with an app on it, as far as the gateway can tell.",
         subcommands: [Register.self, Connect.self])
 
-    /// The gateway to talk to.
+    /// The options that select the gateway.
     struct GatewayOptions: ParsableArguments {
         @Option(help: "The gateway's URL.")
         var gateway = "https://localhost:6200"
@@ -84,7 +84,7 @@ struct DeviceCommand: AsyncParsableCommand {
 }
 
 enum ClientData {
-    /// SHA-256 over the nonce's bytes: what the guide's client gives to Apple's API.
+    /// SHA-256 over the nonce's bytes: the value that the guide's client passes to Apple's API.
     static func hash(ofNonce nonce: String) throws -> [UInt8] {
         let digits = Array(nonce.utf8)
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Reactors
 
-/// The HTTP half of what an app does: a challenge, and the registration.
+/// The HTTP half of an app's work: the challenge and the registration.
 struct GatewayClient {
     private let reactor: Reactor
     private let options: DeviceCommand.GatewayOptions

@@ -3,16 +3,16 @@ import Foundation
 import Glibc
 import Reactors
 
-/// What went wrong between the tool and the gateway, in words for whoever tries it out.
+/// Failures between the tool and the gateway, in words for the tool's user.
 enum GatewayRefusal {
-    /// Of a request: the body has the code and a text.
+    /// A refused request: the body has the code and a text.
     static func failure(status: Int, body: [UInt8]) -> ExitCode {
         let fields = (try? JSONDecoder().decode([String: String].self, from: Data(body))) ?? [:]
         let text = fields["error"] ?? String(decoding: body.prefix(500), as: UTF8.self)
         return failure(status: status, code: fields["code"], text: text)
     }
 
-    /// - Parameter code: the gateway's stable code; nil where what answered gave none.
+    /// - Parameter code: the gateway's stable code; nil if the answer had none.
     static func failure(status: Int, code: String?, text: String?) -> ExitCode {
         let words = ["the gateway refused with \(status)", code].compactMap { $0 }.joined(separator: " ")
         return SimOutput.failure(
@@ -37,15 +37,15 @@ enum GatewayRefusal {
 }
 
 extension DeviceCommand.GatewayOptions {
-    /// No 101 came.
+    /// The upgrade got no 101.
     func failure(of failure: WebSocketClientFailure) -> ExitCode {
         guard let status = failure.status else { return unreachable(failure.reason) }
         return GatewayRefusal.failure(status: status, code: failure.code, text: nil)
     }
 
-    /// No answer came.
+    /// There was no answer.
     ///
-    /// - Parameter reason: libwebsockets' words, kept for those who know it.
+    /// - Parameter reason: libwebsockets' own words, kept for experts.
     func unreachable(_ reason: String) -> ExitCode {
         let speech =
             gateway.hasPrefix("https") ? "TLS, with a certificate by --ca" : "plain HTTP (INBOUND_TLS_MODE=off)"
@@ -56,9 +56,9 @@ extension DeviceCommand.GatewayOptions {
     }
 }
 
-/// A file that an option names.
+/// A file named by an option.
 enum ReadableFile {
-    /// - Returns: the path, known to be readable; nil for nil.
+    /// - Returns: the path of a readable file; nil for nil.
     static func check(_ path: String?, of option: String) throws -> String? {
         guard let path else { return nil }
         guard access(path, R_OK) == 0 else {

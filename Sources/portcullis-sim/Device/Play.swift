@@ -2,19 +2,19 @@ import Foundation
 import Reactors
 import Telnet
 
-/// A scripted player on a WebSocket: the telnet end that a raw connection needs, and a transcript for people.
+/// A scripted player on a WebSocket: the telnet end that a raw connection needs, and a readable transcript.
 ///
-/// Reactor thread only, but for `run` and the reader of standard input.
+/// Reactor thread only, except `run` and the reader of standard input.
 final class Play: ClientWebSocketHandler, TimerTarget {
     enum Outcome: Sendable, Equatable {
-        /// By us, or by the gateway with 1000 or 1001.
+        /// Closed by us, or by the gateway with 1000 or 1001.
         case played
-        /// The gateway closed with another code; nil where no code, or no Close frame at all, came.
+        /// The gateway closed with another code; nil if there was no code or no Close frame.
         case broken(code: UInt16?)
         case refused(WebSocketClientFailure)
     }
 
-    /// The MUD has fallen quiet when it has sent nothing for so long.
+    /// The MUD counts as quiet when it has sent nothing for this time.
     private static let quietNanoseconds: UInt64 = 250_000_000
 
     private let reactor: Reactor
@@ -25,7 +25,7 @@ final class Play: ClientWebSocketHandler, TimerTarget {
     private var webSocket: ClientWebSocket?
     private lazy var quiet = ReactorTimer(on: reactor)
     private var isQuiet = false
-    /// What `webSocketClosed` will tell: that the connection broke, unless a Close frame comes first.
+    /// The outcome that `webSocketClosed` reports: a broken connection, unless a Close frame comes first.
     private var ending = Outcome.broken(code: nil)
     private var parser = TelnetParser()
     private var options = OptionNegotiation(
@@ -103,7 +103,7 @@ final class Play: ClientWebSocketHandler, TimerTarget {
         isQuiet = false
         var bytes: [UInt8] = []
         let line = lines.removeFirst()
-        // As a terminal does: what is typed is seen, unless the MUD has taken the echo over, for a password.
+        // Local echo, as on a terminal: input is shown unless the MUD has taken over the echo for a password.
         SimOutput.say(options.isOn(.echo, .remote) ? "" : line)
         encoder.appendText(Array("\(line)\r\n".utf8), to: &bytes)
         bytes.withUnsafeBytes { webSocket.send($0) }
@@ -144,7 +144,7 @@ final class Play: ClientWebSocketHandler, TimerTarget {
         code == 1000 || code == 1001 ? .played : .broken(code: code)
     }
 
-    /// libwebsockets takes some codes that are sent for ones that mustn't be, and shows its client 1002 in their place.
+    /// libwebsockets treats some valid received codes as invalid and reports 1002 to its client instead.
     static func words(forClose code: UInt16?) -> String {
         switch code {
         case nil: "without a code"

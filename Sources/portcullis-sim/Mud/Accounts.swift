@@ -1,9 +1,10 @@
 import Crypto
 
-/// Names and their passwords, as long as the process lives. A password is kept as a code under a key of the process alone.
+/// Names and their passwords, for the lifetime of the process. A password is stored as an authentication code under a key of the
+/// process.
 struct Accounts: Sendable {
     enum Answer: Hashable, Sendable {
-        /// The first use of the name: the password is its password from now on.
+        /// The name is new: the password becomes its password.
         case created
         case matches
         case wrongPassword
@@ -19,7 +20,7 @@ struct Accounts: Sendable {
     }
 
     mutating func check(name: String, password: String) -> Answer {
-        // The name stands first, with its end marked, so that equal passwords have different codes.
+        // The code includes the name and its terminator, so that equal passwords have different codes.
         let input = Array(name.utf8) + [0] + Array(password.utf8)
         if let code = codes[name] {
             // This comparison takes the same time wherever the difference is.

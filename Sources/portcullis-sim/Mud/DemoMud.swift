@@ -1,20 +1,20 @@
-/// What the owner of the connections has to do.
+/// An action for the owner of the connections.
 enum MudAction: Hashable, Sendable {
     case send([UInt8], to: Int)
-    /// After what was sent. The connection is unknown to the MUD from now on.
+    /// Close after the output was sent. The MUD no longer knows the connection.
     case close(Int)
 }
 
-/// A small MUD over telnet, for trying the gateway out: bytes in, actions out, no I/O, no clock.
+/// A small telnet MUD for trying out the gateway: bytes in, actions out, no I/O, no clock.
 ///
-/// The owner names each connection by a number of its choice, which it may use again after `close` or ``disconnected(_:)``.
-/// Idle connections and unread output are the owner's to limit; everything else is in ``MudLimits``.
+/// The owner identifies each connection by a number of its choice, which it may reuse after `close` or ``disconnected(_:)``. The
+/// owner must limit idle connections and unread output; all other limits are in ``MudLimits``.
 struct DemoMud: Sendable {
     private let limits: MudLimits
     private var sessions: [Int: MudSession] = [:]
     private var world = World()
     private var accounts: Accounts
-    /// Connections that have something to be sent or are to be closed at the end of the turn, each once, in the order of events.
+    /// Connections to be written or closed at the end of the turn, each once, in the order of events.
     private var touched: [Int] = []
     private var closing: Set<Int> = []
 
@@ -23,7 +23,7 @@ struct DemoMud: Sendable {
         accounts = Accounts(maximumAccounts: limits.maximumAccounts)
     }
 
-    /// A new connection: the greeting, or the door.
+    /// A new connection: greets it or refuses it.
     mutating func connected(_ id: Int) -> [MudAction] {
         guard sessions[id] == nil, sessions.count < limits.maximumConnections else {
             return [.send(Array("The castle is full. Come back later.\r\n".utf8), to: id), .close(id)]
@@ -79,7 +79,7 @@ struct DemoMud: Sendable {
             return
         }
         sessions[id]?.enter()
-        // A connection may die unnoticed; whoever knows the password takes its place.
+        // A connection may fail unnoticed; a login with the right password replaces it.
         if let before = world.connection(of: name) {
             deliver([.line(MudLine(.notice, "You go on playing elsewhere."), to: before)])
             deliver(world.transfer(before, to: id))

@@ -4,7 +4,7 @@ import FoundationEssentials
 struct GMCPMessage: Hashable, Sendable {
     let bytes: [UInt8]
 
-    /// JSON with its keys sorted, so that equal things are equal bytes. A value that has no JSON form makes no message.
+    /// JSON with sorted keys, so that equal values have equal bytes. nil for a value without a JSON form.
     init?(_ package: String, _ value: some Encodable) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -19,7 +19,7 @@ struct GMCPMessage: Hashable, Sendable {
     static let ping = GMCPMessage(package: "Core.Ping")
 }
 
-/// `Core.Hello`: from the client with its own name, from us with the server's.
+/// `Core.Hello`: the client sends its own name, the MUD the server's.
 struct CoreHello: Codable, Hashable, Sendable {
     var client: String?
     var server: String?
@@ -32,7 +32,7 @@ struct Vitals: Encodable, Hashable, Sendable {
 
     var hp: Int
     var maxhp: Int
-    /// Breath: walking takes it, water gives it back.
+    /// Breath: walking costs some, water restores it.
     var mv: Int
     var maxmv: Int
 }
@@ -42,6 +42,6 @@ struct RoomInfo: Encodable, Hashable, Sendable {
     let num: Int
     let name: String
     let area: String
-    /// By the short name of the direction, the number of the room there.
+    /// The room's number by the short name of the direction.
     let exits: [String: Int]
 }

@@ -1,7 +1,7 @@
-/// Puts input lines together from the pieces that arrive.
+/// Assembles input lines from the received pieces.
 ///
-/// A line ends with LF, CR LF, CR NUL or CR alone. Backspace and DEL take back a character, because a client that has left the
-/// echo to us may send key by key. At most ``maximumBytes`` are kept; a longer line is dropped up to its end.
+/// A line ends with LF, CR LF, CR NUL or CR alone. Backspace and DEL delete a character, because a client may send single keys
+/// while the MUD echoes. At most ``maximumBytes`` are kept; a longer line is dropped up to its end.
 struct LineBuffer: Sendable {
     enum Line: Hashable, Sendable {
         case complete(String)
@@ -17,7 +17,7 @@ struct LineBuffer: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// Returns the line that `byte` ends, if it ends one. Invalid UTF-8 becomes U+FFFD.
+    /// Returns the line if `byte` completes one. Invalid UTF-8 becomes U+FFFD.
     mutating func append(_ byte: UInt8) -> Line? {
         let completesCR = isAfterCR && (byte == 10 || byte == 0)
         isAfterCR = byte == 13

@@ -1,23 +1,23 @@
-/// Everything that a peer could otherwise let grow, each with its default.
+/// The limits of everything that a peer could make grow, each with its default.
 struct MudLimits: Sendable {
-    /// Connections at a time, logged in or not; the next one is turned away with a line of text.
+    /// The most connections at a time, logged in or not; further ones are refused with a line of text.
     var maximumConnections = 256
-    /// Names remembered with their password, for as long as the process lives; after that only known names may enter.
+    /// The most names stored with their passwords during the process's lifetime; at the limit only known names may log in.
     var maximumAccounts = 4096
-    /// An input line without its line end. A longer one is dropped whole.
+    /// The longest input line without its line end. A longer one is dropped entirely.
     var maximumLineBytes = 1024
-    /// Lines taken from one call of `received`. The rest of the call is dropped, so that a small flood of input can't become a
-    /// large one of output.
+    /// The most lines taken from one call of `received`. The rest of the call is dropped, so that a small flood of input can't
+    /// become a large flood of output.
     var maximumLinesPerRead = 64
-    /// Letters of a name; the least is 2.
+    /// The most letters in a name; the least is 2.
     var maximumNameLength = 16
     var maximumPasswordBytes = 128
-    /// Wrong passwords before the connection is closed.
+    /// The wrong passwords after which the connection is closed.
     var maximumPasswordAttempts = 3
-    /// NAWS needs 4 bytes, a terminal type some 40; only GMCP could want more.
+    /// NAWS needs 4 bytes, a terminal type about 40; only GMCP may need more.
     var maximumSubnegotiationBytes = 8192
-    /// Answers that a terminal type cycle may have; MTTS has three and a repetition.
+    /// The most answers in a terminal type cycle; MTTS has three and a repetition.
     var maximumTerminalTypes = 4
-    /// Characters of what a client says about itself, as far as it is shown to others.
+    /// The most characters of a client's description that are shown to others.
     var maximumClientNameLength = 32
 }

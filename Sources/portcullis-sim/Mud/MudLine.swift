@@ -1,4 +1,4 @@
-/// A line of output and what kind of thing it says; the terminal decides what that looks like.
+/// A line of output and its kind; the terminal decides on its appearance.
 struct MudLine: Hashable, Sendable {
     enum Style: Sendable {
         case plain, title, exits, presence, speech, notice
@@ -14,7 +14,7 @@ struct MudLine: Hashable, Sendable {
 }
 
 extension MudLine.Style {
-    /// The parameters of SGR (ECMA-48); nil: as it is.
+    /// The parameters of SGR (ECMA-48); nil: unchanged.
     var graphicRendition: String? {
         switch self {
         case .plain: nil
@@ -28,12 +28,13 @@ extension MudLine.Style {
 }
 
 extension String {
-    /// Without what could move a cursor, reverse a line or hide in it. What players write is shown to other players.
+    /// The text without characters that could move a cursor, reverse a line or be invisible. Players' text is shown to other
+    /// players.
     var withoutControls: String {
         String(String.UnicodeScalarView(unicodeScalars.filter(\.isHarmless)))
     }
 
-    /// Without spaces at either end.
+    /// The text without spaces at either end.
     var trimmed: String {
         var rest = self[...]
         while rest.first == " " { rest.removeFirst() }
@@ -41,7 +42,7 @@ extension String {
         return String(rest)
     }
 
-    /// Broken between words into lines of at most `width` characters. A longer word stays whole.
+    /// The text broken between words into lines of at most `width` characters. A longer word isn't broken.
     func wrapped(to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -60,7 +61,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Neither a control nor a separator of lines, nor a format character, but for the joiner inside emoji.
+    /// Not a control, a line separator or a format character, except the joiner inside emoji.
     var isHarmless: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: false

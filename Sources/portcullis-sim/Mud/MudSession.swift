@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// One connection, from its name to its last word: the terminal, and how far the login has come.
+/// One connection from login to logout: its terminal and the state of its login.
 ///
-/// The session decides nothing that needs the other players. It hands requests to ``DemoMud``, which answers through
-/// ``enter()`` or ``refuse(_:)``.
+/// The session decides nothing that depends on other players. It passes requests to ``DemoMud``, which answers through ``enter()``
+/// or ``refuse(_:)``.
 struct MudSession: Sendable {
     enum Request: Hashable, Sendable {
         case logIn(name: String, password: String)
         case perform(PlayerCommand)
-        /// GMCP has come into use while playing: what is to be known is to be sent.
+        /// GMCP came into force during play: the current state must be sent.
         case describe
     }
 
@@ -23,7 +23,7 @@ struct MudSession: Sendable {
     private var phase = Phase.naming
     private var wrongPasswords = 0
     private var hello = CoreHello()
-    /// The cursor stands behind a prompt: what is printed now has to start on a line of its own.
+    /// The cursor is behind a prompt: output must start on a new line.
     private var isBehindPrompt = false
     private var needsPrompt = true
 
@@ -38,7 +38,7 @@ struct MudSession: Sendable {
 
     // MARK: In
 
-    /// Feeds the terminal. The inputs are to be handed back one by one, with ``handle(_:)``.
+    /// Feeds the terminal. The caller must pass the inputs back one by one to ``handle(_:)``.
     mutating func receive(_ bytes: [UInt8]) -> [MudTerminal.Input] {
         terminal.receive(bytes)
     }
@@ -69,7 +69,7 @@ struct MudSession: Sendable {
             choose(name: line.trimmed)
             return nil
         case .password(let name):
-            // The client has not echoed the line end either.
+            // The client hasn't echoed the line end either.
             terminal.write("\n")
             guard (1...limits.maximumPasswordBytes).contains(line.utf8.count) else {
                 print(MudLine(.notice, "A password has 1 to \(limits.maximumPasswordBytes) bytes."))
@@ -81,7 +81,7 @@ struct MudSession: Sendable {
         }
     }
 
-    /// ASCII letters alone, one form for each name: nobody can look like somebody else.
+    /// ASCII letters only, with one form for each name: no two players have names that look alike.
     private mutating func choose(name: String) {
         let isName = name.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
         guard isName, (2...limits.maximumNameLength).contains(name.utf8.count) else {
@@ -135,7 +135,7 @@ struct MudSession: Sendable {
         if let message { terminal.send(message) }
     }
 
-    /// What is to be sent at the end of a turn, with a prompt at the end of it where one is due.
+    /// The output at the end of a turn, with a prompt at its end if one is due.
     mutating func takeOutput(isLast: Bool) -> [UInt8] {
         if needsPrompt && !isLast {
             terminal.prompt(promptText)
@@ -153,7 +153,7 @@ struct MudSession: Sendable {
         }
     }
 
-    /// What the client has told about itself: name, version and window, as far as it has.
+    /// The client's description: its name, version and window, as far as they are known.
     var clientDescription: String {
         let name = [hello.client ?? terminal.terminalTypes.first, hello.version].compactMap(\.self).joined(
             separator: " ")

@@ -1,15 +1,15 @@
 import Telnet
 
-/// The telnet end of one connection: bytes in, lines and news of the client out; lines in, bytes out.
+/// The telnet end of one connection: turns bytes into lines and client events, and lines into bytes.
 ///
-/// It offers END-OF-RECORD and GMCP, and asks for the window size and the terminal type. A client that answers none of it gets
+/// It offers END-OF-RECORD and GMCP, and requests the window size and the terminal type. A client that supports none of these gets
 /// plain text with colours, and each prompt ends with GA.
 struct MudTerminal: Sendable {
     enum Input: Hashable, Sendable {
         case line(String)
         case lineTooLong
         case gmcpBegins
-        /// A message from the client, split at the first space, its parts not checked.
+        /// A message from the client, split at the first space; its parts are unchecked.
         case gmcp(package: String, json: [UInt8])
     }
 
@@ -24,9 +24,9 @@ struct MudTerminal: Sendable {
     private var lines: LineBuffer
     private var output: [UInt8] = []
 
-    /// Columns and rows of the client's window, as it told them; 0 means that it doesn't say (RFC 1073).
+    /// Columns and rows of the client's window, as the client sent them; 0 means unknown (RFC 1073).
     private(set) var windowSize: (columns: UInt16, rows: UInt16)?
-    /// What the client answered to TERMINAL-TYPE, in its order: with MTTS its name, its terminal and `MTTS <bits>`.
+    /// The client's answers to TERMINAL-TYPE, in order: with MTTS its name, its terminal and `MTTS <bits>`.
     private(set) var terminalTypes: [String] = []
 
     init(limits: MudLimits) {
@@ -96,7 +96,7 @@ struct MudTerminal: Sendable {
         return nil
     }
 
-    /// Each answer is followed by the next question, until the client repeats itself.
+    /// Each answer is followed by the next request, until the client repeats itself.
     private mutating func learnTerminalType(_ type: String) {
         let type = String(type.withoutControls.prefix(limits.maximumClientNameLength))
         guard terminalTypes.last != type, terminalTypes.count < limits.maximumTerminalTypes else { return }
@@ -123,7 +123,7 @@ struct MudTerminal: Sendable {
         }
     }
 
-    /// Writes a prompt with its mark: EOR if the client agreed to it, else GA unless the client suppresses that.
+    /// Writes a prompt with its mark: EOR if the client agreed to it, otherwise GA unless the client suppresses it.
     mutating func prompt(_ text: String) {
         write(text)
         if options.isOn(.endOfRecord, .local) {
@@ -133,7 +133,7 @@ struct MudTerminal: Sendable {
         }
     }
 
-    /// Takes the echo away from the client, so that a password doesn't show; and gives it back.
+    /// Takes over the echo from the client, so that a password isn't shown; the counterpart returns it.
     mutating func hideInput() { turnOn(.echo, .local) }
     mutating func showInput() { _ = negotiated(.echo, options.turnOff(.echo, .local)) }
 
@@ -156,7 +156,7 @@ struct MudTerminal: Sendable {
         return min(max(Int(columns), Self.usableWidths.lowerBound), Self.usableWidths.upperBound)
     }
 
-    /// Unless the client says that it can't: an MTTS number without its ANSI bit, or a terminal named so.
+    /// True unless the client denies it: by an MTTS number without the ANSI bit, or by the name of its terminal.
     private var hasColours: Bool {
         for type in terminalTypes {
             if type.uppercased() == "DUMB" { return false }

@@ -1,4 +1,4 @@
-/// What a player can do, read from a line of input.
+/// A player's command, parsed from a line of input.
 enum PlayerCommand: Hashable, Sendable {
     case nothing
     case look
@@ -14,7 +14,7 @@ enum PlayerCommand: Hashable, Sendable {
 
     init(_ line: String) {
         let line = line.trimmed
-        // The two shorthands that every MUD has.
+        // The two shorthands that all MUDs share.
         if line.hasPrefix("'") {
             self = .say(String(line.dropFirst()).trimmed)
         } else if line.hasPrefix(":") {

@@ -1,10 +1,10 @@
-/// The castle and who is in it. It knows players by the number of their connection, and nothing of telnet.
+/// The castle and its players. It identifies players by the number of their connection, and doesn't depend on telnet.
 struct World: Sendable {
     enum Event: Hashable, Sendable {
         case line(MudLine, to: Int)
         case room(RoomInfo, to: Int)
         case vitals(Vitals, to: Int)
-        /// The player wants to leave, and has been told goodbye.
+        /// The player leaves and has been sent a goodbye.
         case quit(Int)
     }
 
@@ -12,7 +12,7 @@ struct World: Sendable {
         let name: String
         var room = Room.gatehouse
         var vitals = Vitals.full
-        /// What the player plays with, for `who`.
+        /// The player's client, shown by `who`.
         var client = ""
     }
 
@@ -34,7 +34,7 @@ struct World: Sendable {
         return tell(.presence, "\(player.name) fades away.", to: others)
     }
 
-    /// The player goes on over another connection, where and as they were.
+    /// Moves the player to another connection, with place and state unchanged.
     mutating func transfer(_ id: Int, to newID: Int) -> [Event] {
         guard let player = players.removeValue(forKey: id) else { return [] }
         players[newID] = player

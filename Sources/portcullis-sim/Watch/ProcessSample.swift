@@ -1,16 +1,16 @@
 import Foundation
 
-/// What a process holds at one moment, as Linux tells (proc(5)).
+/// A process's resources at one moment, from Linux (proc(5)).
 struct ProcessSample: Hashable, Sendable {
-    /// Seconds since the first one.
+    /// Seconds since the first sample.
     let time: Double
     let residentKiB: Double
-    /// Of these, memory that stands for no file: what leaks is in here, whichever allocator it came from.
+    /// Resident memory that isn't backed by a file: it includes leaks, whichever allocator they came from.
     let anonymousKiB: Double
     let threads: Int
     let files: Int
 
-    /// - Returns: nil for a process that isn't there, or isn't ours to look into.
+    /// - Returns: nil if there is no such process, or if we may not inspect it.
     init?(pid: Int32, time: Double) {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
             let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count

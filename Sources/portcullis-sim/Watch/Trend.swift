@@ -1,17 +1,17 @@
 import Foundation
 
-/// A straight line through measurements, by least squares, and how sure its slope is.
+/// A straight line fitted to measurements by least squares, with the uncertainty of its slope.
 ///
-/// Neighbouring samples of a process are alike, which would make every slope look surer than it is. So the line goes through the means of
-/// blocks: the standard error is what those means scatter around it.
+/// Neighbouring samples of a process are correlated, which would make every slope look more certain than it is. Therefore the line
+/// is fitted to the means of blocks: the standard error comes from the scatter of those means around it.
 struct Trend: Hashable, Sendable, Codable {
     static let blocks = 12
 
-    /// Units of y for each of x.
+    /// Units of y per unit of x.
     let slope: Double
     let standardError: Double
 
-    /// - Returns: nil for fewer samples than three blocks, or where all are at one time.
+    /// - Returns: nil for fewer samples than three blocks need, or if all have the same time.
     init?(_ samples: [(x: Double, y: Double)]) {
         let points = Self.means(of: samples)
         guard points.count >= 3 else { return nil }
@@ -37,7 +37,7 @@ struct Trend: Hashable, Sendable, Codable {
         }
     }
 
-    /// Whether it rises faster than `limit` even if chance has made it steeper than it is: by two standard errors.
+    /// Whether it rises faster than `limit` even if chance has made it too steep by two standard errors.
     func rises(faster limit: Double) -> Bool {
         slope - 2 * standardError > limit
     }

@@ -66,7 +66,7 @@ struct WatchCommand: AsyncParsableCommand {
         if !report.isGood { throw SimOutput.failure("the memory of the process \(pid) rises too fast.") }
     }
 
-    /// In steps: a signal is to be felt soon.
+    /// Sleeps in short steps, so that a signal takes effect soon.
     private func pause(until time: ContinuousClock.Instant) async {
         while ContinuousClock.now < time, !Self.isInterrupted.load(ordering: .relaxed) {
             let step = ContinuousClock.now.advanced(by: .milliseconds(100))
@@ -90,7 +90,7 @@ private struct Trace {
         self.file = file
     }
 
-    /// A disk that is full is no reason to look away.
+    /// A full disk doesn't stop the watch.
     func write(_ sample: ProcessSample) {
         let numbers = [sample.time, sample.residentKiB, sample.anonymousKiB].map { String(format: "%.1f", $0) }
         let line = (numbers + ["\(sample.threads)", "\(sample.files)"]).joined(separator: "\t")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a process held over a while, for people as a table and for programs as JSON.
+/// A process's resources over a period, as a table for people and as JSON for programs.
 struct WatchReport: Hashable, Sendable, Codable {
     struct Range: Hashable, Sendable, Codable {
         let first, last, least, most: Double
@@ -18,11 +18,11 @@ struct WatchReport: Hashable, Sendable, Codable {
     let samples: Int
     let seconds: Double
     let residentKiB, anonymousKiB, threads, files: Range
-    /// KiB a minute, of the anonymous memory; nil where there were too few samples.
+    /// KiB per minute of anonymous memory; nil if there were too few samples.
     let trend: Trend?
-    /// What the trend may be, in KiB a minute.
+    /// The limit of the trend, in KiB per minute.
     let limit: Double?
-    /// The process was there to the end, and its memory doesn't rise faster than the limit.
+    /// The process ran until the end, and its memory doesn't rise faster than the limit.
     let isGood: Bool
 
     /// - Returns: nil without a sample.

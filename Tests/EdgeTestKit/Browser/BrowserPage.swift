@@ -1,11 +1,11 @@
 import Foundation
 
-/// One page of a browser, used as a person uses it, and looked into with JavaScript.
+/// One page of a browser, operated like a user would, and inspected with JavaScript.
 ///
-/// For one task at a time, as ``DevTools``.
+/// For one task at a time, like ``DevTools``.
 package final class BrowserPage {
     private let tools: DevTools
-    /// Lives as long as the page does.
+    /// Kept alive as long as the page.
     private let browser: Chromium
 
     init(_ tools: DevTools, of browser: Chromium) async throws {
@@ -14,7 +14,7 @@ package final class BrowserPage {
         for domain in ["Page", "Runtime", "Log", "Network"] { try await tools.call("\(domain).enable") }
     }
 
-    /// Opens an address, and waits until the page's script has run.
+    /// Opens an address and waits until the page's script has run.
     package func open(_ address: String) async throws {
         try await load { try await tools.call("Page.navigate", ["url": address]) }
     }
@@ -53,7 +53,7 @@ package final class BrowserPage {
         return number.doubleValue
     }
 
-    /// Waits until a condition holds that depends on the document alone: it is looked at after each change of it.
+    /// Waits for a condition that depends only on the document: it is checked after each change of the document.
     package func wait(until condition: String) async throws {
         let promise = """
             new Promise(resolve => {
@@ -68,7 +68,7 @@ package final class BrowserPage {
         }
     }
 
-    /// What the page has complained of so far: exceptions, and what its policy has stopped.
+    /// The page's errors so far: exceptions and violations of its policy.
     package var complaints: [String] {
         tools.events.filter { event in
             let entry = event.parameters["entry"] as? [String: Any]
@@ -82,7 +82,7 @@ package final class BrowserPage {
         tools.events.compactMap(Self.sentMessage)
     }
 
-    /// The first such message, other than the first `count`, that contains `word`; waits for it if there is none yet.
+    /// The first such message after the first `count` that contains `word`; waits for it if necessary.
     package func sentMessage(containing word: String, after count: Int = 0) async throws -> String {
         var seen = 0
         let event = try await tools.event("a message with \(word)", from: 0) { event in
@@ -138,7 +138,7 @@ package final class BrowserPage {
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
-    /// Tells the page that its reader likes it dark.
+    /// Makes the page see a preference for the dark colour scheme.
     package func preferDark() async throws {
         let feature = ["name": "prefers-color-scheme", "value": "dark"]
         try await tools.call("Emulation.setEmulatedMedia", ["features": [feature]])
@@ -148,7 +148,7 @@ package final class BrowserPage {
         _ = try await value("document.querySelector('\(selector)').click()")
     }
 
-    /// Writes a picture of what is seen, as PNG.
+    /// Writes a screenshot as PNG.
     package func saveScreenshot(to path: String) async throws {
         let answer = try await tools.call("Page.captureScreenshot", ["format": "png"])
         guard let picture = (answer["data"] as? String).flatMap({ Data(base64Encoded: $0) }) else {

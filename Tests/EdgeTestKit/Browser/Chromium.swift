@@ -1,6 +1,6 @@
 import Foundation
 
-/// A headless Chromium of the machine, with a profile of its own that is gone afterwards.
+/// The machine's Chromium, headless, with a temporary profile of its own.
 package final class Chromium: Sendable {
     private static let names = ["chromium", "chromium-browser", "google-chrome"]
 
@@ -22,12 +22,12 @@ package final class Chromium: Sendable {
         names.lazy.compactMap { try? ChildProcess.executable($0) }.first
     }
 
-    /// - Parameter trustsAnyCertificate: also the test CA's, which no browser knows.
+    /// - Parameter trustsAnyCertificate: accepts every certificate, including the test CA's, which no browser trusts.
     package static func start(trustsAnyCertificate: Bool = false) async throws -> Chromium {
         guard let program else { throw EdgeTestError("no Chromium is installed") }
         let directory = try TemporaryDirectory()
         var arguments = [
-            // Chromium's own sandbox needs rights that root in a container doesn't have; the pages are ours.
+            // Chromium's own sandbox needs privileges that root in a container doesn't have; the pages are our own.
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-extensions", "--disable-background-networking", "--window-size=1000,640",
             "--user-data-dir=\(directory.file("profile"))", "--remote-debugging-port=0",

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The Chrome DevTools Protocol with one page: calls and their results, and the events that come between.
+/// The Chrome DevTools Protocol for one page: calls, their results, and the events in between.
 ///
-/// For one task at a time: nothing is read from the connection but while a call or a wait is under way.
+/// For one task at a time: the connection is read only during a call or a wait.
 final class DevTools {
     struct Event {
         let method: String
@@ -32,7 +32,7 @@ final class DevTools {
         }
     }
 
-    /// The first event from number `start` on that matches; waits for it if there is none yet.
+    /// The first matching event from number `start` on; waits for it if necessary.
     func event(_ what: String, from start: Int, where matches: (Event) -> Bool) async throws -> Event {
         var next = start
         while true {

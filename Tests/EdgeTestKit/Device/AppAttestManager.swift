@@ -2,10 +2,10 @@ import Crypto
 package import Foundation
 import FoundationNetworking
 
-/// The client guide's `AppAttestManager`, as the guide has it: same steps, same `URLSession` calls, same decoding.
+/// The client guide's `AppAttestManager`, with the same steps, the same `URLSession` calls and the same decoding.
 ///
-/// Two things differ, because they exist on Apple's systems alone: a simulated key service stands in `DCAppAttestService`'s
-/// place, and a variable in the Keychain's. Anything that this client can't do against the gateway, an app can't either.
+/// It differs in two ways, because both exist only on Apple's systems: a simulated key service replaces `DCAppAttestService`, and a
+/// variable replaces the Keychain. If this client can't do something against the gateway, an app can't either.
 package actor AppAttestManager {
     private let service: SimulatedKeyService
     private var keychain: String?

@@ -2,7 +2,7 @@ package import AppAttest
 package import DeviceSimulation
 import Foundation
 
-/// A stand-in for Apple, with its root in a file as a gateway reads it, and the devices it vouches for.
+/// A replacement for Apple, with its root in a file that a gateway can read, and the devices it attests.
 package struct SimulatedApple: Sendable {
     /// The app that the gateway under test is configured for.
     package let app: AppID
@@ -17,11 +17,11 @@ package struct SimulatedApple: Sendable {
         rootPath = try directory.write(authority.rootPEM, to: "simulated-root.pem")
     }
 
-    /// A new device with a new key, which the gateway doesn't know yet.
+    /// A new device with a new key that the gateway doesn't know yet.
     ///
     /// - Parameters:
-    ///   - bundleID: that of another app, if not of the configured one.
-    ///   - validationCategory: how the app was distributed, which the device states; nil: it states nothing.
+    ///   - bundleID: of another app; nil: the configured app.
+    ///   - validationCategory: the app's distribution as stated by the device; nil: not stated.
     package func device(bundleID: String? = nil, validationCategory: UInt32? = nil) throws -> TestDevice {
         var options = SimulatedDevice.Options()
         options.extensions = validationCategory.map { SimulatedExtensions(validationCategory: $0) }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What stands in `DCAppAttestService`'s place: the same three calls, answered by a simulated device.
+/// The replacement for `DCAppAttestService`: the same three calls, answered by a simulated device.
 package actor SimulatedKeyService {
     private let apple: SimulatedApple
     private var devices: [String: TestDevice] = [:]

@@ -3,11 +3,11 @@ package import DeviceSimulation
 import Foundation
 import Synchronization
 
-/// One simulated key, and what an app would send with it over hand-written requests.
+/// One simulated key, and the data that an app would send with it, over hand-written requests.
 package final class TestDevice: Sendable {
     private let authority: SimulatedAuthority
     private let device: Mutex<SimulatedDevice>
-    /// As Apple gives it to the app: padded base64.
+    /// In the form in which Apple returns it to the app: padded base64.
     package let keyID: String
 
     init(_ device: SimulatedDevice, authority: SimulatedAuthority) {
@@ -16,7 +16,7 @@ package final class TestDevice: Sendable {
         self.device = Mutex(device)
     }
 
-    /// SHA-256 over the challenge's bytes, as the guide has it. A challenge that is no hexadecimal is hashed as text.
+    /// SHA-256 over the challenge's bytes, as in the guide. A challenge that isn't hexadecimal is hashed as text.
     private static func clientDataHash(_ nonce: String) -> [UInt8] {
         Array(SHA256.hash(data: Hex.decode(nonce) ?? Array(nonce.utf8)))
     }
@@ -25,11 +25,11 @@ package final class TestDevice: Sendable {
         try device.withLock { try $0.attest(clientDataHash: clientDataHash, by: authority, at: Date()) }
     }
 
-    /// - Parameter counter: the counter to sign; nil for the next.
+    /// - Parameter counter: the counter to sign; nil: the next one.
     func assertion(clientDataHash: [UInt8], counter: UInt32? = nil) throws -> [UInt8] {
         try device.withLock { device in
             guard let counter else { return try device.assert(clientDataHash: clientDataHash) }
-            // `assert` counts up by one first; below one, a forgery has to say it.
+            // `assert` increments the counter first; a value below one needs a forgery.
             guard counter > 0 else {
                 return try device.forgeAssertion(.counterZero, clientDataHash: clientDataHash).assertion
             }
@@ -41,8 +41,8 @@ package final class TestDevice: Sendable {
     /// The body of a registration.
     ///
     /// - Parameters:
-    ///   - signed: the challenge that the attestation is over, if not `nonce`.
-    ///   - keyID: what is sent in the key id's place.
+    ///   - signed: the challenge to attest over, if not `nonce`.
+    ///   - keyID: replaces the key identifier.
     package func registration(nonce: String, signing signed: String? = nil, keyID: String? = nil) throws -> String {
         let attestation = try attestation(clientDataHash: Self.clientDataHash(signed ?? nonce))
         return try Self.body(keyID: keyID ?? self.keyID, attestation: attestation, nonce: nonce)
@@ -88,7 +88,7 @@ package final class TestDevice: Sendable {
         return try Handshake().adding(assertionHeaders(nonce: nonce, keyID: keyID, counter: counter))
     }
 
-    /// An upgrade request whose assertion has one defect. The stored counter has to be below what the defect needs.
+    /// An upgrade request whose assertion has one defect. The stored counter must be lower than the defect requires.
     package func forgedHandshake(_ defect: AssertionDefect, at gateway: GatewayProcess) async throws -> Handshake {
         let nonce = try await gateway.challenge()
         let hash = Self.clientDataHash(nonce)

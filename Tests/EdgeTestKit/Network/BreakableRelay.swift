@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A way to a port that a test can break: what goes over it ends on both sides without a word, as when a network is lost.
+/// A relay to a port that a test can break: its connections end on both sides without notice, as when a network is lost.
 package final class BreakableRelay: Sendable {
     package let port: Int
     private let listener: any Channel
@@ -42,24 +42,24 @@ package final class BreakableRelay: Sendable {
         return BreakableRelay(listener: listener, port: port, open: open)
     }
 
-    /// Ends all connections that there are, and each new one until ``mend()``.
+    /// Ends all current connections, and each new one until ``mend()``.
     package func cut() async {
         for channel in open.cut() { try? await channel.close() }
     }
 
     package func mend() { open.mend() }
 
-    /// From now on nothing that clients send over the connections of this moment arrives, and none of them ends. New ones work.
+    /// From now on nothing that clients send over the current connections arrives, but none of them ends. New connections work.
     package func silence() async throws {
         for channel in open.current { try await channel.setOption(.autoRead, value: false).get() }
     }
 }
 
 private final class OpenChannels: Sendable {
-    /// Nil while the way is cut.
+    /// Nil while the relay is cut.
     private let channels = Mutex<[any Channel]?>([])
 
-    /// - Returns: whether the way is open.
+    /// - Returns: whether the relay is open.
     func insert(_ channel: any Channel) -> Bool {
         channels.withLock { channels in
             channels?.append(channel)

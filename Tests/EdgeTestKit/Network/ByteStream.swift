@@ -1,10 +1,10 @@
-/// What has arrived on a connection and wasn't consumed yet.
+/// Received bytes of a connection that haven't been consumed.
 package struct ByteStream: Sendable {
     private var storage: [UInt8] = []
     private var start = 0
-    /// The peer has ended its direction, or the connection is gone: nothing more will come.
+    /// The peer has ended its direction, or the connection is gone: no more bytes will arrive.
     package internal(set) var isAtEnd = false
-    /// Why the connection broke, where it did.
+    /// Why the connection broke, if it did.
     package internal(set) var failure: String?
     package private(set) var totalReceived = 0
 
@@ -30,7 +30,8 @@ package struct ByteStream: Sendable {
 
     mutating func drop(_ count: Int) {
         start += count
-        // Not before half of it is gone: to move a long rest for every few bytes would take longer than to receive it.
+        // Compacts only when half of the storage is consumed: moving a long rest for every few bytes would take longer than
+        // receiving it.
         if start == storage.count || start > max(65_536, storage.count / 2) {
             storage.removeFirst(start)
             start = 0

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Stands between TLS and the socket: while it is in, what TLS writes is held, and leaves in one piece when it is out.
+/// A handler between TLS and the socket: after ``insert()`` it holds TLS's output, and ``remove(from:)`` sends that in one piece.
 ///
 /// On the channel's event loop only.
 final class Cork: ChannelOutboundHandler {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Takes a PROXY header of version 2 from the front of a connection, and passes on what follows. Confined to its event loop.
+/// Removes a PROXY header of version 2 from the start of a connection and passes on the rest. Confined to its event loop.
 final class ProxyHeaderTaker: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

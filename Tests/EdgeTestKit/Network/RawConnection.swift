@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A client connection, plain or TLS, on which a test sends any bytes it likes.
+/// A client connection, plain or TLS, on which a test can send any bytes.
 package final class RawConnection: Sendable {
     package let stream: Awaited<ByteStream>
     private let channel: any Channel
@@ -16,7 +16,7 @@ package final class RawConnection: Sendable {
         channel.close(promise: nil)
     }
 
-    /// Opens a connection. With TLS it returns at once: what is sent waits for the handshake to end, and a failed handshake shows in `stream`.
+    /// Opens a connection. With TLS it returns at once: output waits for the handshake, and a failed handshake shows in `stream`.
     ///
     /// - Parameter receiveBuffer: the size of the socket's receive buffer, for tests of back-pressure.
     package static func open(
@@ -45,7 +45,7 @@ package final class RawConnection: Sendable {
         return RawConnection(channel: channel, stream: stream)
     }
 
-    /// A Unix socket's. Connected as soon as it waits in the listener's backlog.
+    /// Opens a connection to a Unix socket. It counts as connected once it is in the listener's backlog.
     package static func open(socketPath: String) async throws -> RawConnection {
         let stream = Awaited(ByteStream())
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -67,12 +67,12 @@ package final class RawConnection: Sendable {
         try await send(Array(text.utf8))
     }
 
-    /// Queues bytes without waiting until they are on their way, for a peer that may not be reading.
+    /// Queues bytes without waiting until they are sent, for a peer that may not be reading.
     package func post(_ bytes: [UInt8]) {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
-    /// Sends several pieces, each in a TLS record of its own, in one write to the socket: they arrive together. Only with TLS.
+    /// Sends several pieces, each in its own TLS record, in one write to the socket, so that they arrive together. Only with TLS.
     package func sendTogether(_ pieces: [[UInt8]]) async throws {
         try await channel.eventLoop.submit { [channel] in
             let cork = try channel.pipeline.syncOperations.handler(type: Cork.self)
@@ -91,7 +91,7 @@ package final class RawConnection: Sendable {
         try? await channel.close()
     }
 
-    /// Drops the connection without a farewell: the peer sees a reset.
+    /// Drops the connection without a TLS or WebSocket close: the peer sees a reset.
     package func reset() async {
         await channel.closeWithReset()
     }
@@ -101,7 +101,7 @@ package final class RawConnection: Sendable {
         try await channel.setOption(.autoRead, value: isReading).get()
     }
 
-    /// True once the socket's own buffers take no more of what was posted.
+    /// False once the socket's own buffers are full and posted bytes queue up.
     package var isWritable: Bool { channel.isWritable }
 }
 
@@ -115,7 +115,7 @@ extension RawConnection {
         }
     }
 
-    /// Everything up to the end of the stream.
+    /// All bytes up to the end of the stream.
     package func receiveToEnd(within limit: Duration = .seconds(20)) async throws -> [UInt8] {
         try await stream.wait(for: "the end of the stream", within: limit) { $0.isAtEnd ? $0.takeAll() : nil }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An HTTP answer as it came over the wire.
+/// An HTTP answer as received.
 package struct ReceivedAnswer: Sendable {
     package let version: String
     package let status: Int
@@ -14,12 +14,12 @@ package struct ReceivedAnswer: Sendable {
 
     package var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body as the guide's client reads it: all values are strings. Nil for anything else.
+    /// The body as the guide's client reads it: all values are strings. Nil for any other body.
     package var strings: [String: String]? {
         try? JSONDecoder().decode([String: String].self, from: Data(body))
     }
 
-    /// A string field of a JSON body that may have others.
+    /// A string field of a JSON body that may have other fields.
     package func field(_ name: String) -> String? {
         (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])?[name] as? String
     }
@@ -38,10 +38,10 @@ extension ReceivedAnswer: CustomStringConvertible {
 }
 
 extension ReceivedAnswer {
-    /// Takes one answer off the stream; nil while it is incomplete.
+    /// Takes one answer from the stream; nil while it is incomplete.
     ///
-    /// The body's length is that of `Content-Length`, or, without one, all that comes until the end. Nothing else is understood:
-    /// the gateway has no reason to answer in chunks.
+    /// The body's length is that of `Content-Length`; without one, the body extends to the end of the stream. Other framing isn't
+    /// supported, because the gateway has no reason to answer in chunks.
     static func take(from stream: inout ByteStream) throws -> ReceivedAnswer? {
         let bytes = stream.unread
         guard let headEnd = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
@@ -91,7 +91,7 @@ extension RawConnection {
         try await stream.wait(for: "an HTTP answer", within: limit) { try ReceivedAnswer.take(from: &$0) }
     }
 
-    /// Awaits one HTTP answer; nil where the connection ends without a byte of one.
+    /// Awaits one HTTP answer; nil if the connection ends without a byte of one.
     package func answerOrEnd(within limit: Duration = .seconds(60)) async throws -> ReceivedAnswer? {
         let outcome = try await stream.wait(for: "an HTTP answer or the end", within: limit) {
             stream -> (answer: ReceivedAnswer?, isEnd: Bool)? in
@@ -101,7 +101,7 @@ extension RawConnection {
         return outcome.answer
     }
 
-    /// Awaits one HTTP answer and the end of the connection behind it, with nothing between.
+    /// Awaits one HTTP answer and the end of the connection directly after it.
     package func lastAnswer(within limit: Duration = .seconds(20)) async throws -> ReceivedAnswer {
         let answer = try await answer(within: limit)
         let rest = try await receiveToEnd(within: limit)

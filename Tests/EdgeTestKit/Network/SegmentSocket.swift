@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TCP socket of its own system calls: each piece that is sent leaves at once, as a segment (TCP_NODELAY). For one thread at a time.
+/// A TCP socket with direct system calls: each piece is sent at once as a segment (TCP_NODELAY). For one thread at a time.
 package final class SegmentSocket: Sendable {
     private let descriptor: Int32
 
@@ -25,27 +25,27 @@ package final class SegmentSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: false once the peer takes no more.
+    /// - Returns: false once the peer accepts no more bytes.
     @discardableResult
     package func send(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             == bytes.count
     }
 
-    /// Whether the peer has sent something, or has ended the connection.
+    /// Whether the peer has sent bytes or ended the connection.
     package var hasInput: Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&request, 1, 0) == 1
     }
 
-    /// Waits for input; nothing at the end of the connection, or when nothing comes for 20 s.
+    /// Waits for input; empty at the end of the connection, or if nothing arrives within 20 s.
     package func receive() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = recv(descriptor, &buffer, buffer.count, 0)
         return Array(buffer[..<max(0, count)])
     }
 
-    /// Everything up to the end, or until it is enough.
+    /// All bytes up to the end, or until `isEnough` returns true.
     package func receive(until isEnough: ([UInt8]) -> Bool = { _ in false }) -> [UInt8] {
         var all: [UInt8] = []
         while !isEnough(all) {
@@ -56,17 +56,17 @@ package final class SegmentSocket: Sendable {
         return all
     }
 
-    /// Ends our direction; the other goes on.
+    /// Ends our direction; the other direction stays open.
     package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// The socket is closed when this object goes: with a reset instead of a FIN.
+    /// Makes the socket close with a reset instead of a FIN when this object is released.
     package func resetAtClose() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs blocking code on its own thread.
 package func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A port that never answers a dial: its queue of connections is full, so the kernel drops every further SYN.
+/// A port that never answers a dial: its backlog is full, so the kernel drops every further SYN.
 package final class SilentPort: Sendable {
     package let port: Int
     private let descriptors: [Int32]
@@ -18,7 +18,7 @@ package final class SilentPort: Sendable {
                 && getsockname(listener, pointer, &length) == 0
         }
         port = Int(UInt16(bigEndian: address.sin_port))
-        // The queue of length 0 takes one; the others make sure.
+        // A backlog of length 0 accepts one connection; the others make sure that it is full.
         for _ in 0..<4 {
             let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
             withUnsafeBytes(of: &address) { bytes in

@@ -2,7 +2,7 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// How a client connects: which certificates it trusts and shows, and which protocol versions it offers.
+/// A client's TLS settings: the certificates it trusts and presents, and the protocol versions it offers.
 package struct TLSChoice: Sendable, Hashable {
     package enum Version: Sendable, Hashable { case tls12, tls13 }
 
@@ -22,7 +22,7 @@ package struct TLSChoice: Sendable, Hashable {
         self.applicationProtocols = applicationProtocols
     }
 
-    /// Contexts are dear to make and free to share.
+    /// Contexts are expensive to create and can be shared.
     private static let contexts = Mutex<[TLSChoice: NIOSSLContext]>([:])
 
     func context() throws -> NIOSSLContext {

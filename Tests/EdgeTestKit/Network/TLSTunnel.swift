@@ -2,9 +2,9 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Plain text in, TLS out: the gateway's TLS for a client that can't be told which CA to trust.
+/// A tunnel from plain text to the gateway's TLS, for a client that can't be told which CA to trust.
 ///
-/// Foundation's URLSession on Linux trusts the system's bundle and nothing else, so the tunnel verifies the gateway in its place.
+/// Foundation's URLSession on Linux trusts only the system's bundle, so the tunnel verifies the gateway in its place.
 package final class TLSTunnel: Sendable {
     package let port: Int
     private let listener: any Channel
@@ -44,7 +44,7 @@ package final class TLSTunnel: Sendable {
     }
 }
 
-/// Hands everything to the other end, and the end of the connection too. Both ends share an event loop.
+/// Passes all bytes, and the end of the connection, to the other end. Both ends share an event loop.
 final class Forwarder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,14 +2,14 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A TCP server in the target's place. A test accepts each connection and scripts it by hand, or lets it echo.
+/// A TCP server in the target's place. A test accepts each connection and scripts it, or lets it echo.
 package final class TargetServer: Sendable {
     package enum Manner: Sendable {
-        /// Sends back what it receives, and ends when the gateway does.
+        /// Sends back all received bytes, and ends when the gateway does.
         case echo
-        /// Only records what it receives; the test does the rest.
+        /// Only records received bytes; the test does the rest.
         case scripted
-        /// Doesn't read a byte until the test lets it.
+        /// Doesn't read any byte until the test allows it.
         case deaf
     }
 
@@ -29,7 +29,7 @@ package final class TargetServer: Sendable {
     }
 
     /// - Parameters:
-    ///   - tls: what the target shows; nil for a plain one.
+    ///   - tls: the target's TLS configuration; nil for plain text.
     ///   - readsHeader: whether each connection begins with a PROXY header of version 2, before TLS.
     package static func start(
         _ manner: Manner = .scripted, host: String = "127.0.0.1", tls: DevCertificates.Identity? = nil,
@@ -57,7 +57,7 @@ package final class TargetServer: Sendable {
                 }
             }
         if case .deaf = manner {
-            // Some segments of the loopback's 64 KiB: with less, TCP itself stalls for 200 ms at a time.
+            // Several segments of the loopback's 64 KiB: with a smaller buffer, TCP itself stalls for 200 ms at a time.
             bootstrap = bootstrap.childChannelOption(.autoRead, value: false)
                 .childChannelOption(.socketOption(.so_rcvbuf), value: 262_144)
         }
@@ -66,23 +66,23 @@ package final class TargetServer: Sendable {
         return TargetServer(listener: listener, port: port, accepted: accepted)
     }
 
-    /// The connection that the gateway made as number `index`, counting from 0.
+    /// The gateway's connection with this index, from 0.
     package func connection(_ index: Int = 0, within limit: Duration = .seconds(20)) async throws -> TargetConnection {
         try await accepted.wait(for: "connection \(index) at the target", within: limit) {
             $0.count > index ? $0[index] : nil
         }
     }
 
-    /// How many connections the gateway has made so far.
+    /// The number of connections that the gateway has made so far.
     package var connectionCount: Int { accepted.current.count }
 
-    /// Stops listening; open connections stay.
+    /// Stops listening; open connections stay open.
     package func stopListening() async {
         try? await listener.close()
     }
 }
 
-/// One connection of the gateway at the target.
+/// One connection from the gateway to the target.
 package final class TargetConnection: Sendable, CustomStringConvertible {
     private let channel: any Channel
     package let stream: Awaited<ByteStream>
@@ -96,7 +96,7 @@ package final class TargetConnection: Sendable, CustomStringConvertible {
 
     package var description: String { "target connection: \(stream.current)" }
 
-    /// The PROXY header that the connection began with.
+    /// The PROXY header at the start of the connection.
     package func header() async throws -> [UInt8] {
         try await takenHeader.wait(for: "the header") { $0 }
     }
@@ -113,7 +113,7 @@ package final class TargetConnection: Sendable, CustomStringConvertible {
         String(decoding: try await receive(count), as: UTF8.self)
     }
 
-    /// Everything until the gateway's FIN (or the end of the connection).
+    /// All bytes up to the gateway's FIN (or the end of the connection).
     package func receiveToEnd(within limit: Duration = .seconds(20)) async throws -> [UInt8] {
         try await stream.wait(for: "the gateway's FIN at the target", within: limit) {
             $0.isAtEnd ? $0.takeAll() : nil
@@ -128,19 +128,19 @@ package final class TargetConnection: Sendable, CustomStringConvertible {
         try await send(Array(text.utf8))
     }
 
-    /// Queues bytes without waiting until the gateway takes them.
+    /// Queues bytes without waiting until the gateway reads them.
     package func post(_ bytes: [UInt8]) {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
     /// Sends a FIN and keeps reading.
     package func finish() async throws {
-        // An empty write ends after all that were posted before it.
+        // An empty write completes after all earlier posted writes.
         try await channel.writeAndFlush(ByteBuffer())
         try await channel.close(mode: .output)
     }
 
-    /// The same without waiting for a peer that may not be reading.
+    /// Like ``finish()``, without waiting for a peer that may not be reading.
     package func postFinish() {
         let channel = channel
         channel.writeAndFlush(ByteBuffer()).whenSuccess { channel.close(mode: .output, promise: nil) }
@@ -164,7 +164,7 @@ package final class TargetConnection: Sendable, CustomStringConvertible {
     }
 }
 
-/// Sends back what comes in, and a FIN for a FIN. Confined to its event loop.
+/// Echoes all bytes, and answers a FIN with a FIN. Confined to its event loop.
 private final class Echo: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -179,7 +179,7 @@ private final class Echo: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .some(.inputClosed) = event as? ChannelEvent else { return }
-        // The empty write ends after the echoes that are still queued.
+        // The empty write completes after the echoes that are still queued.
         let channel = context.channel
         channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `portcullis-sim attack` against a gateway, from addresses of its own in 127.0.0.0/8.
+/// `portcullis-sim attack` against a gateway, from its own addresses in 127.0.0.0/8.
 package final class AttackProcess: Sendable {
     private let child: ChildProcess
 
@@ -12,12 +12,12 @@ package final class AttackProcess: Sendable {
         child.signal(SIGKILL)
     }
 
-    /// Should nobody end it before.
+    /// The limit if the test doesn't end it before.
     private static let maximumSeconds = 240
 
-    /// Returns when every attacker has his place, or has been turned away.
+    /// Returns when every attacker has its slot or has been refused.
     ///
-    /// - Parameter ca: of the gateway's certificate, where it has one.
+    /// - Parameter ca: the CA of the gateway's certificate, if it has one.
     package static func start(
         on gateway: GatewayProcess, ca: String?, _ arguments: [String]
     ) async throws -> AttackProcess {

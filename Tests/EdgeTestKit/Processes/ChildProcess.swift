@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a child process has said so far, and how it ended.
+/// A child process's output so far, and its exit.
 package struct ChildOutput: Sendable {
     package enum Ending: Sendable, Equatable {
         case exited(Int32)
@@ -16,7 +16,7 @@ package struct ChildOutput: Sendable {
     package var errorText: String { String(decoding: standardError, as: UTF8.self) }
     package var outputLines: [String] { outputText.split(separator: "\n").map(String.init) }
     package var errorLines: [String] { errorText.split(separator: "\n").map(String.init) }
-    /// The process is gone and both its pipes are read to their ends.
+    /// The process has ended, and both of its pipes were read to the end.
     package var isComplete: Bool { ending != nil && openPipes == 0 }
 }
 
@@ -26,7 +26,7 @@ extension ChildOutput: CustomStringConvertible {
     }
 }
 
-/// A program that runs beside the test, with everything it writes collected.
+/// A program that runs beside the test, with all of its output collected.
 package final class ChildProcess: Sendable {
     package let output: Awaited<ChildOutput>
     package let processID: Int32
@@ -76,7 +76,7 @@ package final class ChildProcess: Sendable {
         if output.current.ending == nil { _ = kill(processID, number) }
     }
 
-    /// Waits for the end; returns everything that was written.
+    /// Waits for the end; returns the complete output.
     @discardableResult
     package func ended(within limit: Duration = .seconds(20)) async throws -> ChildOutput {
         try await output.wait(for: "the end of process \(processID)", within: limit) { $0.isComplete ? $0 : nil }
@@ -99,7 +99,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// As `run`, but anything other than exit status 0 is an error that tells what the program said.
+    /// Like `run`, but an exit status other than 0 is an error with the program's output.
     @discardableResult
     package static func check(
         _ program: String, _ arguments: [String], directory: String? = nil, input: String = ""
@@ -120,7 +120,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// Reads a pipe to its end on a thread of its own. (A `readabilityHandler` now and then misses the end.)
+/// Reads a pipe to its end on its own thread. (A `readabilityHandler` occasionally misses the end.)
 private func collect(
     _ pipe: Pipe, into output: Awaited<ChildOutput>, append: @escaping @Sendable (inout ChildOutput, [UInt8]) -> Void
 ) {

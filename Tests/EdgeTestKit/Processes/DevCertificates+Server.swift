@@ -3,7 +3,7 @@ import Foundation
 import NIOSSL
 
 extension DevCertificates.Identity {
-    /// For a TLS server that shows this certificate.
+    /// For a TLS server that presents this certificate.
     func serverConfiguration() throws -> TLSConfiguration {
         TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },

@@ -1,11 +1,11 @@
-/// Certificates of every kind that the edge tests need, made once a test run by the openssl program.
+/// All kinds of certificates that the edge tests need, created once per test run by the openssl program.
 ///
-/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged: the result
-/// is an X.509 v1 certificate without extensions, and has to be accepted. Every other file is a way to be wrong.
+/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged: the result is an X.509
+/// v1 certificate without extensions, which must be accepted. Every other file has a defect or a different issuer.
 package struct DevCertificates: Sendable {
     private let directory: TemporaryDirectory
 
-    /// The files exist for as long as the process: all tests share them.
+    /// The files exist for the lifetime of the process, because all tests share them.
     package static func shared() async throws -> DevCertificates { try await making.value }
 
     private static let making = Task { try await DevCertificates() }
@@ -31,14 +31,14 @@ package struct DevCertificates: Sendable {
     /// The gateway's own certificate (localhost, 127.0.0.1, ::1) and the CA that signed it.
     package var server: Identity { identity("server") }
     package var serverCA: String { directory.file("server-ca.crt") }
-    /// Another one for the same names, with an RSA key, of another CA.
+    /// Another certificate for the same names, with an RSA key, from another CA.
     package var otherServer: Identity { identity("other-server") }
     package var otherServerCA: String { directory.file("other-server-ca.crt") }
 
     /// The guide's client CA and client.
     package var clientCA: String { directory.file("config/client-ca/ca.pem") }
     package var client: Identity { identity("config/client-ca/client") }
-    /// A second client of the same CA, never revoked.
+    /// A second client of the same CA, which is never revoked.
     package var secondClient: Identity { identity("second") }
 
     /// Signed by the guide's CA, valid for one day of 2020.
@@ -47,10 +47,10 @@ package struct DevCertificates: Sendable {
     package var foreignClient: Identity { identity("foreign") }
     package var foreignCA: String { directory.file("foreign-ca.crt") }
     package var selfSignedClient: Identity { identity("self-signed") }
-    /// Signed by the CA of the server's certificate, which is no client CA.
+    /// Signed by the CA of the server's certificate, which isn't a client CA.
     package var clientOfServerCA: Identity { identity("server-ca-client") }
 
-    /// A list that revokes `client`, one that revokes nobody, and one that revokes nobody and expired in 2020.
+    /// A CRL that revokes `client`, one that revokes no certificate, and one that revokes no certificate and expired in 2020.
     package var revokingCRL: String { directory.file("revoking.crl") }
     package var emptyCRL: String { directory.file("empty.crl") }
     package var expiredCRL: String { directory.file("expired.crl") }
@@ -61,7 +61,7 @@ package struct DevCertificates: Sendable {
 }
 
 extension DevCertificates {
-    /// Word for word the guide's commands.
+    /// The guide's commands, verbatim.
     private static let guide = """
         mkdir -p config/client-ca
 

@@ -1,5 +1,5 @@
 extension GatewayProcess {
-    /// The way to connect when a test has no wish of its own: verified TLS would need the CA, so it is accepted unseen.
+    /// The default for tests without special needs: the certificate isn't verified, because that would need the CA.
     private var usualTLS: TLSChoice? { isTLS ? TLSChoice() : nil }
 
     package func connect(_ tls: TLSChoice? = nil, receiveBuffer: Int? = nil) async throws -> RawConnection {
@@ -37,14 +37,14 @@ extension GatewayProcess {
         return nonce
     }
 
-    /// Offers an upgrade on a new connection.
+    /// Requests an upgrade on a new connection.
     package func attempt(
         _ handshake: Handshake = Handshake(), tls: TLSChoice? = nil, receiveBuffer: Int? = nil
     ) async throws -> TestWebSocket.Outcome {
         try await TestWebSocket.attempt(handshake, on: connect(tls, receiveBuffer: receiveBuffer))
     }
 
-    /// Opens a WebSocket, which has to be admitted.
+    /// Opens a WebSocket, which must be admitted.
     package func open(
         _ handshake: Handshake = Handshake(), tls: TLSChoice? = nil, receiveBuffer: Int? = nil
     ) async throws -> TestWebSocket {
@@ -54,7 +54,7 @@ extension GatewayProcess {
         }
     }
 
-    /// Offers an upgrade that has to be refused, and returns the refusal; behind it the connection has to end.
+    /// Requests an upgrade that must be refused, and returns the refusal; the connection must end after it.
     package func refusal(_ handshake: Handshake, tls: TLSChoice? = nil) async throws -> ReceivedAnswer {
         switch try await attempt(handshake, tls: tls) {
         case .open: throw EdgeTestError("the upgrade was admitted")
@@ -64,7 +64,7 @@ extension GatewayProcess {
 }
 
 extension GatewayProcess {
-    /// Waits for a line of the audit, on standard output, that contains all of `words`.
+    /// Waits for an audit line, on standard output, that contains all of `words`.
     @discardableResult
     package func auditLine(_ words: String..., within limit: Duration = .seconds(20)) async throws -> String {
         try await child.output.wait(for: "an audit line with \(words)", within: limit) { output in
@@ -72,7 +72,7 @@ extension GatewayProcess {
         }
     }
 
-    /// Waits for a line of the log, on standard error, that contains all of `words`.
+    /// Waits for a log line, on standard error, that contains all of `words`.
     @discardableResult
     package func errorLine(_ words: String..., within limit: Duration = .seconds(20)) async throws -> String {
         try await child.output.wait(for: "a log line with \(words)", within: limit) { output in

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The real `portcullis serve`, started with given settings and ready to be talked to.
+/// The real `portcullis serve`, started with the given settings and ready for connections.
 package final class GatewayProcess: Sendable {
     package let port: Int
     package let isTLS: Bool
     package let settings: GatewaySettings
     package let child: ChildProcess
-    /// Holds the key store, so that a second start can find it again.
+    /// Contains the key store, so that a second start can use it.
     package let directory: TemporaryDirectory
 
     private init(
@@ -29,14 +29,14 @@ package final class GatewayProcess: Sendable {
 
     private static func storePath(in directory: TemporaryDirectory) -> String { directory.file("keys.sqlite") }
 
-    /// Starts the gateway and waits for the line that says it listens.
+    /// Starts the gateway and waits for the line that reports its listening address.
     ///
     /// - Parameters:
-    ///   - directory: that of an earlier gateway, whose key store is to be used again.
-    ///   - maximumFiles: how many descriptors the process may have, where they are to run out.
-    ///   - disk: a small one, where that is to run full. The key store is on it unless the settings say where it is.
-    ///   - stalling: a disk that is to stall. The same holds.
-    /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
+    ///   - directory: that of an earlier gateway, to reuse its key store.
+    ///   - maximumFiles: the descriptor limit of the process, for tests in which descriptors run out.
+    ///   - disk: a small disk, for tests in which it runs full. It holds the key store unless the settings name another place.
+    ///   - stalling: a disk that can stall. It holds the key store under the same condition.
+    /// - Throws: the process's output, if it ends or reports nothing within `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
         disk: SmallDisk? = nil, stalling: StallingDisk? = nil, within limit: Duration = .seconds(60)
@@ -75,7 +75,7 @@ package final class GatewayProcess: Sendable {
         return try await child.ended()
     }
 
-    /// The settings go into a file, as an operator has them, and the environment stays plain.
+    /// The settings go into a file, as with an operator, and the environment stays plain.
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
         disk: SmallDisk? = nil, stalling: StallingDisk? = nil
@@ -99,7 +99,7 @@ package final class GatewayProcess: Sendable {
         return try ChildProcess(program, arguments, environment: environment, directory: directory.path)
     }
 
-    /// The log's line with `listening on https://127.0.0.1:PORT`, as text or as JSON.
+    /// The log line with `listening on https://127.0.0.1:PORT`, as text or as JSON.
     static func readyLine(_ lines: [String]) -> (scheme: String, port: Int)? {
         for line in lines {
             guard let found = line.firstMatch(of: /listening on (https?):\/\/[^ "]+:(\d+)[ "]/), let port = Int(found.2)
@@ -111,25 +111,25 @@ package final class GatewayProcess: Sendable {
 }
 
 extension GatewayProcess {
-    /// Ends the process without any warning.
+    /// Kills the process without warning.
     package func killNow() async throws {
         child.signal(SIGKILL)
         try await child.ended()
     }
 
-    /// Asks it to drain.
+    /// Requests a drain.
     package func terminate() {
         child.signal(SIGTERM)
     }
 
-    /// Asks it to drain, and waits until it has ended.
+    /// Requests a drain and waits for the process to end.
     @discardableResult
     package func stop(within limit: Duration = .seconds(30)) async throws -> ChildOutput {
         terminate()
         return try await child.ended(within: limit)
     }
 
-    /// Waits for a line of the log that contains all of `words`.
+    /// Waits for a log line that contains all of `words`.
     @discardableResult
     package func logLine(_ words: String..., within limit: Duration = .seconds(20)) async throws -> String {
         try await child.output.wait(for: "a log line with \(words)", within: limit) { output in

@@ -1,19 +1,19 @@
 import AppAttest
 
-/// The environment that a gateway under test is started with.
+/// The environment of a gateway under test.
 ///
-/// The defaults here are those of a quiet loopback gateway without TLS; each test adds what it is about.
+/// The defaults are those of a quiet loopback gateway without TLS; each test adds its own settings.
 package struct GatewaySettings: Sendable {
     package var values: [String: String]
 
-    /// A plain-text gateway on a free port of 127.0.0.1 that relays to `targetPort` and admits everybody.
+    /// A plain-text gateway on a free port of 127.0.0.1 that relays to `targetPort` and admits every client.
     package init(targetPort: Int) {
         values = [
             "WS_PORT": "0", "BIND_HOST": "127.0.0.1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(targetPort)",
             "INBOUND_TLS_MODE": "off", "REQUIRE_APP_AUTH": "false", "REACTOR_THREADS": "2",
-            // Nobody else has to notice the end.
+            // No other process needs to notice the shutdown.
             "SHUTDOWN_GRACE_MS": "0",
-            // All clients of a test come from one address, and some talk fast.
+            // All clients of a test come from one address, and some send fast.
             "MAX_SESSIONS_PER_IP": "100000", "TLS_HANDSHAKES_PER_SECOND": "100000",
             "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS": "100000", "REQUESTS_PER_SECOND_PER_ADDRESS": "0",
             "MESSAGES_PER_SECOND": "0", "MESSAGES_PER_SECOND_PER_IP": "0", "CLIENT_BYTES_PER_SECOND": "0",
@@ -45,12 +45,12 @@ package struct GatewaySettings: Sendable {
             .setting("TLS_KEY_PATH", certificates.server.key)
     }
 
-    /// With the guide's client CA as the only one that can vouch for a client.
+    /// With the guide's client CA as the only trusted client CA.
     package func clientCA(_ certificates: DevCertificates) -> GatewaySettings {
         setting("MTLS_CLIENT_CA_PATH", certificates.clientCA)
     }
 
-    /// With App Attest required, for the simulated Apple's devices.
+    /// With App Attest required, for devices of the simulated Apple.
     package func appAttest(_ apple: SimulatedApple) -> GatewaySettings {
         setting("REQUIRE_APP_AUTH", "true")
             .setting("APPATTEST_TEAM_ID", apple.app.teamID)

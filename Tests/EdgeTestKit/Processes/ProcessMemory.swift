@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the kernel says about a process.
+/// The kernel's memory figures for a process.
 package enum ProcessMemory {
     /// Resident memory, in KiB (`VmRSS`, proc(5)).
     package static func residentKiB(of processID: Int32) throws -> Int {

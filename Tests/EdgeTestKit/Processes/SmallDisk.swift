@@ -1,6 +1,7 @@
 import Foundation
 
-/// A disk of one process alone, for its key store or its audit log, that can run full: a tmpfs in a mount namespace of its own. It ends with the process.
+/// A disk for a single process's key store or audit log that can run full: a tmpfs in its own mount namespace. It ends with the
+/// process.
 package struct SmallDisk: Sendable {
     private static let size = "4m"
     private let directory: TemporaryDirectory
@@ -9,7 +10,7 @@ package struct SmallDisk: Sendable {
         directory = try TemporaryDirectory()
     }
 
-    /// Whether this user may have one: root may, and others where they may make user namespaces.
+    /// Whether this user may create one: root may, and other users if they may create user namespaces.
     package static let isAvailable: Bool = {
         guard let words = try? namespace(), let program = words.first else { return false }
         let trial = Process()
@@ -26,7 +27,7 @@ package struct SmallDisk: Sendable {
         return [try ChildProcess.executable("unshare")] + asRoot + ["--mount"]
     }
 
-    /// What runs the program with the disk in place, as the same process.
+    /// The command that runs the program with the disk in place, as the same process.
     func command(_ program: String, _ arguments: [String]) throws -> (String, [String]) {
         let words = try Self.namespace()
         let mount = "mount -t tmpfs -o mode=700,size=\(Self.size) tmpfs \"$1\" && shift && exec \"$@\""
@@ -35,13 +36,13 @@ package struct SmallDisk: Sendable {
 
     package func file(_ name: String) -> String { directory.file(name) }
 
-    /// What is in a file now, as the process sees it.
+    /// The current content of a file, as the process sees it.
     package func read(_ name: String, of process: Int32) throws -> String {
         String(
             decoding: try Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/root" + file(name))), as: UTF8.self)
     }
 
-    /// Takes all the room that is left.
+    /// Fills all remaining space.
     package func fill(of process: Int32) throws {
         let descriptor = open(filler(process), O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw EdgeTestError("the disk of \(process) can't be reached: \(errno)") }
@@ -55,6 +56,6 @@ package struct SmallDisk: Sendable {
         try FileManager.default.removeItem(atPath: filler(process))
     }
 
-    /// As the process sees it.
+    /// The path as the process sees it.
     private func filler(_ process: Int32) -> String { "/proc/\(process)/root" + file("filler") }
 }

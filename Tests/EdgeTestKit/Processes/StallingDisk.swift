@@ -1,14 +1,14 @@
 import Foundation
 
-/// A disk of one process alone, for its key store or its audit log, that a test can stall: what has to be written out to it waits until the test
-/// lets it go on. See `Tests/Stall/stalling_disk.c`, which is loaded into the process.
+/// A disk for a single process's key store or audit log that a test can stall: data that must be flushed to it waits until the test
+/// releases it. See `Tests/Stall/stalling_disk.c`, which is loaded into the process.
 package final class StallingDisk: Sendable {
     private let directory: TemporaryDirectory
     private let library: String
     private let stallsWrites: Bool
     private let gate: FileHandle
 
-    /// - Parameter stallsWrites: write(2) waits as well, which SQLite doesn't use.
+    /// - Parameter stallsWrites: write(2) waits too; SQLite doesn't use it.
     package init(stallsWrites: Bool = false) async throws {
         directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(atPath: directory.file("disk"), withIntermediateDirectories: false)
@@ -20,7 +20,7 @@ package final class StallingDisk: Sendable {
         gate = FileHandle(forReadingAtPath: try directory.write("", to: "gate")) ?? .nullDevice
     }
 
-    /// A process under a sanitizer wants that one's library to be the first.
+    /// A process under a sanitizer requires the sanitizer's library to be loaded first.
     package static let isAvailable =
         (try? ChildProcess.executable("cc")) != nil && ProcessInfo.processInfo.environment["PORTCULLIS_BIN"] == nil
 
@@ -40,7 +40,7 @@ package final class StallingDisk: Sendable {
         flock(gate.fileDescriptor, LOCK_UN)
     }
 
-    /// Returns when something in the gateway waits for its disk.
+    /// Returns when a thread of the gateway waits for its disk.
     package static func isWaited(for gateway: GatewayProcess) async throws {
         try await gateway.errorLine("stalling disk: a call waits")
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// State that one side changes and another awaits: the only way in which these tests wait.
+/// State that one side changes and another awaits: these tests wait in no other way.
 ///
-/// `update` may be called on any thread. `wait` suspends until its probe finds what it looks for, or fails at its deadline
-/// with a description of what was awaited, so no test ever sleeps and none hangs.
+/// `update` may be called on any thread. `wait` suspends until its probe returns a value, or fails at its deadline with a
+/// description of what was awaited, so that no test sleeps and none hangs.
 package final class Awaited<State: Sendable>: Sendable {
     private struct Storage: Sendable {
         var state: State
-        /// Rises with every change, so that a waiter can't miss the one between its look and its suspension.
+        /// Incremented with every change, so that a waiter can't miss a change between its probe and its suspension.
         var version: UInt64 = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -38,11 +38,11 @@ package final class Awaited<State: Sendable>: Sendable {
         return result
     }
 
-    /// Suspends until `probe` returns something, and returns it.
+    /// Suspends until `probe` returns a value, and returns it.
     ///
     /// - Parameters:
     ///   - what: completes the sentence "waited in vain for …".
-    ///   - limit: generous: it is there to end a broken test, not to measure a sound one.
+    ///   - limit: generous, because it ends a broken test and doesn't measure a working one.
     ///   - probe: may consume what it finds. Runs under the lock.
     @discardableResult
     package func wait<Result: Sendable>(

@@ -1,4 +1,4 @@
-/// What went wrong while a test talked to the gateway, in words that a reader of the test log can use.
+/// A failure while a test talked to the gateway, described for the test log.
 package struct EdgeTestError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,4 +1,4 @@
-/// Bytes and their two-digit notation.
+/// Converts bytes to and from hexadecimal text.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -1,4 +1,4 @@
-/// SplitMix64: a random source that repeats itself from its seed, so that a failure can be replayed.
+/// SplitMix64: a random number generator that repeats its sequence from its seed, so that a failure can be replayed.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

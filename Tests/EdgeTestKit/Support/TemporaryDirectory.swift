@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A directory that is gone when its owner is, or, where the owner is shared by all tests, when the process ends.
+/// A directory that is deleted with its owner or, if all tests share the owner, at the end of the process.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
@@ -29,7 +29,7 @@ package final class TemporaryDirectory: Sendable {
     }
 }
 
-/// Those that are there. At its end a process releases nobody.
+/// The existing directories. A process releases no objects when it ends.
 private enum TemporaryDirectories {
     private static let paths: Mutex<Set<String>> = {
         atexit { removeAll() }

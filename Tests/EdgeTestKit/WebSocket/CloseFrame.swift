@@ -1,4 +1,4 @@
-/// What a Close frame says (RFC 6455 section 5.5.1).
+/// The content of a Close frame (RFC 6455 section 5.5.1).
 package struct CloseFrame: Sendable, Equatable {
     /// Nil when the frame was empty.
     package let code: Int?

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import NIOWebSocket
 
-/// A tiny WebSocket echo server on NIO's own frame codec: the kit's client is tested against it before it judges the gateway.
+/// A minimal WebSocket echo server with NIO's own frame codec: it tests the kit's client before the client tests the gateway.
 package final class EchoWebSocketServer: Sendable {
     package let port: Int
     private let listener: any Channel
@@ -31,7 +31,7 @@ package final class EchoWebSocketServer: Sendable {
     }
 }
 
-/// Answers the upgrade request, then gives way to the frame handlers. Confined to its event loop.
+/// Answers the upgrade request, then is replaced by the frame handlers. Confined to its event loop.
 private final class EchoHandshake: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -61,7 +61,7 @@ private final class EchoHandshake: ChannelInboundHandler {
 
 extension EchoHandshake: RemovableChannelHandler {}
 
-/// Every message comes back as binary, a ping as a pong, a Close as a Close. Confined to its event loop.
+/// Returns every message as binary, a ping as a pong, a Close as a Close. Confined to its event loop.
 private final class FrameEcho: ChannelInboundHandler {
     typealias InboundIn = NIOWebSocket.WebSocketFrame
     typealias OutboundOut = NIOWebSocket.WebSocketFrame

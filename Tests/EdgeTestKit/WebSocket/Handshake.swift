@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 
-/// An upgrade request, written as text: every part of it can be left out, repeated or malformed.
+/// An upgrade request as text: every part of it can be omitted, repeated or malformed.
 package struct Handshake: Sendable {
     package var method = "GET"
     package var path = "/"
     package var httpVersion = "HTTP/1.1"
     package private(set) var headers: [(name: String, value: String)]
 
-    /// A request that RFC 6455 section 4.1 allows, with a random key.
+    /// A valid request by RFC 6455 section 4.1, with a random key.
     package init(host: String = "localhost") {
         var random = SystemRandomNumberGenerator()
         let key = (0..<16).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -22,14 +22,14 @@ package struct Handshake: Sendable {
         "\(method) \(path) \(httpVersion)\r\n" + headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
     }
 
-    /// The value `Sec-WebSocket-Accept` has to have (RFC 6455 section 4.2.2, step 5.4).
+    /// The required value of `Sec-WebSocket-Accept` (RFC 6455 section 4.2.2, step 5.4).
     package var expectedAccept: String? {
         guard let key = headers.first(where: { $0.name == "Sec-WebSocket-Key" })?.value else { return nil }
         let digest = Insecure.SHA1.hash(data: Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
         return Data(digest).base64EncodedString()
     }
 
-    /// With this header and no other of its name; nil removes it.
+    /// A copy with this as the only header of its name; nil removes the header.
     package func setting(_ name: String, _ value: String?) -> Handshake {
         var changed = self
         changed.headers.removeAll { $0.name.lowercased() == name.lowercased() }
@@ -37,7 +37,7 @@ package struct Handshake: Sendable {
         return changed
     }
 
-    /// With one more header, whether or not the name is there already.
+    /// A copy with one more header, even if the name already exists.
     package func adding(_ name: String, _ value: String) -> Handshake {
         var changed = self
         changed.headers.append((name, value))

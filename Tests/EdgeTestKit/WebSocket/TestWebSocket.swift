@@ -1,5 +1,5 @@
-/// A WebSocket client that shares no code with the gateway: it checks what it receives as strictly as RFC 6455 allows,
-/// and sends whatever a test asks for.
+/// A WebSocket client that shares no code with the gateway: it checks received data as strictly as RFC 6455 allows, and sends
+/// anything that a test requests.
 package final class TestWebSocket: Sendable {
     package let connection: RawConnection
     /// The 101 that opened it.
@@ -15,7 +15,7 @@ package final class TestWebSocket: Sendable {
         case refused(ReceivedAnswer, RawConnection)
     }
 
-    /// Sends the handshake and awaits the answer, whichever it is.
+    /// Sends the handshake and awaits any answer.
     package static func attempt(_ handshake: Handshake, on connection: RawConnection) async throws -> Outcome {
         try await connection.send(handshake.text)
         let answer = try await connection.answer()
@@ -47,7 +47,7 @@ package final class TestWebSocket: Sendable {
         }
     }
 
-    /// Collects the payload of binary messages until `count` bytes are there; pings are answered, a Close is an error.
+    /// Collects the payload of binary messages until there are `count` bytes; answers pings; a Close is an error.
     package func receive(_ count: Int, within limit: Duration = .seconds(20)) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -67,7 +67,7 @@ package final class TestWebSocket: Sendable {
         String(decoding: try await receive(count), as: UTF8.self)
     }
 
-    /// Reads until the server's Close; what came before it is returned with it.
+    /// Reads until the server's Close; returns it with everything before it.
     package func receiveToClose(
         within limit: Duration = .seconds(20)
     ) async throws -> (payload: [UInt8], close: CloseFrame) {
@@ -82,7 +82,7 @@ package final class TestWebSocket: Sendable {
         }
     }
 
-    /// Reads until the server's Close, answers it, and awaits the end of the connection, behind which nothing may come.
+    /// Reads until the server's Close, answers it, and awaits the end of the connection; no data may follow the Close.
     package func closedByServer(within limit: Duration = .seconds(20)) async throws -> CloseFrame {
         let (_, close) = try await receiveToClose(within: limit)
         connection.post(WebSocketFrame.close(close.code.map { UInt16($0) }).encoded())

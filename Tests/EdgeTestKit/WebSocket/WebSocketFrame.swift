@@ -1,4 +1,4 @@
-/// One frame (RFC 6455 section 5.2), written and read without any help, so that it can also be wrong.
+/// One frame (RFC 6455 section 5.2), encoded and parsed by hand, so that it can also be invalid.
 package struct WebSocketFrame: Sendable, Equatable {
     package enum Opcode {
         package static let continuation: UInt8 = 0x0
@@ -34,7 +34,7 @@ package struct WebSocketFrame: Sendable, Equatable {
         return WebSocketFrame(Opcode.close, prefix + Array(reason.utf8))
     }
 
-    /// The frame's bytes; `mask` nil sends it unmasked, as no client may.
+    /// The frame's bytes; a nil `mask` leaves the frame unmasked, which is forbidden to clients.
     package func encoded(mask: [UInt8]? = [0x12, 0x34, 0x56, 0x78], length form: LengthForm = .minimal) -> [UInt8] {
         var bytes = [(isFinal ? 0x80 : 0) | (reserved << 4) | opcode]
         let maskBit: UInt8 = mask == nil ? 0 : 0x80
@@ -54,7 +54,7 @@ package struct WebSocketFrame: Sendable, Equatable {
         return bytes
     }
 
-    /// Takes one unmasked frame off the stream; nil while it is incomplete.
+    /// Takes one unmasked frame from the stream; nil while it is incomplete.
     static func take(from stream: inout ByteStream) throws -> WebSocketFrame? {
         let bytes = stream.unread
         guard bytes.count >= 2 else { return nil }

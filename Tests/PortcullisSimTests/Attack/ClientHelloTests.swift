@@ -3,7 +3,7 @@ import Testing
 @testable import portcullis_sim
 
 struct ClientHelloTests {
-    /// Put together by hand: TLS 1.3, X25519 and P-256, a key share for X25519.
+    /// Assembled by hand: TLS 1.3, X25519 and P-256, a key share for X25519.
     private static let extensions: [UInt8] =
         [0, 10, 0, 6, 0, 4, 0, 29, 0, 23]
         + [0, 13, 0, 4, 0, 2, 4, 3]

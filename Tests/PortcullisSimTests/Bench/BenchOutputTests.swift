@@ -79,7 +79,7 @@ struct BenchOutputTests {
     }
 }
 
-/// Counts what is opened and closed.
+/// Counts opened and closed elements.
 private struct XMLParts {
     let isBalanced: Bool
 

@@ -9,7 +9,7 @@ struct ProcessTreeTests {
         let parents: [Int32: Int32] = [2: 1, 10: 1, 11: 10, 12: 10, 13: 12, 20: 2, 21: 20]
         #expect(ProcessTree.members(root: 10, parents: parents) == [10, 11, 12, 13])
         #expect(ProcessTree.members(root: 99, parents: parents) == [99])
-        // What is read while processes come and go may be anything.
+        // Data read while processes start and end may be inconsistent.
         #expect(ProcessTree.members(root: 1, parents: [2: 1, 1: 2]) == [1, 2])
     }
 

@@ -26,7 +26,7 @@ struct SpreadTests {
             results.record(pair.0, .cpuPerMessage, of: .portcullis, "w", round: round)
             results.record(pair.1, .cpuPerMessage, of: .floor, "w", round: round)
         }
-        // The floor's third round of its own, and one of ours that went wrong.
+        // A round that only the floor has, because ours failed.
         results.record(5, .cpuPerMessage, of: .floor, "w", round: 3)
         results.record(nil, .cpuPerMessage, of: .portcullis, "w", round: 3)
         let ratio = try #require(results.ratio(.cpuPerMessage, of: .portcullis, "w", to: .floor))

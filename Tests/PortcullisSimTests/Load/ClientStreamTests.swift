@@ -64,7 +64,7 @@ struct ClientStreamTests {
         #expect(stream.verifier.position == 192)
     }
 
-    /// A line that was applied twice brings a screen too many, which no other line shows.
+    /// A line applied twice yields an additional screen that belongs to no other line.
     @Test func aScreenThatNobodyAskedForIsDoubled() {
         var stream = ClientStream(sending: .typed(seed: 8), answer: .screens)
         _ = stream.send(bytes: nil, intended: 0)

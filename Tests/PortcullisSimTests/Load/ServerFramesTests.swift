@@ -9,7 +9,7 @@ struct ServerFramesTests {
         case close(UInt16?)
     }
 
-    /// - Parameter pieces: each is one read. Data that belongs together is put together.
+    /// - Parameter pieces: one for each read. Data of the same message is joined.
     private static func hear(_ pieces: [[UInt8]]) -> (heard: [Heard], isValid: Bool) {
         var frames = ServerFrames()
         var heard: [Heard] = []

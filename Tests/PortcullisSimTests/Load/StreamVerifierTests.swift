@@ -96,7 +96,7 @@ struct StreamVerifierTests {
         #expect(verifier.position == 2_000)
     }
 
-    /// Each line begins with many zeros: the place behind the gap looks right at first.
+    /// Each line begins with many zeros, so the position after the gap looks right at first.
     @Test("A wrong gap in numbered lines is one too", arguments: [-64, -3, 1, 5, 128])
     func wrongGapInLines(difference: Int) {
         let lines = StreamPattern.numbered.bytes(0..<6_400)

@@ -37,7 +37,7 @@ struct TypedSessionTests {
                 == #"{"type":"input","text":"look\r\n","cid":3}"#)
     }
 
-    /// One that has been asked for again, and got back.
+    /// A session that was requested again and resumed.
     private static func resumed(after sequence: Int) -> TypedSession {
         var session = begun()
         for number in 1...sequence { _ = session.receive(data(number)) }
@@ -130,7 +130,7 @@ struct TypedSessionTests {
         #expect(session.receive(Self.gap(1...2, bytes: 700)) == [.wrong(.badMessage)])
     }
 
-    /// Of 1,024 bytes at most 128 are free before a message is let go, and never more than it had.
+    /// At most 128 of 1,024 bytes are free before a message is discarded, and never more than the size of that message.
     @Test(
         "Nothing may be gone before the buffer was full",
         arguments: [(896, 127, false), (896, 128, false), (897, 127, false), (897, 128, true), (1_024, 1, true)]

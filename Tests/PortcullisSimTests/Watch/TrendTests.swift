@@ -18,7 +18,7 @@ struct TrendTests {
     @Test func whatOnlyScattersDoesNotRise() throws {
         var generator = SeededGenerator(seed: 11)
         for _ in 0..<50 {
-            // A walk that is drawn back: neighbours are alike, as a process's samples are.
+            // A random walk with a restoring force: neighbouring values are correlated, like a process's samples.
             var level = 0.0
             let trend = try #require(
                 Trend(

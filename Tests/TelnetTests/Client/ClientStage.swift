@@ -1,7 +1,7 @@
 import Compression
 import Telnet
 
-/// A telnet client whose target the test plays.
+/// A telnet client with the test as its target.
 struct ClientStage {
     var client: TelnetClient
     /// Nanoseconds.
@@ -18,7 +18,7 @@ struct ClientStage {
         self.init(settings)
     }
 
-    /// All events of `bytes`, as they come.
+    /// All events of `bytes`, unjoined.
     mutating func events(of bytes: [UInt8]) -> [TargetEvent] {
         var input = bytes[...]
         var events: [TargetEvent] = []
@@ -26,12 +26,12 @@ struct ClientStage {
         return events
     }
 
-    /// All events of what is traced, text joined.
+    /// All events of the traced bytes, with text joined.
     mutating func receive(_ parts: any TraceBytes...) -> [TargetEvent] {
         joined(events(of: parts.flatMap(\.bytes)))
     }
 
-    /// What the client wants sent, in answer to what is traced.
+    /// The client's replies to the traced bytes.
     mutating func replies(to parts: any TraceBytes...) -> [UInt8] {
         _ = events(of: parts.flatMap(\.bytes))
         return client.takeReplies()
@@ -44,7 +44,7 @@ struct ClientStage {
     }
 }
 
-/// Neighbouring texts made one: what doesn't depend on where the stream was cut.
+/// Joins adjacent texts, so that the result doesn't depend on how the stream was split.
 func joined(_ events: [TargetEvent]) -> [TargetEvent] {
     var result: [TargetEvent] = []
     for event in events {

@@ -7,7 +7,7 @@ import Testing
         [[UInt8]](repeating: bytes, count: count).flatMap { $0 }
     }
 
-    /// Everything in force.
+    /// All options in force.
     private func stage(mxp: MXPMode = .strip) -> ClientStage {
         var settings = TelnetClientSettings()
         settings.mxp = mxp
@@ -32,7 +32,7 @@ import Testing
                 _ = stage.events(of: repeated(request, 1_000))
                 #expect(stage.client.replies.bytes.count <= ReplyBuffer.maximumBytes)
             }
-            // It goes on when there is room again.
+            // Replies resume when there is room again.
             #expect(stage.client.takeReplies().count > ReplyBuffer.maximumBytes / 2)
             #expect(stage.receive(IAC, SB, 24, 1, IAC, SE, "on") == [text("on")])
             #expect(!stage.client.takeReplies().isEmpty)
@@ -48,7 +48,7 @@ import Testing
         #expect(buffer.bytes.count == ReplyBuffer.maximumBytes && buffer.bytes.last == 3)
         #expect(!buffer.hasRoom(for: 1))
         #expect(buffer.take().count == ReplyBuffer.maximumBytes && buffer.bytes.isEmpty)
-        // Escaping counts: 8 190 IACs become 16 380 bytes, and 5 stand around them.
+        // Escaping counts: 8 190 IACs become 16 380 bytes, plus 5 bytes of framing.
         buffer.appendSubnegotiation(.gmcp, [UInt8](repeating: 255, count: 8_190))
         #expect(buffer.bytes.isEmpty)
         buffer.appendSubnegotiation(.gmcp, [UInt8](repeating: 255, count: 8_189))
@@ -96,7 +96,7 @@ import Testing
             let events = stage.events(of: repeated(unit, 40_000))
             #expect(areWellFormed(events) && events.count > 2, "\(unit)")
             guard mxp != .strip else { continue }
-            // Nothing is lost at the seams.
+            // Nothing is lost at the boundaries.
             var decoder = TextDecoder(encoding: encoding)
             var all = repeated(unit, 40_000)[...]
             #expect(joined(events) == [.text(decoder.decode(&all, limit: .max))], "\(unit)")
@@ -136,7 +136,7 @@ import Testing
         return bytes
     }
 
-    /// Whatever comes: no trap, only valid text, bounded memory, and the same events and replies however it is cut.
+    /// For any input: no trap, only valid text, bounded memory, and the same events and replies however the input is split.
     @Test(arguments: MXPMode.allCases)
     func mutatedSessionsDoNoHarmAndReadTheSameHoweverTheyAreCut(mxp: MXPMode) {
         for seed in 0..<300 {

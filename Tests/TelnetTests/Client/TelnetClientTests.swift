@@ -2,7 +2,7 @@ import Telnet
 import Testing
 
 @Suite struct TelnetClientTests {
-    /// A session with one of everything, and what it says.
+    /// A session with one event of each kind, and those events.
     static let everything =
         trace("Welcome, ", IAC, WILL, 1, "naïve ☃ 🐉\r\n", IAC, WILL, 201, IAC, DO, 24)
         + subnegotiation(24, 1) + trace("caf", 0xE9, " ") + subnegotiation(201, "Room.Info {\"n\":1}")
@@ -93,7 +93,7 @@ import Testing
             #expect(stage.replies(to: IAC, DO, option) == trace(IAC, WONT, option), "DO \(option)")
             #expect(stage.replies(to: IAC, DO, option) == [], "DO \(option) again")
         }
-        // Without a decompressor, and with MXP refused, as the defaults have it.
+        // Without a decompressor, and with MXP refused, as by default.
         for option in [24, 31, 34, 39, 86, 87, 91, 254] {
             #expect(stage.replies(to: IAC, WILL, option) == trace(IAC, DONT, option), "WILL \(option)")
             #expect(stage.replies(to: IAC, WILL, option) == [], "WILL \(option) again")
@@ -131,7 +131,7 @@ import Testing
         #expect(stage.input("c\n") == trace("c\r\n"))
     }
 
-    /// я is 255 in windows-1251, and telnet's own byte.
+    /// я is 255 in windows-1251, which is also telnet's IAC.
     @Test func aLetterThatIsTelnetsOwnByteIsDoubledAndReadAgain() {
         var stage = ClientStage { $0.encoding = .windows1251 }
         #expect(stage.input("яблоко") == trace(IAC, IAC, [0xE1, 0xEB, 0xEE, 0xEA, 0xEE] as [UInt8]))

@@ -59,7 +59,7 @@ import Testing
         #expect(refusing.receive(Self.start, "plain") == [text("plain")])
         var unasked = ClientStage(TelnetClientSettings(), decompresses: true)
         #expect(unasked.receive(Self.start, "plain") == [text("plain")])
-        // Nor does a second one within the stream.
+        // A second start inside the stream isn't accepted either.
         var stage = stage()
         #expect(stage.receive(Self.start, try zlibStream(of: Self.start + trace("x"))) == [text("x")])
     }
@@ -128,7 +128,7 @@ import Testing
         var length = 0
         for case .text(let piece) in stage.events(of: Self.start + bomb) { length += piece.count }
         #expect(stage.client.failure == .compressionRatio)
-        // The compressed bytes pay for a hundred times themselves, and the allowance comes to it.
+        // The compressed bytes pay for a hundred times their size, plus the allowance.
         #expect(length <= 65_536 + 100 * bomb.count)
         #expect(length < 200_000)
     }
@@ -140,7 +140,7 @@ import Testing
             try budget.spend(compressed: 10, inflated: 1_000, now: 0)
             #expect(thrown { try budget.spend(compressed: 1, inflated: 100 + excess, now: 0) } == failure)
         }
-        // What isn't used is saved up to the allowance only.
+        // Unused credit is saved only up to the allowance.
         var saver = InflationBudget(limits: DecompressionLimits())
         try saver.spend(compressed: 1_000_000, inflated: 0, now: 0)
         #expect(thrown { try saver.spend(compressed: 0, inflated: 65_537, now: 0) } == .compressionRatio)
@@ -154,7 +154,7 @@ import Testing
             var budget = InflationBudget(limits: limits)
             try budget.spend(compressed: 1, inflated: 5_000, now: 7_000_000_000)
             try budget.spend(compressed: 1, inflated: 500, now: 7_500_000_000)
-            // A clock that steps back gives nothing, and takes nothing.
+            // A clock that steps back neither adds nor removes credit.
             try budget.spend(compressed: 1, inflated: 0, now: 0)
             #expect(thrown { try budget.spend(compressed: 1, inflated: 1_000 + excess, now: 8_500_000_000) } == failure)
         }

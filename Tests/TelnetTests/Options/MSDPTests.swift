@@ -58,7 +58,7 @@ import Testing
         #expect(said(1, "A", 2, nested(32)).count == 1)
         #expect(said(1, "A", 2, nested(33)).isEmpty)
         #expect(said(1, "A", 2, [UInt8](repeating: 3, count: 60_000)).isEmpty)
-        // Several values are an array around them.
+        // Several values form an array around them.
         #expect(said(1, "A", 2, nested(31), 2, "x").count == 1)
         #expect(said(1, "A", 2, nested(32), 2, "x").isEmpty)
         #expect(said(1, "A", 2, 3, 1, "k", 2, nested(30), 2, "x", 4).count == 1)

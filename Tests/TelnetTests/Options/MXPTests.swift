@@ -6,7 +6,7 @@ import Testing
     private func stripped(_ text: String) -> String {
         var stripper = MXPStripper()
         let whole = stripper.strip(Array(text.utf8)[...]) + stripper.flush()
-        // Wherever it is cut, the same text comes out.
+        // The text is the same however the input is split.
         var bytewise = MXPStripper()
         let pieces = text.utf8.flatMap { bytewise.strip([$0]) } + bytewise.flush()
         #expect(pieces == whole)
@@ -29,7 +29,7 @@ import Testing
         #expect(stage.receive("<b>") == [text("<b>")])
         #expect(stage.replies(to: IAC, WILL, 91) == trace(IAC, DO, 91))
         #expect(stage.receive(subnegotiation(91), "a <b>bold</b> &amp; more <i") == [text("a bold & more ")])
-        // The option ends: what had begun is text after all.
+        // The option ends: unfinished markup becomes text.
         #expect(stage.receive(IAC, WONT, 91, " <b>") == [text("<i <b>")])
     }
 

@@ -22,7 +22,7 @@ import Testing
                 stage.replies(to: IAC, verb, 201) == trace(IAC, verb == WILL ? DO : WILL, 201)
                     + subnegotiation(201, #"Core.Hello {"client":"A\"\\","version":"1.0"}"#)
                     + subnegotiation(201, #"Core.Supports.Set ["Core 1","Room 1"]"#))
-            // The other side of the same option brings no second greeting.
+            // The other side of the same option causes no second greeting.
             let other = verb == WILL ? DO : WILL
             #expect(stage.replies(to: IAC, other, 201) == trace(IAC, other == WILL ? DO : WILL, 201))
         }

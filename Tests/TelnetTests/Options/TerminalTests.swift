@@ -1,7 +1,7 @@
 import Telnet
 import Testing
 
-/// TTYPE, NAWS and NEW-ENVIRON: what a client says of its terminal and of itself.
+/// TTYPE, NAWS and NEW-ENVIRON: a client's description of its terminal and of itself.
 @Suite struct TerminalTests {
     private func sent(_ option: Int, _ parts: any TraceBytes...) -> [UInt8] {
         trace(IAC, SB, option) + parts.flatMap(\.bytes) + trace(IAC, SE)
@@ -12,7 +12,7 @@ import Testing
     @Test func theTerminalTypeIsTheNameTheTerminalAndThenItsAbilities() {
         var stage = ClientStage { $0.clientName = "Gate" }
         #expect(stage.replies(to: IAC, DO, 24) == trace(IAC, WILL, 24))
-        // 1 ANSI, 2 VT100, 4 UTF-8, 8 of 256 colours, 128 PROXY, 256 TRUECOLOR, 512 MNES
+        // 1 ANSI, 2 VT100, 4 UTF-8, 8 for 256 colours, 128 PROXY, 256 TRUECOLOR, 512 MNES
         for name in ["GATE", "XTERM-256COLOR", "MTTS 911", "MTTS 911", "MTTS 911"] {
             #expect(stage.replies(to: IAC, SB, 24, 1, IAC, SE) == sent(24, 0, name))
         }

@@ -24,7 +24,7 @@ import Testing
         ([0x63, 0xE9], "cé"),
         ([0xE9, 0x0D, 0x0A], "é\r\n"),
         ([0x41, 0x00, 0x42, 0x0D, 0x00], "AB\r"),
-        // Overlong, a surrogate, above U+10FFFF, a lone continuation byte, and bytes that UTF-8 never has.
+        // Overlong forms, a surrogate, above U+10FFFF, a lone continuation byte, and bytes that never occur in UTF-8.
         ([0xC0, 0xAF], "À¯"), ([0xE0, 0x80, 0x80], "à\u{80}\u{80}"), ([0xED, 0xA0, 0x80], "í\u{A0}\u{80}"),
         ([0xF4, 0x90, 0x80, 0x80], "ô\u{90}\u{80}\u{80}"), ([0x80], "\u{80}"), ([0xFE, 0xFF], "þÿ"),
         ([0xF0, 0x9F, 0x90], "ð\u{9F}\u{90}"), ([0xE2, 0x98, 0x41], "â\u{98}A"), ([0xE2, 0xE2, 0x98, 0x83], "â☃"),

@@ -1,7 +1,7 @@
-/// A client's first record with a ClientHello and nothing else, as far as an attack with it has to know it (RFC 8446 §4.1.2, §5.1).
+/// A client's first record, containing only a ClientHello, parsed as far as an attack needs it (RFC 8446 §4.1.2, §5.1).
 struct ClientHello: Hashable, Sendable {
     enum Failure: Error {
-        /// Another record, more than one message, or lengths that don't fit.
+        /// Another record type, more than one message, or inconsistent lengths.
         case notAClientHello
     }
 
@@ -10,7 +10,7 @@ struct ClientHello: Hashable, Sendable {
         var body: [UInt8]
     }
 
-    /// Record and handshake types, and extensions by their numbers.
+    /// Record and handshake types, and extension numbers.
     private static let handshakeRecord: UInt8 = 22
     private static let clientHello: UInt8 = 1
     private static let supportedGroups: UInt16 = 10
@@ -18,13 +18,13 @@ struct ClientHello: Hashable, Sendable {
     private static let keyShare: UInt16 = 51
 
     private let recordVersion: [UInt8]
-    /// From the version to the compression methods.
+    /// The bytes from the version to the compression methods.
     private let beginning: [UInt8]
-    /// Old clients have none at all, and no length of theirs.
+    /// Old clients have no extensions and no length field for them.
     private let hasExtensions: Bool
     private(set) var extensions: [Extension]
 
-    /// - Parameter record: all of it, and nothing behind it.
+    /// - Parameter record: a complete record without trailing bytes.
     init(record: [UInt8]) throws(Failure) {
         var outer = WireReader(record)
         guard outer.byte() == Self.handshakeRecord, let version = outer.take(2), let fragment = outer.vector(2),
@@ -67,7 +67,7 @@ struct ClientHello: Hashable, Sendable {
 
     var signatures: [UInt16] { numbers(of: Self.signatureAlgorithms) }
 
-    /// The groups that key shares come with (RFC 8446 §4.2.8).
+    /// The groups of the key shares (RFC 8446 §4.2.8).
     var sharedGroups: [UInt16] {
         guard var reader = body(of: Self.keyShare).map({ WireReader($0) }), let all = reader.vector(2) else {
             return []
@@ -77,7 +77,8 @@ struct ClientHello: Hashable, Sendable {
         return groups
     }
 
-    /// The same without any key share: the server has to ask for one with a HelloRetryRequest (RFC 8446 §4.1.4), and this is the answer.
+    /// A copy without key shares: the server must request one with a HelloRetryRequest (RFC 8446 §4.1.4), and the original is the
+    /// answer.
     var withoutKeyShares: ClientHello {
         var other = self
         for index in other.extensions.indices where other.extensions[index].type == Self.keyShare {
@@ -96,7 +97,7 @@ struct ClientHello: Hashable, Sendable {
     }
 }
 
-/// Reads numbers and vectors of TLS's presentation language from the front (RFC 8446 §3).
+/// Reads numbers and vectors in TLS's presentation language from the front (RFC 8446 §3).
 struct WireReader: Sendable {
     private(set) var rest: ArraySlice<UInt8>
 
@@ -108,7 +109,7 @@ struct WireReader: Sendable {
 
     mutating func byte() -> UInt8? { rest.popFirst() }
 
-    /// - Returns: nil where there are fewer, of which none is taken.
+    /// - Returns: nil if there are fewer bytes; then none is taken.
     mutating func take(_ count: Int) -> [UInt8]? {
         guard rest.count >= count else { return nil }
         defer { rest = rest.dropFirst(count) }
@@ -117,7 +118,7 @@ struct WireReader: Sendable {
 
     mutating func number(_ bytes: Int) -> Int? { take(bytes)?.reduce(0) { $0 << 8 | Int($1) } }
 
-    /// What stands behind a length of so many bytes.
+    /// The content after a length field of `lengthBytes` bytes.
     mutating func vector(_ lengthBytes: Int) -> [UInt8]? { number(lengthBytes).flatMap { take($0) } }
 }
 

@@ -1,10 +1,10 @@
-/// What no attack may reach.
+/// The limits that no attack may exceed.
 enum AttackGoal: String, CaseIterable, Codable, Sendable {
     /// The 99th percentile of an honest session's echo, in microseconds.
     case echo
-    /// The 99th percentile of a new client's way to the 101, in microseconds.
+    /// The 99th percentile of a new client's time to the 101, in microseconds.
     case connect
-    /// CPU seconds of the gateway for one of the attackers.
+    /// CPU seconds of the gateway per CPU second of the attackers.
     case amplification
 
     var limit: Double {
@@ -15,18 +15,18 @@ enum AttackGoal: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// Beyond the limit by this factor no disturbance of the machine explains it.
+    /// A value beyond the limit by this factor can't be explained by a disturbance of the machine.
     static let clearFactor = 2.0
-    /// An attack that sends more, or from more addresses, is no matter of the goals.
+    /// The goals don't cover attacks that send more, or from more addresses.
     static let maximumBytesPerSecond = 1e6
     static let maximumAddresses = 256
-    /// Of a core. A gateway that works less for an attack isn't harmed by it, however little the attack costs.
+    /// As a share of a core. An attack that causes less work than this doesn't harm the gateway, however cheap the attack is.
     static let minimumCores = 0.02
 
     enum Verdict: Hashable, Codable, Sendable {
         case met
         case missed
-        /// By the clear factor or more.
+        /// Beyond the limit by the clear factor or more.
         case missedClearly
         case unknown
     }

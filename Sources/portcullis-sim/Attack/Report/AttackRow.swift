@@ -1,4 +1,4 @@
-/// What came of one attack: the figures of the table, and what the goals say to them.
+/// The result of one attack: the figures of the table and their verdicts.
 struct AttackRow: Hashable, Codable, Sendable {
     /// In microseconds.
     struct Latency: Hashable, Codable, Sendable {
@@ -14,21 +14,21 @@ struct AttackRow: Hashable, Codable, Sendable {
     let name, what: String
     let addresses: Int
     let echo, connect: Latency?
-    /// Of the measurement.
+    /// The duration of the measurement.
     let seconds: Double
-    /// In that time: the gateway's, what of it the honest clients alone would have cost left out, and the attackers'.
+    /// CPU time in that period: the gateway's, without the share of the honest clients, and the attackers'.
     let gatewayCPUSeconds, attackerCPUSeconds: Double
     let amplification: Double?
     let attackerBytesPerSecond: Double
     let logBytes, auditBytes: UInt64
     let residentBytesHighest: UInt64
     let verdicts: [String: AttackGoal.Verdict]
-    /// The goals that this attack is too large for.
+    /// The goals that don't cover an attack of this size.
     let unjudged: [String]
-    /// What honest clients have lost, or were refused.
+    /// Losses and refusals of honest clients.
     let complaints: [String]
 
-    /// - Parameter quiet: the honest clients alone.
+    /// - Parameter quiet: the trial with only honest clients.
     init(_ trial: AttackTrial, quiet: AttackTrial) {
         let facts = trial.facts
         (name, what, addresses) = (facts.name, facts.what, facts.addresses)
@@ -57,7 +57,7 @@ struct AttackRow: Hashable, Codable, Sendable {
         complaints = trial.complaints(countingConnects: !isLarge)
     }
 
-    /// Whether a goal that is judged is missed by so much, or not known, that the trial fails.
+    /// False if a covered goal is missed clearly or its value is unknown, which fails the trial.
     var isGood: Bool {
         complaints.isEmpty
             && verdicts.allSatisfy { name, verdict in
@@ -69,13 +69,13 @@ struct AttackRow: Hashable, Codable, Sendable {
 }
 
 extension AttackTrial {
-    /// Of a core, while the honest clients were measured.
+    /// The gateway's share of a core while the honest clients were measured.
     fileprivate var gatewayCores: Double {
         guard let echo, let process = echo.gatewayProcess, echo.seconds > 0 else { return 0 }
         return process.cpuSeconds / echo.seconds
     }
 
-    /// - Parameter countingConnects: whether new clients may not be refused: a session that stands never loses anything.
+    /// - Parameter countingConnects: whether refusals of new clients count. Losses of established sessions always count.
     fileprivate func complaints(countingConnects: Bool) -> [String] {
         var complaints = facts.isGatewayAlive ? [] : ["the gateway has died"]
         let reports = [("echo", echo, true), ("flap", flap, hasFlapping), ("connect", connect, countingConnects)]

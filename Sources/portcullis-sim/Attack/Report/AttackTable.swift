@@ -1,8 +1,8 @@
 import Foundation
 
-/// All attacks of a run, for people and for programs.
+/// All attacks of a run, for people and programs.
 struct AttackTable: Hashable, Codable, Sendable {
-    /// The honest clients alone.
+    /// The trial with only honest clients.
     let quiet: AttackRow
     let rows: [AttackRow]
     let isGood: Bool

@@ -1,29 +1,31 @@
 import Foundation
 
-/// One attack against a gateway of its own, as scripts/attack has run it: what was measured, and nothing judged.
+/// One attack against its own gateway, as run by scripts/attack: the measurements without verdicts.
 struct AttackTrial: Sendable {
     /// `trial.json`, which the script writes.
     struct Facts: Hashable, Codable, Sendable {
         let name: String
-        /// What the attackers do, in words.
+        /// A description of the attack.
         let what: String
-        /// From how many addresses.
+        /// The number of source addresses.
         let addresses: Int
-        /// Whether the echo of sessions that stand is judged whatever the attack's size.
+        /// Whether the echo of established sessions is judged whatever the attack's size.
         let isEchoAlwaysJudged: Bool
-        /// By how much the files have grown.
+        /// The growth of the files.
         let logBytes, auditBytes: UInt64
         let isGatewayAlive: Bool
     }
 
     let facts: Facts
-    /// Of honest clients: sessions that echo, new connects, and sessions that are left and resumed; nil where there is no report.
+    /// Reports of honest clients: sessions that echo, new connects, and sessions that are dropped and resumed; nil if there is no
+    /// report.
     var echo, connect, flap: LoadReport?
-    /// Whether the last were there at all.
+    /// Whether there were clients that drop and resume sessions.
     var hasFlapping = false
     var attackers: [AttackerReport] = []
 
-    /// - Parameter folder: with `trial.json`, `echo.json`, `connect.json`, maybe `flap.progress` and `flap.json`, and `attacker-….json`.
+    /// - Parameter folder: contains `trial.json`, `echo.json`, `connect.json`, optionally `flap.progress` and `flap.json`, and
+    ///   `attacker-….json`.
     init(readingFrom folder: String) throws {
         func read<Value: Decodable>(_ type: Value.Type, _ name: String) throws -> Value {
             try JSONDecoder().decode(type, from: Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))

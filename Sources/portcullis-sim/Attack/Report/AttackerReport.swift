@@ -1,13 +1,13 @@
 import Foundation
 
-/// What an attacker has done and used: `portcullis-sim attack --save` writes it, and so do the attackers in C (`Tests/Attackers`).
+/// An attacker's actions and usage: written by `portcullis-sim attack --save` and by the attackers in C (`Tests/Attackers`).
 struct AttackerReport: Hashable, Codable, Sendable {
     /// From its first connection to its end.
     let seconds: Double
-    /// In that time, of all its threads and children.
+    /// CPU time in that period, of all its threads and children.
     let cpuSeconds: Double
     let connections, answered, refused: UInt64
-    /// Without what TCP and IP add.
+    /// Excludes the overhead of TCP and IP.
     let bytesSent, bytesReceived: UInt64
 
     var cores: Double { seconds > 0 ? cpuSeconds / seconds : 0 }

@@ -1,4 +1,4 @@
-/// Something that shall be reached.
+/// A performance goal.
 struct Goal: Sendable {
     enum Limit: Sendable {
         case atMost(Double)
@@ -18,7 +18,7 @@ struct Goal: Sendable {
     let limit: Limit
     let unit: Unit
     let measured: Spread?
-    /// Why there is nothing, should there be nothing.
+    /// The reason for a missing figure.
     let unmeasured: String
 
     enum Verdict: Hashable, Sendable {
@@ -35,7 +35,7 @@ struct Goal: Sendable {
         }
     }
 
-    /// As it is shown, so that what is shown and the verdict agree.
+    /// Rounded as displayed, so that the displayed value and the verdict agree.
     private func rounded(_ value: Double) -> Double {
         let places = unit.scale
         return (value * places).rounded() / places
@@ -43,7 +43,7 @@ struct Goal: Sendable {
 }
 
 extension Goal.Unit {
-    /// One part of the last place that is shown.
+    /// One unit of the last displayed digit.
     fileprivate var scale: Double {
         switch self {
         case .times, .count: 100

@@ -1,11 +1,11 @@
-/// The project's goals, held against a benchmark's results.
+/// The project's goals, compared with a benchmark's results.
 enum GoalList {
-    /// Whom a benchmark knows not to be here, and other reasons for a gap.
+    /// Subjects that are known to be missing, and other reasons for missing figures.
     struct Circumstances: Sendable {
         /// Subjects that aren't installed.
         var absent: Set<Subject> = []
         var cores = 2
-        /// Sessions that were idle beside the busy ones.
+        /// The number of idle sessions beside the busy ones.
         var idleSessions = 9_000
     }
 
@@ -16,7 +16,7 @@ enum GoalList {
 
     static let notRun = "left out of this run"
 
-    /// Against the floor that writes at once, which is the harder limit.
+    /// Compared with the floor that writes at once, which is the stricter limit.
     private static func floorGoals(_ results: BenchResults) -> [Goal] {
         func goal(
             _ what: String, _ most: Double, bytes: Int = 64, window: Int = 1, isBurst: Bool = false,
@@ -77,7 +77,7 @@ enum GoalList {
         ]
     }
 
-    /// What a gated connect costs more than an ungated one, but for the challenge that it asks for.
+    /// The additional cost of a gated connect over an ungated one, without the request for the challenge.
     static func assertionCheck(_ results: BenchResults) -> Spread? {
         guard let gated = results.spread(.cpuPerConnect, of: .portcullis, Cell.gated),
             let ungated = results.spread(.cpuPerConnect, of: .portcullis, Cell.ungated),

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Horizontal bars on a common scale, as a part of an SVG drawing.
+/// Horizontal bars on a common scale, as part of an SVG drawing.
 struct BarChart: Sendable {
     struct Bar: Sendable {
         let label: String
         let spread: Spread
-        /// Ours stand out.
+        /// Our bars are highlighted.
         let isOurs: Bool
     }
 
     let title: String
-    /// Of the scale.
+    /// The unit of the scale.
     let unit: String
     let bars: [Bar]
 
@@ -24,7 +24,7 @@ struct BarChart: Sendable {
 
     var height: Double { Self.headHeight + Double(bars.count) * Self.barPitch + Self.axisHeight }
 
-    /// A whole drawing, one chart below the other.
+    /// A complete drawing with the charts below each other.
     static func page(_ title: String, _ charts: [BarChart]) -> String {
         var top = 56.0
         var body = text(title, x: 16, y: 32, size: 18, weight: "bold")
@@ -79,7 +79,7 @@ struct BarChart: Sendable {
             + Self.text(Figures.short(bar.spread.median), x: x(bar.spread.most) + 8, y: middle + 4, size: 12)
     }
 
-    /// - Returns: a round end, and what is written at the axis: at most six steps of 1, 2 or 5 times a power of ten.
+    /// - Returns: a round end and the axis labels: at most six steps of 1, 2 or 5 times a power of ten.
     static func scale(upTo value: Double) -> (end: Double, ticks: [Double]) {
         guard value > 0, value.isFinite else { return (1, [0, 1]) }
         let power = pow(10, floor(log10(value / 5)))
@@ -116,6 +116,6 @@ struct BarChart: Sendable {
 }
 
 extension Figures {
-    /// At an axis: no places that say nothing.
+    /// An axis label without meaningless digits.
     static func tick(_ value: Double) -> String { String(format: "%g", value) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a benchmark has found, for programs as JSON and for people as tables.
+/// The results of a benchmark, as JSON for programs and as tables for people.
 struct BenchReport: Codable, Sendable {
     struct Machine: Codable, Sendable {
         let processor: String
@@ -19,7 +19,7 @@ struct BenchReport: Codable, Sendable {
     let date: String
     let isQuick: Bool
     let machine: Machine
-    /// What was measured beside the gateway, as its packages name it.
+    /// The versions of the other measured servers, as their packages name them.
     let versions: [String: String]
     let goals: [GoalRow]
     let figures: [Entry]
@@ -56,7 +56,7 @@ struct BenchReport: Codable, Sendable {
 
     // MARK: For people
 
-    /// But for what nobody wanted to know this time.
+    /// Leaves out goals that weren't requested in this run.
     var goalTable: TextTable {
         TextTable(
             head: ["what", "goal", "measured", ""],
@@ -64,7 +64,7 @@ struct BenchReport: Codable, Sendable {
                 .map { [$0.what, $0.goal, $0.measured, $0.verdict] })
     }
 
-    /// One row a work, one column a subject.
+    /// One row for each workload, one column for each subject.
     func table(of quantity: Quantity) -> TextTable? {
         let mine = figures.filter { $0.quantity == quantity }
         guard !mine.isEmpty else { return nil }
@@ -86,7 +86,7 @@ struct BenchReport: Codable, Sendable {
         "\(machine.processor), \(machine.cores) cores, Linux \(machine.kernel); \(date); \(isQuick ? "--quick" : "a full run")"
     }
 
-    /// What can be pasted into `docs/PERFORMANCE.md`.
+    /// Text for `docs/PERFORMANCE.md`.
     var markdown: String {
         let tables = Quantity.allCases.compactMap { table(of: $0)?.markdown }
         let notes = notes.isEmpty ? "" : self.notes.map { "- \($0)\n" }.joined() + "\n"
@@ -101,7 +101,7 @@ struct BenchReport: Codable, Sendable {
 }
 
 extension BenchReport.Machine {
-    /// This one.
+    /// The machine that runs this process.
     static var here: Self {
         let cpuInfo = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         let model = cpuInfo.split(separator: "\n").first { $0.hasPrefix("model name") }?.split(separator: ":").last

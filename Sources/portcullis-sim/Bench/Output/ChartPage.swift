@@ -1,4 +1,4 @@
-/// The drawing of a benchmark: the works that goals rest on.
+/// The drawing of a benchmark, with the workloads on which goals depend.
 extension BenchReport {
     var chart: String {
         let charts = [
@@ -20,7 +20,7 @@ extension BenchReport {
         return BarChart.page("Portcullis beside others: median, least and most of the rounds", charts)
     }
 
-    /// Subjects below each other.
+    /// The subjects below each other.
     private func chart(_ title: String, _ quantity: Quantity, _ work: String, without: Subject? = nil) -> BarChart? {
         let mine = figures.filter { $0.quantity == quantity && $0.work == work && $0.subject != without }
         guard !mine.isEmpty else { return nil }
@@ -29,7 +29,7 @@ extension BenchReport {
             bars: mine.map { BarChart.Bar(label: $0.subject.title, spread: $0.found, isOurs: $0.subject.isOurs) })
     }
 
-    /// Works of the gateway below each other.
+    /// The gateway's workloads below each other.
     private func works(_ title: String, _ quantity: Quantity, where isMeant: (String) -> Bool = { _ in true })
         -> BarChart?
     {

@@ -1,9 +1,9 @@
-/// Rows and columns as people read them, on a terminal or in Markdown.
+/// A readable table for a terminal or for Markdown.
 struct TextTable: Sendable {
     let head: [String]
     let rows: [[String]]
 
-    /// Columns are as wide as they need to be.
+    /// Columns have the minimum width.
     var plain: String {
         let all = [head] + rows
         let widths = head.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

@@ -1,9 +1,9 @@
 /// All numbers of a benchmark, by round.
 struct BenchResults: Sendable {
     private(set) var rounds: [Figure: [Int: Double]] = [:]
-    /// What went wrong, or has to be known to read the numbers.
+    /// Failures, and remarks needed to interpret the numbers.
     private(set) var notes: [String] = []
-    /// As they came.
+    /// In the order of measurement.
     private(set) var cells: [String] = []
 
     mutating func record(_ value: Double?, _ quantity: Quantity, of subject: Subject, _ cell: String, round: Int = 0) {
@@ -20,7 +20,7 @@ struct BenchResults: Sendable {
         Spread(Array(values(quantity, subject, cell).values))
     }
 
-    /// One divided by the other, round by round: what disturbs a round disturbs both.
+    /// The ratio of two figures, computed per round: a disturbance in a round affects both.
     func ratio(
         _ quantity: Quantity, of subject: Subject, _ cell: String, to other: Subject, _ otherCell: String? = nil
     ) -> Spread? {

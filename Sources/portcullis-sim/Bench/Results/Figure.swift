@@ -1,8 +1,8 @@
-/// What a number counts.
+/// The quantity that a number measures.
 enum Quantity: String, CaseIterable, Codable, Sendable {
     case cpuPerMessage
     case messagesPerSecond
-    /// Of the measured process, of one core.
+    /// The measured process's share of one core.
     case coreLoad
     case latencyP50
     case latencyP99
@@ -40,15 +40,15 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// The name of one number: what of whom, doing what.
+/// The identity of one number: quantity, subject and workload.
 struct Figure: Hashable, Codable, Sendable {
     let quantity: Quantity
     let subject: Subject
-    /// The work, in words: see ``Cell``.
+    /// The workload, in words: see ``Cell``.
     let cell: String
 }
 
-/// The works that are measured, in words.
+/// The measured workloads, in words.
 enum Cell {
     static let latency = "64 B, 100 connections, 20 messages a second each"
     static let gated = "gated: challenge, assertion, TLS, 101"
@@ -58,14 +58,14 @@ enum Cell {
     static let oneReactor = "one reactor, CPU-bound"
     static let twoReactors = "two reactors, CPU-bound"
 
-    /// - Parameter isBurst: the window is sent together; otherwise each answer brings the next message.
+    /// - Parameter isBurst: the whole window is sent at once; otherwise each answer triggers the next message.
     static func flood(bytes: Int, clients: Int, window: Int, isBurst: Bool = false) -> String {
         let size = bytes < 1_024 ? "\(bytes) B" : "\(bytes / 1_024) KiB"
         let way = isBurst ? "sent together" : "in flight"
         return "\(size), \(clients) connection\(clients == 1 ? "" : "s"), \(window) \(way)"
     }
 
-    /// - Parameter idle: how many sessions beside do nothing.
+    /// - Parameter idle: the number of additional idle sessions.
     static func busy(clients: Int, idle: Int) -> String {
         flood(bytes: 64, clients: clients, window: 1) + (idle == 0 ? ", alone" : ", beside \(idle) idle")
     }

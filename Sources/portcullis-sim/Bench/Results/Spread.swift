@@ -1,4 +1,4 @@
-/// What rounds have found.
+/// The distribution of a figure over the rounds.
 struct Spread: Hashable, Codable, Sendable {
     let median, least, most: Double
     let rounds: Int

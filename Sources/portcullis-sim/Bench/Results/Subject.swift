@@ -1,20 +1,20 @@
-/// What is measured side by side.
+/// The servers that are compared.
 enum Subject: String, CaseIterable, Codable, Sendable {
     case portcullis
-    /// With the session layer and every limit on.
+    /// The gateway with the session layer and all limits on.
     case portcullisTyped
-    /// Another build of the gateway, beside this one.
+    /// Another build of the gateway, for comparison.
     case earlier
     /// A bare relay in C that queues each message.
     case floor
-    /// The same relay, which writes at once.
+    /// The same relay, but it writes at once.
     case floorAtOnce
-    /// TLS to TCP: no WebSocket at all.
+    /// TLS to TCP, without WebSocket.
     case haproxy
     case websocat
     case websockify
 
-    /// Without these a benchmark ends.
+    /// The benchmark fails without these.
     static let required: Set<Subject> = [.portcullis, .portcullisTyped, .earlier, .floor, .floorAtOnce]
 
     var title: String {

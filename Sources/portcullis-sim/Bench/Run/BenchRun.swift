@@ -1,6 +1,6 @@
 import Foundation
 
-/// A whole benchmark: one scenario after the other, each with servers of its own. Synchronous: there is nothing else to do meanwhile.
+/// A whole benchmark: the scenarios one after another, each with its own servers. Synchronous, because nothing else runs meanwhile.
 final class BenchRun {
     /// The parts that `--only` names.
     enum Part: String, CaseIterable, Sendable {
@@ -16,7 +16,7 @@ final class BenchRun {
     var results = BenchResults()
     private let start = Date()
     private var jobs = 0
-    /// What repeating may still take.
+    /// The remaining time for repeated runs.
     private lazy var repeatSeconds = settings.plan.repeatSeconds
 
     init(_ settings: BenchSettings) {
@@ -47,16 +47,16 @@ final class BenchRun {
             warmUpSeconds: plan.warmUpSeconds)
     }
 
-    /// Runs a load to its end; again where others worked meanwhile, as long as there is time for that.
+    /// Runs a load to its end; repeats it if other processes disturbed it, as long as there is time.
     ///
-    /// - Returns: nil where it lost or missed anything: such a figure wouldn't be one.
+    /// - Returns: nil if the load lost or missed anything: its figures would be meaningless.
     func load(
         _ job: LoadJob, on subject: Subject, _ server: Server, _ room: ServerRoom, cores: [Int]? = nil
     ) throws -> LoadReport? {
         var best: (report: LoadReport, disturbance: Double)?
         while true {
             let begin = Date()
-            // Processes of websockify's that are gone can't be asked.
+            // Processes of websockify that have ended can't be queried.
             let disturbance = Disturbance([server, room.target])
             let running = try startLoad(job, on: subject, server, room, cores: cores)
             guard let report = finish(running, job, subject) else { return best?.report }

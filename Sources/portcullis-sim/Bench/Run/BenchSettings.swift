@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a benchmark runs with: programs, folders and cores.
+/// The environment of a benchmark: programs, folders and cores.
 struct BenchSettings: Sendable {
     var gateway: String
     /// Another build of the gateway.
@@ -12,12 +12,12 @@ struct BenchSettings: Sendable {
     var allocationCounter: String?
     var peers: [Subject: String]
     var certificates: String
-    /// For what lasts as long as the run.
+    /// For files that are needed only during the run.
     var folder: String
     var plan: BenchPlan
     var coreCount = ProcessInfo.processInfo.activeProcessorCount
 
-    /// The measured process has one for itself; load and target share the other.
+    /// The measured process has this core to itself; load and target share the other.
     var measuredCore: [Int] { [0] }
     var loadCore: [Int] { [1] }
 
@@ -31,18 +31,18 @@ struct BenchSettings: Sendable {
     }
 }
 
-/// How long, and how often.
+/// The duration and the repetitions.
 struct BenchPlan: Sendable {
-    /// Of the measurements that goals rest on.
+    /// Rounds of the measurements on which goals depend.
     var rounds: Int
-    /// Of the others.
+    /// Rounds of the other measurements.
     var furtherRounds: Int
     var seconds: Double
     var warmUpSeconds: Double
-    /// For runs that others have disturbed, in all.
+    /// The total time for repeating disturbed runs.
     var repeatSeconds: Double
     var idleSessions = 9_000
-    /// Peers are measured everywhere, not only where a goal names them.
+    /// Peers are measured in all workloads, not only in those named by a goal.
     var isFull: Bool
 
     static let quick = BenchPlan(

@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// How long the machine's cores have worked, as Linux tells (proc(5), `/proc/stat`): to see whether others worked during a measurement.
+/// The busy time of the machine's cores from Linux (proc(5), `/proc/stat`), to detect other work during a measurement.
 enum CoreUsage {
-    /// Of all cores together, what the hypervisor gave to others included.
+    /// The sum of all cores, including time that the hypervisor gave to others.
     static var busySeconds: Double? {
         guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
         return busySeconds(stat: stat, ticksPerSecond: Double(sysconf(Int32(_SC_CLK_TCK))))
     }
 
-    /// - Parameter stat: its first line has user, nice, system, idle, iowait, irq, softirq and steal.
+    /// - Parameter stat: its first line contains user, nice, system, idle, iowait, irq, softirq and steal.
     static func busySeconds(stat: String, ticksPerSecond: Double) -> Double? {
         guard let line = stat.split(separator: "\n").first, line.hasPrefix("cpu ") else { return nil }
         let fields = line.split(separator: " ").dropFirst().map { Double($0) ?? 0 }
@@ -18,9 +18,9 @@ enum CoreUsage {
     }
 }
 
-/// What others did while a load ran.
+/// The work of other processes during a load.
 struct Disturbance {
-    /// Of one core.
+    /// As a share of one core.
     static let tolerated = 0.08
 
     private let start = Date()
@@ -37,8 +37,8 @@ struct Disturbance {
         servers.reduce(0) { $0 + (ProcessTree(root: $1.process.pid)?.usage?.cpuSeconds ?? 0) }
     }
 
-    /// - Parameter load: which has ended.
-    /// - Returns: how much of a core others have taken since this was made.
+    /// - Parameter load: the load, which has ended.
+    /// - Returns: the share of a core that other processes have used since this value was made.
     func share(besides load: SpawnedProcess) -> Double? {
         guard let busy, let now = CoreUsage.busySeconds, let own = load.cpuSeconds else { return nil }
         let others = now - busy - own - (Self.cpuSeconds(servers) - used)

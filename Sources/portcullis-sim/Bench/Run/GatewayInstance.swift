@@ -1,20 +1,20 @@
-/// A gateway as a benchmark sets it up.
+/// A gateway configured by a benchmark.
 struct GatewayInstance: Sendable {
     enum Kind: String, Sendable {
-        /// Nobody has to show anything, and nothing is counted by rate.
+        /// No credentials are required and no rates are counted.
         case open
-        /// The same, and every rate counted, at figures that nobody reaches.
+        /// Like `open`, but every rate is counted, with limits that are never reached.
         case limited
-        /// App Attest, by a root of the benchmark's own.
+        /// App Attest with the benchmark's own root.
         case gated
-        /// As `open`: for sessions that do nothing.
+        /// Like `open`, for idle sessions.
         case crowded
     }
 
     let kind: Kind
     let reactors: Int
 
-    /// - Parameter targetPort: of the echo.
+    /// - Parameter targetPort: the port of the echo target.
     func environment(_ settings: BenchSettings, port: UInt16, targetPort: UInt16) -> [String: String] {
         var environment = [
             "WS_PORT": "\(port)", "REACTOR_THREADS": "\(reactors)", "TN_HOST": "127.0.0.1", "TN_PORT": "\(targetPort)",

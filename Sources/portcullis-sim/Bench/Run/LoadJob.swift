@@ -8,7 +8,7 @@ struct LoadJob: Sendable {
     var bytes = 64
     var window = 1
     var isBurst = false
-    /// Messages a second and client.
+    /// Messages per second and client.
     var rate: Double?
     var seconds: Double
     var warmUpSeconds: Double
@@ -34,7 +34,7 @@ struct LoadJob: Sendable {
     }
 }
 
-/// A load that has been started, and goes on meanwhile.
+/// A load that runs in the background.
 final class RunningLoad {
     let process: SpawnedProcess
     private let output: String
@@ -48,7 +48,7 @@ final class RunningLoad {
 
     deinit { process.end() }
 
-    /// Waits until its progress says that it has come to a phase.
+    /// Waits until its progress reports a phase.
     func awaitPhase(_ phase: String, seconds: Double) -> Bool {
         let deadline = Date(timeIntervalSinceNow: seconds)
         while Date() < deadline, process.exitCode == nil {
@@ -59,7 +59,7 @@ final class RunningLoad {
         return false
     }
 
-    /// - Returns: nil for one that has made none.
+    /// - Returns: nil if the load produced no report.
     func report(seconds: Double) -> LoadReport? {
         if process.waitForExit(seconds: seconds) == nil { process.end() }
         guard let data = FileManager.default.contents(atPath: output) else { return nil }

@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// A server that is measured, or the target behind it: started, and listening.
+/// A measured server, or the target behind it: started and listening.
 final class Server {
     let port: UInt16
     let process: SpawnedProcess
-    /// What the load needs to talk to it.
+    /// The load's arguments for this server.
     let loadArguments: [String]
 
     /// - Parameters:
-    ///   - arguments: its port stands in them already.
-    ///   - slot: names its files in the folder.
+    ///   - arguments: they include its port.
+    ///   - slot: the name of its files in the folder.
     init(
         _ name: String, program: String, arguments: [String], environment: [String: String] = [:], port: UInt16,
         cores: [Int], folder: String, loadArguments: [String] = []
@@ -43,7 +43,7 @@ final class Server {
 
 /// Ports of 127.0.0.1.
 enum LoopbackPort {
-    /// One that is free now.
+    /// A port that is free now.
     static func free() throws -> UInt16 {
         let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(file) }

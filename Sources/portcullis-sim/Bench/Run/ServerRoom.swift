@@ -1,9 +1,9 @@
 import Foundation
 
-/// Starts the servers that are measured, each pinned to the measured core and listening on 127.0.0.1 with the same certificate.
+/// Starts the measured servers, each pinned to the measured core and listening on 127.0.0.1 with the same certificate.
 struct ServerRoom {
     let settings: BenchSettings
-    /// The echo behind all of them.
+    /// The echo target behind all servers.
     let target: Server
 
     init(_ settings: BenchSettings, targetThreads: Int = 1, targetCores: [Int]? = nil) throws {
@@ -28,7 +28,7 @@ struct ServerRoom {
             port: port, cores: cores ?? settings.measuredCore, folder: settings.folder)
     }
 
-    /// - Parameter extra: of the environment.
+    /// - Parameter extra: additional environment variables.
     func server(for subject: Subject, extra: [String: String] = [:]) throws -> Server {
         switch subject {
         case .portcullis: return try gateway(.open, extra: extra)

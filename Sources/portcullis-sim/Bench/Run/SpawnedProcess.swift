@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// A program that this one has started, and ends. It doesn't outlive this process: `setpriv` sees to that.
+/// A child process that this process starts and ends. `setpriv` makes sure that it doesn't outlive this process.
 final class SpawnedProcess {
     let pid: Int32
     private var status: Int32?
-    /// All that it used, once it has ended.
+    /// Its total CPU time, once it has ended.
     private(set) var cpuSeconds: Double?
 
     /// - Parameters:
-    ///   - cores: the only ones that it may run on (`taskset`).
-    ///   - environment: all of it.
-    ///   - output, log: files for what it writes to standard output and standard error.
+    ///   - cores: the only cores on which it may run (`taskset`).
+    ///   - environment: its complete environment.
+    ///   - output, log: files for its standard output and standard error.
     init(
         _ program: String, _ arguments: [String], cores: [Int], environment: [String: String] = [:], output: String,
         log: String
@@ -39,11 +39,11 @@ final class SpawnedProcess {
         self.pid = pid
     }
 
-    /// The exit code, or 128 and the signal; nil while it runs.
+    /// The exit code, or 128 plus the signal; nil while it runs.
     var exitCode: Int32? {
         if let status { return status }
         var raw: Int32 = 0
-        // A rusage begins with two timevals; its members belong to a module that this file may not name.
+        // A rusage begins with two timevals; their members belong to a module that this file may not import.
         var words = [Int](repeating: 0, count: MemoryLayout<rusage>.size / MemoryLayout<Int>.size)
         let isOver = words.withUnsafeMutableBytes {
             wait4(pid, &raw, WNOHANG, $0.baseAddress?.assumingMemoryBound(to: rusage.self)) == pid
@@ -55,7 +55,7 @@ final class SpawnedProcess {
         return status
     }
 
-    /// - Returns: nil when it still ran after so long.
+    /// - Returns: nil if it still runs after this time.
     func waitForExit(seconds: Double) -> Int32? {
         let deadline = Date(timeIntervalSinceNow: seconds)
         while exitCode == nil, Date() < deadline { usleep(20_000) }

@@ -1,4 +1,4 @@
-/// What the gate costs a connect, and what a connect costs without it.
+/// The cost of a connect with and without the gate.
 extension BenchRun {
     func measureConnects() throws {
         let room = try ServerRoom(settings)

@@ -34,7 +34,7 @@ extension BenchRun {
         results.record(report?.gatewayProcess?.countedPerMessage, quantity, of: subject, Self.counted)
     }
 
-    /// Where there are cores besides: CPU-bound, so the load has to have more of them than the gateway.
+    /// Runs only if there are further cores: it is CPU-bound, so the load needs more cores than the gateway.
     func measureReactors() throws {
         let others = Array(2..<settings.coreCount)
         let room = try ServerRoom(settings, targetThreads: others.count, targetCores: others)

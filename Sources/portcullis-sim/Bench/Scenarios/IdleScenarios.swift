@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// What sessions cost that do nothing: memory, and how much the busy ones beside them lose.
+/// The cost of idle sessions: their memory, and the slowdown of busy sessions beside them.
 extension BenchRun {
-    /// The first hundred bring what is made once; the rest is what each session takes.
+    /// The first hundred cause one-time allocations; the rest shows the cost of each session.
     private static let firstSessions = 100
 
     func measureIdleSessions() throws {
@@ -12,11 +12,11 @@ extension BenchRun {
         let idle = try fill(crowded, .portcullis, room)
         defer { idle.forEach { $0.process.end() } }
         let alone = try room.gateway(.open)
-        // The goal is about a difference of a few per cent, which is less than what two rounds differ by.
+        // The goal is a difference of a few per cent, which is less than the variation between two rounds.
         for (clients, rounds) in [(100, 3 * plan.rounds), (1, plan.rounds)] {
             for round in 0..<rounds {
                 let job = job(.flood, clients: clients)
-                // What does nothing of use still answers pings: not while the other one is measured.
+                // Idle sessions still cost CPU time for pings, so their processes are stopped while the other server is measured.
                 let others = [crowded.process] + idle.map(\.process)
                 others.forEach { $0.signal(SIGSTOP) }
                 let without = try load(job, on: .portcullis, alone, room)
@@ -41,7 +41,7 @@ extension BenchRun {
         }
     }
 
-    /// Opens as many sessions as shall be idle, and notes what one takes.
+    /// Opens the idle sessions and records the cost of one.
     private func fill(_ server: Server, _ subject: Subject, _ room: ServerRoom) throws -> [RunningLoad] {
         let first = try hold(Self.firstSessions, subject, server, room)
         let before = server.residentBytes
@@ -67,7 +67,7 @@ extension BenchRun {
             results.note("\(subject.title): \(clients) idle sessions did not all come about: \(running.lastWords)")
             return running
         }
-        // What the last handshakes have left is given back by then.
+        // Memory of the last handshakes has been released by then.
         usleep(1_500_000)
         return running
     }

@@ -16,7 +16,7 @@ extension BenchRun {
         for subject in subjects { servers[subject] = try server(for: subject, room) }
         for work in works {
             for round in 0..<work.rounds {
-                // Another one is first each time, so that what drifts meets all of them.
+                // The order rotates, so that drift affects all subjects equally.
                 let present = work.subjects.filter { servers[$0] != nil }
                 for subject in present.rotated(by: round) {
                     guard let server = servers[subject] else { continue }
@@ -29,7 +29,7 @@ extension BenchRun {
         }
     }
 
-    /// One that doesn't start is left out, unless it is ours.
+    /// A server that fails to start is left out, unless it is ours.
     private func server(for subject: Subject, _ room: ServerRoom) throws -> Server? {
         do {
             return try room.server(for: subject)
@@ -79,7 +79,7 @@ extension BenchRun {
         say(summary(.latencyP99, Cell.latency, subjects))
     }
 
-    /// One line: what has been found, of each.
+    /// One line with the figures of each subject.
     func summary(_ quantity: Quantity, _ cell: String, _ subjects: [Subject]) -> String {
         let found = subjects.compactMap { subject in
             results.spread(quantity, of: subject, cell).map { "\(subject.title) \(Figures.short($0.median))" }

@@ -1,6 +1,6 @@
 import Reactors
 
-/// What carries a client's bytes: a WebSocket, or a stream as it is.
+/// The transport of a client's bytes: a WebSocket, or a plain stream.
 protocol ClientTransport: AnyObject {
     var queuedBytes: Int { get }
     func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool)
@@ -12,11 +12,10 @@ protocol ClientTransport: AnyObject {
 
 extension ClientWebSocket: ClientTransport {}
 
-/// One connection of a client: a client may have had many. Reactor thread only; it tells its client everything until the client has
-/// turned away from it.
+/// One of a client's successive connections. Reactor thread only. It reports all events to its client until the client abandons it.
 final class ClientLeg: ClientWebSocketHandler {
     weak var client: LoadClient?
-    /// Hears of the end of one whose client has taken its session over to another.
+    /// Receives the end of a connection whose client has moved its session to another one.
     weak var replacements: ReplacedLegs?
     private(set) var transport: (any ClientTransport)?
     private var closeCode: UInt16??
@@ -25,7 +24,7 @@ final class ClientLeg: ClientWebSocketHandler {
         self.client = client
     }
 
-    /// What the peer has closed with; nil where no Close frame came.
+    /// The peer's close code; nil if there was no Close frame.
     var ending: ErrorKind {
         switch closeCode {
         case .some(let code): .closed(code: code)

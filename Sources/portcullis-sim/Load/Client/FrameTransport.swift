@@ -2,15 +2,15 @@ import Crypto
 import Foundation
 import Reactors
 
-/// A WebSocket of this tool's own over the stream of a TLS or TCP connection, without libwebsockets: all messages of a turn leave in one piece,
-/// and a message costs the tool little. Reactor thread only; its connection holds it as its handler.
+/// The tool's own WebSocket over a TLS or TCP connection, without libwebsockets: all messages of a turn are sent in one piece, and
+/// a message costs the tool little. Reactor thread only; its connection holds it as its handler.
 final class FrameTransport: TCPHandler, ClientTransport {
     private static let maximumHeadBytes = 16_384
 
     private let leg: ClientLeg
     private let request: UpgradeText
     private var connection: TargetConnection?
-    /// Nil once it is a WebSocket.
+    /// Nil once the WebSocket is open.
     private var failed: ((ErrorKind) -> Void)?
     private var head: [UInt8] = []
     private var frames = ServerFrames()
@@ -24,7 +24,7 @@ final class FrameTransport: TCPHandler, ClientTransport {
         masks = SeededGenerator(seed: seed)
     }
 
-    /// - Parameter failed: called once in place of the leg's being opened.
+    /// - Parameter failed: called once if the leg can't be opened.
     static func dial(
         for leg: ClientLeg, on worker: LoadWorker, headers: LoadDevices.Headers, from source: String?, seed: UInt64,
         failed: @escaping (ErrorKind) -> Void
@@ -116,7 +116,7 @@ final class FrameTransport: TCPHandler, ClientTransport {
     func reset() { connection?.drop() }
 }
 
-/// The request for a WebSocket and what its answer must be (RFC 6455 §4.1).
+/// The request for a WebSocket and the check of its answer (RFC 6455 §4.1).
 struct UpgradeText: Sendable {
     let bytes: [UInt8]
     private let accept: String
@@ -138,7 +138,7 @@ struct UpgradeText: Sendable {
             .base64EncodedString()
     }
 
-    /// - Returns: nil for the 101 that belongs to this request.
+    /// - Returns: nil for the 101 that matches this request.
     func refusal(in head: String) -> ErrorKind? {
         let lines = head.split(separator: "\r\n")
         let words = lines.first?.split(separator: " ") ?? []
@@ -151,7 +151,7 @@ struct UpgradeText: Sendable {
         return field("sec-websocket-accept") == accept ? nil : .notConnected
     }
 
-    /// - Returns: the place behind the empty line.
+    /// - Returns: the position after the empty line.
     static func endOfHead(in bytes: [UInt8]) -> Int? {
         guard bytes.count >= 4 else { return nil }
         return (4...bytes.count).first { bytes[$0 - 4..<$0].elementsEqual([13, 10, 13, 10]) }

@@ -3,7 +3,7 @@ import Reactors
 // MARK: The scenario `challenge`
 
 extension LoadClient {
-    /// Not connected itself: it asks over its worker's connections, and asks again as soon as it has an answer.
+    /// The client doesn't connect itself: it sends requests over its worker's connections, each one after the last answer.
     func becomeAsker() {
         stage = .open
         connectEnded()

@@ -3,7 +3,7 @@ import Reactors
 // MARK: Connecting
 
 extension LoadClient {
-    /// - Parameter intended: when this connection was to begin.
+    /// - Parameter intended: the intended time of this connection.
     func connect(intended: UInt64) {
         guard stage == .waiting else { return worker.connectEnded() }
         if settings.scenario == .challenge { return becomeAsker() }
@@ -43,7 +43,7 @@ extension LoadClient {
         }
     }
 
-    /// Where connects are what is measured, those before the measurement don't count.
+    /// If connects are measured, those before the measurement don't count.
     private func recordConnect() {
         guard settings.scenario != .connect || worker.measurement.includes(intendedConnect) else { return }
         worker.statistics.connectLatency.record(nanoseconds: worker.reactor.now - intendedConnect)
@@ -87,8 +87,8 @@ extension LoadClient {
         reschedule()
     }
 
-    /// One of four vanishes again at once: before its `resume` has left, before the answer has come, or in the middle of the replay. Not
-    /// twice in a row, as the token is good for so long only.
+    /// One in four resuming clients disconnects again at once: before its `resume` was sent, before the answer arrived, or during
+    /// the replay. It doesn't do so twice in a row, because the token's validity is limited.
     private func noteResume() {
         let now = worker.reactor.now
         if tokenEndsAt == nil {
@@ -114,7 +114,7 @@ extension LoadClient {
             sending: settings.pattern(client: index, session: sessions), answer: settings.answer)
     }
 
-    /// Out of reach until a random time.
+    /// Disconnected until a random time.
     func goAway(meanSeconds: Double) {
         guard stage != .stopped else { return }
         stage = .away
@@ -129,7 +129,7 @@ extension LoadClient {
 // MARK: The connection's end
 
 extension LoadClient {
-    /// Not of our doing, but for a close that we have asked for.
+    /// The connection was not ended by the client, except after a close that it requested.
     func closed(_ leg: ClientLeg) {
         noteUnclaimed()
         worker.statistics.connected -= 1
@@ -149,7 +149,7 @@ extension LoadClient {
         }
     }
 
-    /// A `resume` that was sent and left behind can arrive after the one that followed it: its connection then gets the session.
+    /// A `resume` on an abandoned connection can arrive after the following one: the abandoned connection then gets the session.
     private func isOvertaken(_ leg: ClientLeg) -> Bool {
         guard let overtakingEndsAt, worker.reactor.now < overtakingEndsAt else { return false }
         return leg.ending == .closed(code: ReplacedLegs.code)
@@ -160,8 +160,8 @@ extension LoadClient {
         goAway(meanSeconds: 1)
     }
 
-    /// As a phone that loses its network: the gateway hears of it at once, in order, not at all, or only by the same client's being
-    /// there a second time.
+    /// Like a phone that loses its network: the gateway learns of it by a reset, by a regular close, not at all, or only when the
+    /// same client appears a second time.
     func vanish() {
         vanishAt = nil
         guard let leg, let transport = leg.transport else { return }
@@ -183,20 +183,20 @@ extension LoadClient {
             transport.setReading(paused: true)
             worker.keepSilent(leg)
         default:
-            // One that hasn't got the session needn't be told that it has lost it.
+            // A connection without the session needn't be told that it lost the session.
             if hasSession { worker.awaitReplacement(of: leg) } else { worker.keepSilent(leg) }
             away = Self.earlyVanishingMean
         }
         goAway(meanSeconds: away)
     }
 
-    /// The connection ends. A session that it has asked for, and of which it hasn't heard, is nobody's.
+    /// The connection ends. If it requested a session and got no answer, no client can claim that session.
     private func noteUnclaimed() {
         guard stage == .opening, let typed, typed.identity == nil else { return }
         worker.statistics.unclaimed += 1
     }
 
-    /// The session can't be had now: a little later then.
+    /// The session isn't available now: the client tries again a little later.
     func postpone() {
         worker.statistics.postponed += 1
         tryLater(meanSeconds: 0.2)
@@ -221,13 +221,13 @@ extension LoadClient {
         leg.transport?.close(code: 1001, reason: "")
     }
 
-    /// What hasn't come by now is lost.
+    /// Data that hasn't arrived by now is lost.
     func endStream() {
         worker.statistics.count(stream.finish())
         worker.statistics.checkedBytes += stream.verifier.verified
     }
 
-    /// What hasn't come by now is lost with the session. What has come counts.
+    /// Data that hasn't arrived by now is lost with the session, without an error. Received data counts.
     func abandonStream() {
         worker.statistics.begunAnew += 1
         worker.statistics.abandonedBytes += stream.outstandingBytes
@@ -235,24 +235,24 @@ extension LoadClient {
         worker.statistics.checkedBytes += stream.verifier.verified
     }
 
-    /// No more connections and no more messages; what is under way may come.
+    /// No more connections and no more messages; data in flight may still arrive.
     func stop() {
         plan = TrafficPlan(.none, start: 0, seed: 0)
         vanishAt = nil
         readingChangesAt = nil
         setReading(paused: false)
         if stage == .away {
-            // A session has to be resumed, to see that nothing of it is lost; others have nothing to come back for.
+            // A typed session must be resumed, to verify that nothing of it is lost; other clients have no reason to come back.
             if typed == nil { stage = .stopped }
             returnAt = worker.reactor.now
         }
         reschedule()
     }
 
-    /// The end: what hasn't come is lost.
+    /// The end: data that hasn't arrived is lost.
     func finish() {
         if settings.scenario == .connect, stage == .connecting {
-            // It has waited for so long at least.
+            // The client has waited at least this long.
             recordConnect()
             worker.statistics.errors.count(.timedOut)
         }
@@ -260,7 +260,7 @@ extension LoadClient {
         if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
         if settings.scenario == .challenge { worker.statistics.connected -= 1 }
         if let leg {
-            // A session that nobody will come back to needn't be kept.
+            // A session to which no client will return needn't be kept.
             if stage == .open, typed != nil { sendText(Array(#"{"type":"disconnect"}"#.utf8)) }
             leg.transport?.close(code: 1000, reason: "")
         }

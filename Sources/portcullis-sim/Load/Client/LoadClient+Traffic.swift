@@ -23,7 +23,7 @@ extension LoadClient {
         case .away:
             if let returnAt { worker.wake(self, at: returnAt) }
         case .open:
-            // A message that is late already waits for `wrote`, not for time.
+            // A message that is already late waits for `wrote`, not for a time.
             let now = worker.reactor.now
             let times = [plan.next, vanishAt, readingChangesAt].compactMap { $0 }.filter { $0 > now }
             if let next = times.min() { worker.wake(self, at: next) }
@@ -33,7 +33,7 @@ extension LoadClient {
         }
     }
 
-    /// Everybody begins at once, or when it is connected again.
+    /// All clients begin at once, or when they are connected again.
     func startTraffic(at start: UInt64) {
         guard stage == .open else {
             if stage == .waiting, settings.scenario == .connect { worker.enqueue(self, paced: true) }
@@ -81,7 +81,7 @@ extension LoadClient {
         }
     }
 
-    /// - Parameter bytes: nil is a whole line.
+    /// - Parameter bytes: nil: a whole line.
     private func send(bytes: Int?, intended: UInt64) {
         let sent =
             numbersInputs
@@ -103,7 +103,7 @@ extension LoadClient {
         }
     }
 
-    /// Who comes back may have to send an input again. To everybody else an acknowledgement of each would be a message more.
+    /// A returning client may have to send an input again. For other clients each acknowledgement would be an unnecessary message.
     private var numbersInputs: Bool { typed != nil && settings.scenario == .flap }
 
     func sendText(_ message: [UInt8]) {
@@ -119,7 +119,7 @@ extension LoadClient {
 // MARK: Receiving
 
 extension LoadClient {
-    /// - Parameter isLast: of its message; of a stream each piece is.
+    /// - Parameter isLast: whether the piece ends its message; always true for a stream.
     func received(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
         guard typed != nil else {
             guard stage == .open else { return }
@@ -192,7 +192,7 @@ extension LoadClient {
         beginSession()
     }
 
-    /// A target that can't be reached now may be back soon.
+    /// A target that is unreachable now may be back soon.
     private func failed(told code: String) {
         worker.statistics.errors.count(.told(code: code))
         if settings.sessionsEnd, stage == .opening { tryLater(meanSeconds: 1) }

@@ -7,7 +7,7 @@ import Reactors
 ///    ▲            │ failed       │ ended    │ vanished or ended
 ///    └── away ◀───┴──────────────┴──────────┘
 /// ```
-/// `opening` is the typed dialect's: connected, and without a session yet. `stopped` is the last, from wherever it comes.
+/// `opening` is used only by the typed dialect: connected, but without a session yet. `stopped` is final and can follow any state.
 final class LoadClient {
     enum Stage {
         case waiting
@@ -23,7 +23,7 @@ final class LoadClient {
     unowned let worker: LoadWorker
     var settings: LoadSettings { worker.settings }
     var stage = Stage.waiting
-    /// When the heap's entry that counts comes up.
+    /// The time of this client's valid entry in the heap.
     var wakeAt: UInt64?
 
     var leg: ClientLeg?
@@ -36,24 +36,24 @@ final class LoadClient {
     var hasBeenTried = false
     var returnAt: UInt64?
     var vanishAt: UInt64?
-    /// When the answer to `connect` or `resume` is given up.
+    /// The deadline for the answer to `connect` or `resume`.
     var answerDueAt: UInt64?
-    /// When the newest token was first sent without an answer: it is good for a while from then on.
+    /// The end of the validity of the newest token, which was sent and not answered.
     var tokenEndsAt: UInt64?
-    /// Until when a `resume` that was left behind may still arrive.
+    /// The latest arrival of a `resume` on an abandoned connection.
     var overtakingEndsAt: UInt64?
     var readingChangesAt: UInt64?
     var isReadingPaused = false
     var message: [UInt8] = []
 
-    /// Bytes that may wait in the client itself; what more is intended is late.
+    /// The most bytes that may wait in the client itself; further messages are late.
     static let maximumQueuedBytes = 262_144
     static let readNanoseconds: UInt64 = 50_000_000
-    /// A token whose answer was lost is good for 30 s from its use on: most of it is left for coming back.
+    /// A token whose answer was lost is valid for 30 s after its use: most of that time is left for coming back.
     static let unansweredNanoseconds: UInt64 = 3_000_000_000
     static let answerNanoseconds: UInt64 = 60_000_000_000
     static let overtakingNanoseconds: UInt64 = 30_000_000_000
-    /// How soon a client vanishes that does so while its session is on its way, in seconds.
+    /// The mean time, in seconds, after which a client disconnects while its session is being set up.
     static let earlyVanishingMean = 0.002
 
     init(index: Int, worker: LoadWorker) {
@@ -66,7 +66,7 @@ final class LoadClient {
         plan = TrafficPlan(.none, start: 0, seed: 0)
     }
 
-    /// Everything that was sent has been answered.
+    /// Everything sent has been answered.
     var isQuiet: Bool {
         stage == .stopped || stage == .open && stream.outstandingBytes == 0 || stage == .waiting && !hasTraffic
     }

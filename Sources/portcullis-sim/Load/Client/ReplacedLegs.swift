@@ -1,13 +1,14 @@
 import Reactors
 
-/// Connections whose clients have gone on to others while they stood: they have to be told so, by a Close with 1008. Reactor thread only.
+/// Connections whose clients have moved to other connections while these were open: the gateway must close them with 1008. Reactor
+/// thread only.
 final class ReplacedLegs {
     static let code: UInt16 = 1008
-    /// A connection that was not told by then is a fault; younger ones may still be, when the run is over.
+    /// A connection that hasn't been closed by then is an error; younger ones may still be pending when the run ends.
     private static let patienceNanoseconds: UInt64 = 15_000_000_000
 
     private var waiting: [ObjectIdentifier: (leg: ClientLeg, since: UInt64)] = [:]
-    /// Those that were told so.
+    /// The number of connections that were closed with 1008.
     private(set) var told: UInt64 = 0
     private(set) var untold: UInt64 = 0
 

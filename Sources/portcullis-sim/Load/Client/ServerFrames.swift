@@ -1,16 +1,16 @@
-/// Reads the frames of a server (RFC 6455 §5.2), however their bytes are split. A control frame's payload is kept until it is whole; of data
-/// nothing is.
+/// Parses a server's frames (RFC 6455 §5.2), however the bytes are split. A control frame's payload is held until it is complete;
+/// data payloads are never held.
 struct ServerFrames: Sendable {
     enum Event {
-        /// Of use until the next byte is read. `isLast`: of its message.
+        /// Valid until the next byte is read. `isLast`: ends its message.
         case data(UnsafeRawBufferPointer, isLast: Bool)
         case ping([UInt8])
-        /// - Parameter code: nil where the frame has none.
+        /// - Parameter code: nil if the frame has none.
         case close(code: UInt16?)
     }
 
     private var head: [UInt8] = []
-    /// Of the payload, what is still to come.
+    /// The payload bytes that haven't arrived.
     private var left: UInt64 = 0
     private var isInPayload = false
     private var control: [UInt8] = []
@@ -19,7 +19,8 @@ struct ServerFrames: Sendable {
     private var isControl: Bool { opcode >= 8 }
     private var isFinal: Bool { head[0] & 0x80 != 0 }
 
-    /// - Returns: false for what no server may send: masked or reserved bits, an unknown opcode, a long control frame.
+    /// - Returns: false for anything that a server may not send: masked frames or reserved bits, an unknown opcode, a long control
+    ///   frame.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -79,7 +80,7 @@ enum ClientFrame {
     static let maximumHeadBytes = 14
 
     /// - Parameter buffer: has room for the head and the payload.
-    /// - Returns: how many bytes the frame has.
+    /// - Returns: the length of the frame in bytes.
     static func write(
         _ payload: UnsafeRawBufferPointer, opcode: UInt8, mask: UInt32, to buffer: UnsafeMutableRawBufferPointer
     ) -> Int {
@@ -105,7 +106,7 @@ enum ClientFrame {
         return count + payload.count
     }
 
-    /// Eight bytes at a time, and the rest.
+    /// Copies eight bytes at a time, then the rest.
     private static func copy(_ payload: UnsafeRawBufferPointer, mask: UInt32, to buffer: UnsafeMutableRawBufferPointer)
     {
         let word = (UInt64(mask) | UInt64(mask) << 32).littleEndian

@@ -1,7 +1,7 @@
 import Reactors
 
-/// A client's stream without WebSocket, over TLS or TCP: for peers of the gateway that pass a stream on as it is. Reactor thread only; its
-/// connection holds it as its handler.
+/// A client's stream without WebSocket, over TLS or TCP: for peers of the gateway that relay a plain stream. Reactor thread only;
+/// its connection holds it as its handler.
 final class StreamTransport: TCPHandler, ClientTransport {
     private let leg: ClientLeg
     private var connection: TargetConnection?
@@ -13,7 +13,7 @@ final class StreamTransport: TCPHandler, ClientTransport {
         self.failed = failed
     }
 
-    /// - Parameter failed: called once in place of the leg's being opened.
+    /// - Parameter failed: called once if the leg can't be opened.
     static func dial(for leg: ClientLeg, on worker: LoadWorker, from source: String?, failed: @escaping () -> Void) {
         let stream = StreamTransport(leg, failed: failed)
         let edge = worker.settings.edge

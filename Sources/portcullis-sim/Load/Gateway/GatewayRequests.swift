@@ -1,9 +1,9 @@
 import Foundation
 import Reactors
 
-/// Challenges and registrations over a few connections that stay open, as apps' HTTP stacks keep them. Reactor thread only.
+/// Challenges and registrations over a few keep-alive connections, as apps' HTTP stacks use them. Reactor thread only.
 ///
-/// Each connection comes from a source address of its own, since the gateway counts requests by address.
+/// Each connection has its own source address, because the gateway counts requests by address.
 final class GatewayRequests {
     typealias Answered = (Result<HTTPAnswerParser.Answer, ErrorKind>) -> Void
 
@@ -27,7 +27,7 @@ final class GatewayRequests {
     private var open = 0
     private var opened = 0
 
-    /// - Parameter sources: one a connection.
+    /// - Parameter sources: one for each connection.
     init(on reactor: Reactor, settings: EdgeClientSettings, sources: [String?]) throws {
         self.reactor = reactor
         self.settings = settings
@@ -100,7 +100,7 @@ final class GatewayRequests {
         requests.removeValue(forKey: number)?.done(.success(answer))
     }
 
-    /// A connection that the gateway had closed meanwhile is no fault: its request is tried once more.
+    /// A connection that the gateway closed meanwhile is not an error: its request is retried once.
     func ended(_ connection: GatewayConnection, unanswered number: Int?, hasOpened: Bool) {
         open -= 1
         idle.removeAll { $0 === connection }
@@ -116,14 +116,14 @@ final class GatewayRequests {
         } else if !hasOpened, open == 0, let number = waiting.popFirst(),
             let request = requests.removeValue(forKey: number)
         {
-            // Nobody answers there at all: each attempt fails one request.
+            // The gateway doesn't answer at all: each attempt fails one request.
             request.done(.failure(request.failure))
         }
         serve()
     }
 }
 
-/// One of these connections.
+/// One of the connections of ``GatewayRequests``.
 final class GatewayConnection: TCPHandler {
     private let owner: GatewayRequests
     private var connection: TargetConnection?

@@ -1,5 +1,5 @@
-/// Reads answers of an HTTP/1.1 connection that stays open, one after another (RFC 9112). Of answers it knows those that the gateway
-/// gives: with Content-Length.
+/// Parses the answers on an HTTP/1.1 keep-alive connection, one after another (RFC 9112). It supports only the answers that the
+/// gateway sends: with Content-Length.
 struct HTTPAnswerParser: Sendable {
     static let maximumBytes = 1 << 20
 
@@ -17,7 +17,7 @@ struct HTTPAnswerParser: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// - Returns: nil while the answer isn't complete.
+    /// - Returns: nil while the answer is incomplete.
     mutating func next() throws(Failure) -> Answer? {
         guard let head = endOfHead else {
             guard buffer.count <= Self.maximumBytes else { throw .malformed }

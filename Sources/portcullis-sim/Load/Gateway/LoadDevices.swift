@@ -3,8 +3,7 @@ import Foundation
 
 /// The simulated devices of one reactor's clients: assertions on demand. Reactor thread only.
 ///
-/// A counter has to arrive at the gateway in order, so of each device one upgrade is under way at a time; the next waits until it has been
-/// answered.
+/// Counters must reach the gateway in order, so each device has only one upgrade under way; the next one waits for the answer.
 final class LoadDevices {
     typealias Headers = [(name: String, value: String)]
     typealias Done = (Result<Headers, ErrorKind>) -> Void
@@ -25,7 +24,7 @@ final class LoadDevices {
 
     var devices: [SimulatedDevice] { slots.map(\.device) }
 
-    /// Headers for an upgrade; `release` has to follow when it has been answered.
+    /// Headers for an upgrade; call `release` when the upgrade has been answered.
     func headers(for client: Int, _ done: @escaping Done) {
         let index = client % slots.count
         if slots[index].isBusy {
@@ -61,9 +60,9 @@ final class LoadDevices {
         ])
     }
 
-    /// Has an authority attest each device, and registers it; as many at once as there are connections.
+    /// Has the authority attest each device and registers it; as many at once as there are connections.
     ///
-    /// - Parameter done: how many didn't work, by kind.
+    /// - Parameter done: receives the number of failures by kind.
     func register(by authority: SimulatedAuthority, _ done: @escaping (ErrorCounts) -> Void) {
         var errors = ErrorCounts()
         var left = slots.count

@@ -3,15 +3,15 @@ import DeviceSimulation
 import Foundation
 import Reactors
 
-/// The devices that clients connect by, from the command's options.
+/// The devices with which clients connect, from the command's options.
 enum LoadCredentials {
     case none
-    /// One device that an earlier command has registered.
+    /// One device that an earlier command registered.
     case file(String, SimulatedDevice)
-    /// New ones, which the authority attests.
+    /// New devices, attested by the authority.
     case new([SimulatedDevice], SimulatedAuthority)
 
-    /// A counter may only rise, also when the run dies: its file runs ahead by this much until the end.
+    /// A counter may only rise, even if the run crashes: the saved counter is ahead by this much until the end.
     private static let reservedCounters: UInt32 = 10_000_000
 
     static func device(at path: String) throws -> LoadCredentials {
@@ -32,7 +32,7 @@ enum LoadCredentials {
         return .new((0..<count).map { _ in SimulatedDevice(app: app) }, try SimulatedAuthority(restoring: saved))
     }
 
-    /// The part of one reactor.
+    /// The share of one reactor.
     func devices(thread: Int, of threads: Int) -> [SimulatedDevice] {
         switch self {
         case .none: []
@@ -41,7 +41,7 @@ enum LoadCredentials {
         }
     }
 
-    /// - Parameter workers: whose devices have been used.
+    /// - Parameter workers: the workers whose devices were used.
     func save(_ workers: [Pinned<LoadWorker>]) async throws {
         guard case .file(let path, _) = self, let worker = workers.first else { return }
         let devices = await worker.ask { $0.devices?.devices ?? [] }

@@ -3,7 +3,7 @@ import ArgumentParser
 import DeviceSimulation
 import Reactors
 
-/// How many clients, and what they do.
+/// The number of clients and their behaviour.
 struct LoadOptions: ParsableArguments {
     @Option(help: "What the clients do.")
     var scenario = Scenario.echo
@@ -105,7 +105,7 @@ struct LoadOptions: ParsableArguments {
         let dialect = dialect ?? (scenario == .flap ? .typed : .raw)
         var edge = edge
         edge.subprotocols = dialect == .raw ? ["binary"] : []
-        // A source in 127.0.0.0/8 reaches IPv4 alone.
+        // A source in 127.0.0.0/8 can reach only IPv4.
         if sources > 0, edge.host == "localhost" { edge.address = "127.0.0.1" }
         return LoadSettings(
             scenario: scenario, dialect: dialect, transport: transport, answer: answers, edge: edge,
@@ -125,7 +125,7 @@ struct LoadOptions: ParsableArguments {
     }
 }
 
-/// By what the clients are admitted: a device, new devices, a certificate or nothing.
+/// The clients' credentials: a device, new devices, a certificate or none.
 struct LoadIdentityOptions: ParsableArguments {
     @Option(help: "A registered device's file: all clients connect by its key, one upgrade at a time.")
     var device: String?

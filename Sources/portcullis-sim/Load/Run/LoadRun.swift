@@ -3,7 +3,7 @@ import Glibc
 import Reactors
 import Synchronization
 
-/// A run from the first connection to the report. What belongs to a reactor it asks that reactor for.
+/// A run from the first connection to the report. It asks each reactor for the data that belongs to it.
 struct LoadRun {
     let settings: LoadSettings
     let workers: [Pinned<LoadWorker>]
@@ -13,13 +13,13 @@ struct LoadRun {
     let gatewayName: String
     let progress: ProgressOutput
 
-    /// How long the last answers and the closing handshakes are waited for.
+    /// The time to wait for the last answers and the closing handshakes.
     private static let drainSeconds = 30.0
     private static let closeSeconds = 3.0
-    /// More than first connections should take.
+    /// More time than first connections should need.
     private static let rampSlackSeconds = 60.0
 
-    /// Set by SIGINT: the run ends early, and is reported.
+    /// Set by SIGINT: the run ends early and is reported.
     static let isInterrupted = Atomic<Bool>(false)
 
     func run() async throws -> LoadReport {
@@ -82,7 +82,7 @@ struct LoadRun {
         return window
     }
 
-    /// Until `isDone` says so, `limit` seconds have passed or the user has had enough; shows how it goes.
+    /// Waits until `isDone` returns true, `limit` seconds have passed or the user interrupts; shows progress.
     private func wait(_ limit: Double, _ phase: String, isDone: (LoadStatistics) -> Bool) async {
         let start = Reactor.monotonicNow
         var before = await snapshot()
@@ -103,7 +103,7 @@ struct LoadRun {
         }
     }
 
-    /// The phases that clean up go on.
+    /// An interrupt doesn't stop the cleanup phases.
     private static func hasBeenInterrupted(in phase: String) -> Bool {
         isInterrupted.load(ordering: .relaxed) && phase != "closing" && phase != "finishing"
     }

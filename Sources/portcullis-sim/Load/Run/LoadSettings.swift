@@ -1,43 +1,43 @@
 import ArgumentParser
 import Reactors
 
-/// What the clients do.
+/// The clients' behaviour.
 enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
     /// Messages at a fixed rate.
     case echo
-    /// As many as the gateway takes, with a window in flight.
+    /// As many messages as the gateway accepts, with a window in flight.
     case flood
-    /// Lines of 20 to 200 bytes up, with pauses.
+    /// Lines of 20 to 200 bytes to the gateway, with pauses.
     case mud
-    /// Connected, and nothing else.
+    /// Connected and idle.
     case idle
-    /// Connect, close, and again.
+    /// Connect, close, repeat.
     case connect
-    /// Vanish at random and come back.
+    /// Drop the connection at random and come back.
     case flap
-    /// A flood toward clients that hardly read.
+    /// A flood toward clients that read very little.
     case slow
-    /// Requests for challenges, one after the other.
+    /// Requests for challenges, one after another.
     case challenge
 }
 
-/// What carries the clients' bytes.
+/// The transport of the clients' bytes.
 enum LoadTransport: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// By libwebsockets: each message in a record of its own.
+    /// By libwebsockets: each message in its own record.
     case websocket
-    /// A WebSocket of the tool's own: the messages of a turn leave in one record.
+    /// The tool's own WebSocket: all messages of a turn are sent in one record.
     case frames
-    /// TLS, or TCP where the URL says `http`, and nothing in it but the bytes.
+    /// TLS, or TCP if the URL says `http`, with the bytes alone.
     case stream
 }
 
-/// How the clients speak.
+/// The clients' dialect.
 enum LoadDialect: String, CaseIterable, Sendable, ExpressibleByArgument {
     case raw
     case typed
 }
 
-/// Everything that a reactor's clients have to know.
+/// The settings for a reactor's clients.
 struct LoadSettings: Sendable {
     var scenario: Scenario
     var dialect: LoadDialect
@@ -46,28 +46,28 @@ struct LoadSettings: Sendable {
     var edge: EdgeClientSettings
     var sources: SourceAddresses
     var clients: Int
-    /// First connections a second, of all clients; nil: as many as are let.
+    /// First connections per second, of all clients; nil: as fast as possible.
     var connectRate: Double?
     /// Upgrades under way at once, of all clients.
     var maximumConnecting: Int
-    /// Traffic before the measurement.
+    /// Seconds of traffic before the measurement.
     var warmUpSeconds: Double
     var seconds: Double
-    /// Messages a second and client, where there is a rate.
+    /// Messages per second and client, in scenarios with a rate.
     var rate: Double
     var messageBytes: Int
     var window: Int
-    /// The window is filled when it is empty, not at each answer.
+    /// The window is refilled when it is empty, not after each answer.
     var isBurst: Bool
     var target: TypedRequest.Target
-    /// Means, in seconds.
+    /// Mean values, in seconds.
     var flapEvery: Double
     var flapAway: Double
-    /// How long a slow reader reads nothing at a time.
+    /// The length of a slow reader's pauses.
     var readPause: Double
-    /// The gateway's `OUTPUT_BUFFER_BYTES`, which says what may be gone.
+    /// The gateway's `OUTPUT_BUFFER_BYTES`, which determines how much may be lost.
     var outputBufferBytes: Int
-    /// Sessions that end by another's will are no fault; what they hadn't brought yet is lost with them.
+    /// Sessions that others end don't count as errors; data that they hadn't delivered is lost with them.
     var sessionsEnd: Bool
     var seed: UInt64
 
@@ -81,7 +81,7 @@ struct LoadSettings: Sendable {
         }
     }
 
-    /// What the client with this number sends, in its `session`th session.
+    /// The output of the client with this number in its `session`th session.
     func pattern(client: Int, session: UInt64) -> StreamPattern {
         let seed = SeededGenerator.number(UInt64(client) << 32 | session, seed: seed)
         if case .typed = traffic { return .typed(seed: seed) }

@@ -1,6 +1,7 @@
 import Reactors
 
-/// One reactor with its share of the clients: when they connect, when they wake, and what they have counted. Reactor thread only.
+/// One reactor with its share of the clients: schedules their connections and wake-ups, and holds their counts. Reactor thread
+/// only.
 ///
 /// It lives as long as the process, as its reactor does.
 final class LoadWorker {
@@ -8,13 +9,13 @@ final class LoadWorker {
     let settings: LoadSettings
     let edge: EdgeClient
     let devices: LoadDevices?
-    /// Nil where nothing is asked of the gateway but WebSockets.
+    /// Nil if the run uses only WebSockets.
     let requests: GatewayRequests?
-    /// Of clients that are streams; nil for TCP.
+    /// For clients with the stream transport; nil for TCP.
     let streamTLS: TargetTLS?
     var statistics = LoadStatistics()
     private(set) var measurement = MeasurementStart()
-    /// Clients send, vanish and return.
+    /// Clients send, disconnect and return.
     private(set) var isTrafficOn = false
 
     private let threads: Int
@@ -30,12 +31,12 @@ final class LoadWorker {
     private let replaced = ReplacedLegs()
     private var scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
 
-    /// How long a client that has fallen silent keeps its socket.
+    /// How long the socket of a silent client is kept open.
     private static let silenceNanoseconds: UInt64 = 20_000_000_000
 
     /// - Parameters:
-    ///   - thread: the clients whose number has this remainder by `threads` are this worker's.
-    ///   - devices: nil where clients don't connect by assertion.
+    ///   - thread: this worker has the clients whose number modulo `threads` equals this.
+    ///   - devices: nil if clients don't connect by assertion.
     init(
         on reactor: Reactor, settings: LoadSettings, thread: Int, of threads: Int, requests: GatewayRequests?,
         devices: LoadDevices?
@@ -69,7 +70,7 @@ final class LoadWorker {
         measurement.begin(at: reactor.now)
     }
 
-    /// What has been sent may still be answered.
+    /// Data already sent may still be answered.
     func stopTraffic() {
         isTrafficOn = false
         paced = FIFO()
@@ -92,10 +93,10 @@ final class LoadWorker {
 
     // MARK: Connecting
 
-    /// - Parameter paced: at the connect rate; those that come back come as soon as there is room.
+    /// - Parameter paced: at the connect rate; returning clients connect as soon as there is room.
     func enqueue(_ client: LoadClient, paced isPaced: Bool) {
         if isPaced, interval > 0 {
-            // A pause is no credit for a burst.
+            // A pause gives no credit for a burst.
             if paced.first == nil { nextConnect = max(nextConnect, reactor.now) }
             paced.append(client)
         } else {
@@ -161,19 +162,19 @@ final class LoadWorker {
         timer.arm(at: next)
     }
 
-    /// Keeps a connection that nobody reads, for a while.
+    /// Keeps an unread connection open for a while.
     func keepSilent(_ leg: ClientLeg) {
         silent.append((leg, reactor.now + Self.silenceNanoseconds))
     }
 
-    /// Keeps a connection until the gateway has told it that its session is on another.
+    /// Keeps a connection until the gateway reports that its session moved to another one.
     func awaitReplacement(of leg: ClientLeg) {
         replaced.await(leg, since: reactor.now)
     }
 
     // MARK: Memory
 
-    /// Memory for one message, of use until `body` returns.
+    /// Memory for one message, valid until `body` returns.
     func withScratch(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
         if scratch.count < count {
             scratch.deallocate()

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Shows progress on standard error: one line that is written over on a terminal, and a line every few seconds elsewhere.
+/// Shows progress on standard error: one line that is overwritten on a terminal, otherwise a line every few seconds.
 final class ProgressOutput: Sendable {
     private static let plainInterval = 5.0
     private let isTerminal = isatty(STDERR_FILENO) == 1
@@ -16,7 +16,7 @@ final class ProgressOutput: Sendable {
         guard !isQuiet else { return }
         if isTerminal {
             state.withLock { $0.hasLine = true }
-            // Back to the line's beginning; what an earlier, longer one has left behind is erased (ECMA-48: EL).
+            // Return to the line's beginning and erase the rest of a longer earlier line (ECMA-48: EL).
             put("\r\(line.text)\u{1B}[K")
         } else if isDue(line) {
             put(line.text + "\n")

@@ -1,4 +1,4 @@
-/// What went wrong, in words that can be counted, and named to `--tolerate`.
+/// A kind of error, in words that can be counted and passed to `--tolerate`.
 struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     let rawValue: String
 
@@ -8,32 +8,32 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
 
     static func < (left: ErrorKind, right: ErrorKind) -> Bool { left.rawValue < right.rawValue }
 
-    /// In bytes, unlike all others.
+    /// Counted in bytes, unlike the others.
     static let lostBytes = ErrorKind(rawValue: "lost_bytes")
     static let doubledBytes = ErrorKind(rawValue: "doubled_bytes")
     static let corruptBytes = ErrorKind(rawValue: "corrupt_bytes")
-    /// Numbers of the typed dialect's messages that were left out without a `gap`, or that came again.
+    /// Numbers of typed messages that were skipped without a `gap`, or repeated.
     static let sequenceGap = ErrorKind(rawValue: "sequence_gap")
     static let sequenceDoubled = ErrorKind(rawValue: "sequence_doubled")
-    /// The gateway has announced fewer or more bytes as gone than are; in bytes.
+    /// The gateway announced more or fewer lost bytes than there are; counted in bytes.
     static let wrongGapBytes = ErrorKind(rawValue: "wrong_gap_bytes")
-    /// A gap that doesn't begin where the client is, or one before the gateway's buffer was full.
+    /// A gap that doesn't begin at the client's position, or one before the gateway's buffer was full.
     static let wrongGap = ErrorKind(rawValue: "wrong_gap")
-    /// More was kept and said again than the gateway's buffer may hold.
+    /// The replay was larger than the gateway's buffer allows.
     static let bufferExceeded = ErrorKind(rawValue: "buffer_exceeded")
-    /// `replayed` on a message behind the replay.
+    /// `replayed` on a message after the replay.
     static let replayMisplaced = ErrorKind(rawValue: "replay_misplaced")
-    /// A resume that has left the token as it was.
+    /// A resume that didn't change the token.
     static let tokenKept = ErrorKind(rawValue: "token_kept")
-    /// An `inputAck` for what was never sent.
+    /// An `inputAck` for an input that was never sent.
     static let unknownAcknowledgement = ErrorKind(rawValue: "unknown_acknowledgement")
-    /// A connection whose session was taken over, and that wasn't closed with 1008.
+    /// A connection whose session was taken over and that wasn't closed with 1008.
     static let takeoverUntold = ErrorKind(rawValue: "takeover_untold")
-    /// A session that nobody had got back when the run was over.
+    /// A session that hadn't been resumed at the end of the run.
     static let notResumed = ErrorKind(rawValue: "not_resumed")
-    /// The gateway has said that the session is over.
+    /// The gateway reported the end of the session.
     static let disconnected = ErrorKind(rawValue: "disconnected")
-    /// A message that the dialect doesn't have.
+    /// A message that isn't part of the dialect.
     static let badMessage = ErrorKind(rawValue: "bad_message")
     /// No answer to the upgrade: no TCP, no TLS, or the connection ended.
     static let notConnected = ErrorKind(rawValue: "not_connected")
@@ -43,7 +43,7 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     /// The connection ended without a Close frame.
     static let broken = ErrorKind(rawValue: "broken")
 
-    /// An HTTP answer in place of the 101.
+    /// An HTTP answer instead of the 101.
     static func refused(status: Int, code: String?) -> ErrorKind {
         ErrorKind(rawValue: "refused_\(status)" + (code.map { "_" + word($0) } ?? ""))
     }
@@ -52,10 +52,10 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
         ErrorKind(rawValue: code.map { "closed_\($0)" } ?? "closed_without_code")
     }
 
-    /// An `error` of the typed dialect: `session_expired` and the like.
+    /// An `error` of the typed dialect, such as `session_expired`.
     static func told(code: String) -> ErrorKind { ErrorKind(rawValue: word(code)) }
 
-    /// What a server says is shown on a terminal: plain, and not long.
+    /// A server's words are shown on a terminal, so they are made plain and short.
     private static func word(_ text: String) -> String {
         String(
             text.unicodeScalars.prefix(40).map { scalar in
@@ -64,7 +64,7 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
             })
     }
 
-    /// For a fault of a stream: the kind, and how many bytes.
+    /// The kind of a stream's fault, and its number of bytes.
     static func of(_ fault: StreamFault) -> (ErrorKind, UInt64) {
         switch fault {
         case .lost(let count): (lostBytes, count)
@@ -75,7 +75,7 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     }
 }
 
-/// Counts by kind, of bounded size: servers choose some of the words.
+/// Counts by kind, of bounded size because servers choose some of the words.
 struct ErrorCounts: Hashable, Sendable {
     static let maximumKinds = 100
     static let others = ErrorKind(rawValue: "others")
@@ -93,7 +93,7 @@ struct ErrorCounts: Hashable, Sendable {
         for (kind, amount) in other.counts { count(kind, amount) }
     }
 
-    /// What is left when some kinds are expected.
+    /// The counts without expected kinds.
     func without(_ tolerated: Set<ErrorKind>) -> [ErrorKind: UInt64] {
         counts.filter { !tolerated.contains($0.key) }
     }

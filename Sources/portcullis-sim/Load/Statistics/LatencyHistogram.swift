@@ -1,6 +1,6 @@
 import Histogram
 
-/// Times from a microsecond to ten minutes, to three digits; longer ones count as ten minutes.
+/// Times from a microsecond to ten minutes, with three digits of precision; longer times count as ten minutes.
 struct LatencyHistogram: Sendable {
     private static let longest: UInt64 = 600_000_000_000
     private var histogram = Histogram<UInt32>(

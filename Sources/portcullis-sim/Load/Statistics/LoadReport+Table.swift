@@ -1,7 +1,7 @@
 import Foundation
 
 extension LoadReport {
-    /// Two columns, for people.
+    /// A table of two columns.
     var table: String {
         let rows = head + connectRows + trafficRows + flappingRows + processRows + errorRows
         let width = rows.map(\.0.count).max() ?? 0
@@ -79,9 +79,9 @@ extension LoadReport {
     }
 }
 
-/// Numbers as people read them.
+/// Readable numbers.
 enum Figures {
-    /// Three digits or so: 0.123, 12.3, 1234.
+    /// About three digits: 0.123, 12.3, 1234.
     static func short(_ value: Double) -> String {
         switch abs(value) {
         case 100...: String(format: "%.0f", value)
@@ -91,7 +91,7 @@ enum Figures {
         }
     }
 
-    /// - Parameter microseconds: shown in the unit that suits it.
+    /// - Parameter microseconds: shown in a suitable unit.
     static func time(_ microseconds: Double) -> String {
         switch microseconds {
         case 1e6...: short(microseconds / 1e6) + " s"

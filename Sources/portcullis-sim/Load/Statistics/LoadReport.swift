@@ -1,21 +1,21 @@
 import Foundation
 
-/// What a run has found, for people as a table and for programs as JSON.
+/// The results of a run, as a table for people and as JSON for programs.
 struct LoadReport: Hashable, Sendable, Codable {
     struct Connects: Hashable, Sendable, Codable {
-        /// All of the run.
+        /// Totals of the whole run.
         let opened, failed: UInt64
-        /// While all clients were connected for the first time or, in the scenario `connect`, during the measurement.
+        /// The rate while all clients connected for the first time or, in the scenario `connect`, during the measurement.
         let perSecond: Double
         let seconds: Double
-        /// From the intended start to the 101: challenge, assertion, TCP and TLS included.
+        /// From the intended start to the 101, including challenge, assertion, TCP and TLS.
         let latencyMicroseconds: LatencySummary?
     }
 
     struct Traffic: Hashable, Sendable, Codable {
         let messagesSent, messagesAnswered, bytesSent, bytesReceived: UInt64
         let messagesPerSecond, megabytesPerSecondUp, megabytesPerSecondDown: Double
-        /// From the intended time of sending to the last byte of the answer.
+        /// From the intended send time to the last byte of the answer.
         let latencyMicroseconds: LatencySummary?
     }
 
@@ -30,7 +30,7 @@ struct LoadReport: Hashable, Sendable, Codable {
         let cpuMicrosecondsPerMessage, cpuMicrosecondsPerConnect: Double?
         let residentBytesBefore, residentBytesAfter, residentBytesHighest: UInt64
         let threads: Int
-        /// Of the counter that `--counter` named.
+        /// The increase of the counter that `--counter` named.
         let counted: UInt64?
         let countedPerMessage: Double?
     }
@@ -38,17 +38,17 @@ struct LoadReport: Hashable, Sendable, Codable {
     let scenario: String
     let gateway: String
     let clients: Int
-    /// Of the measurement.
+    /// The duration of the measurement.
     let seconds: Double
     let connects: Connects
     let traffic: Traffic
     let flapping: Flapping?
     let gatewayProcess: Process?
-    /// This tool's own: where it is near 100 % a thread, it is the tool that was measured.
+    /// The tool itself: if it uses nearly 100 % per thread, the tool was measured, not the server.
     let ownProcess: Process?
     let errors: [String: UInt64]
     let tolerated: [String]
-    /// Nothing was lost or wrong, but for what was tolerated.
+    /// Nothing was lost or wrong, except tolerated errors.
     let isGood: Bool
 
     var json: String {

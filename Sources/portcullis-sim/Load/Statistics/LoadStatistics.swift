@@ -1,45 +1,45 @@
-/// What one reactor has counted, from the start on; all together are merged.
+/// The counts of one reactor since the start; the counts of all reactors are merged.
 struct LoadStatistics: Sendable {
-    /// At present.
+    /// The current number.
     var connected = 0
-    /// Clients that have been connected at least once, or have failed to.
+    /// Clients that were connected at least once or failed to connect.
     var clientsTried = 0
-    /// Clients whose traffic has stopped, and whose answers have all come.
+    /// Clients whose traffic has stopped and whose answers have all arrived.
     var clientsQuiet = 0
 
-    /// Connections that were opened, and attempts that came to nothing.
+    /// Connections that were opened, and failed attempts.
     var connects: UInt64 = 0
     var failedConnects: UInt64 = 0
-    /// When the last client was connected for the first time.
+    /// The time when the last client was connected for the first time.
     var lastFirstConnect: UInt64 = 0
     var messagesSent: UInt64 = 0
-    /// Whose whole answer has come; of a source of numbered lines each line is one.
+    /// Messages whose answer is complete; for a source of numbered lines, each line counts.
     var messagesAnswered: UInt64 = 0
-    /// Of the streams, without any dialect's dress.
+    /// Bytes of the streams, without the dialect's encoding.
     var bytesSent: UInt64 = 0
     var bytesReceived: UInt64 = 0
 
-    /// Connections that the client has ended at random.
+    /// Connections that the client dropped at random.
     var vanished: UInt64 = 0
     var resumed: UInt64 = 0
-    /// Of these, how often the client vanished before the answer to its `resume` had come.
+    /// Among these, the ones dropped before the answer to their `resume` arrived.
     var answersLost: UInt64 = 0
-    /// Connections that were told that another has their session.
+    /// Connections that were closed because another one took over their session.
     var takenOver: UInt64 = 0
-    /// Connections whose session went to one of the same client's that it had left already.
+    /// Connections whose session went to a connection that the same client had already abandoned.
     var overtaken: UInt64 = 0
-    /// Resumes that had to wait, by the gateway's word.
+    /// Resumes that the gateway postponed.
     var postponed: UInt64 = 0
-    /// Sessions of the typed dialect that began; of these, ones in place of a session that was over; how many bytes were on their way then.
+    /// Typed sessions that began; among these, the ones that replaced an ended session; and the bytes in flight at that time.
     var begun: UInt64 = 0
     var begunAnew: UInt64 = 0
     var abandonedBytes: UInt64 = 0
-    /// Sessions that were asked for, and may have begun, by connections that ended before the answer: nobody knows how to come back for one.
+    /// Sessions that were requested, and may have begun, by connections that ended before the answer: no client can resume these.
     var unclaimed: UInt64 = 0
-    /// That the gateway itself has told.
+    /// Gaps announced by the gateway.
     var gaps: UInt64 = 0
     var gapBytes: UInt64 = 0
-    /// That have come once and in their place, in streams that are over.
+    /// Bytes that arrived once and in their place, in completed streams.
     var checkedBytes: UInt64 = 0
 
     var errors = ErrorCounts()

@@ -1,7 +1,7 @@
-/// Since when latencies count.
+/// The start of the measurement of latencies.
 ///
-/// What was meant to begin during the measurement counts, however late it ends. That it ends behind the measurement is no reason to leave it
-/// out: the longest would be missing.
+/// Everything whose intended start is in the measurement counts, however late it ends. Leaving out what ends after the measurement
+/// would drop the longest latencies.
 struct MeasurementStart: Sendable {
     private var start: UInt64?
 
@@ -9,6 +9,6 @@ struct MeasurementStart: Sendable {
         start = time
     }
 
-    /// - Parameter intended: when it was meant to begin.
+    /// - Parameter intended: the intended start.
     func includes(_ intended: UInt64) -> Bool { start.map { intended >= $0 } ?? false }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// A process and all below it, as they were when this was made: some servers fork for each connection.
+/// A process and all its descendants, as of the creation of this value: some servers fork for each connection.
 struct ProcessTree: Sendable {
     let pids: [Int32]
 
-    /// - Returns: nil where there is no such process.
+    /// - Returns: nil if there is no such process.
     init?(root: Int32) {
         guard ProcessUsage(pid: root) != nil else { return nil }
         pids = Self.members(root: root, parents: Self.parents())
     }
 
-    /// - Parameter parents: of each process its parent.
+    /// - Parameter parents: the parent of each process.
     /// - Returns: the root first.
     static func members(root: Int32, parents: [Int32: Int32]) -> [Int32] {
         let children = Dictionary(grouping: parents.keys) { parents[$0] }
@@ -24,7 +24,7 @@ struct ProcessTree: Sendable {
         return members
     }
 
-    /// What they have used together; nil when the root is gone. Shared memory counts in each of them.
+    /// The sum of their usage; nil if the root has ended. Shared memory counts for each process.
     var usage: ProcessUsage? {
         guard let root = pids.first, ProcessUsage(pid: root) != nil else { return nil }
         let all = pids.compactMap { ProcessUsage(pid: $0) }
@@ -43,7 +43,7 @@ struct ProcessTree: Sendable {
         return parents
     }
 
-    /// - Parameter stat: of `/proc/<pid>/stat` (proc(5)): behind the name come the state and the parent.
+    /// - Parameter stat: of `/proc/<pid>/stat` (proc(5)): the state and the parent follow the name.
     static func parent(stat: String) -> Int32? {
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
@@ -51,7 +51,7 @@ struct ProcessTree: Sendable {
     }
 }
 
-/// A number that another program keeps in a file's first eight bytes.
+/// A counter that another program keeps in the first eight bytes of a file.
 enum ProcessCounter {
     static func value(at path: String) -> UInt64? {
         guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.read(upToCount: 8), bytes.count == 8

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// What a process has used so far, as Linux tells (proc(5)).
+/// A process's usage so far, from Linux (proc(5)).
 struct ProcessUsage: Hashable, Sendable {
     let cpuSeconds: Double
     let residentBytes: UInt64
     let threads: Int
 
-    /// - Returns: nil for a process that isn't there.
+    /// - Returns: nil if there is no such process.
     init?(pid: Int32) {
         guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return nil }
         self.init(
@@ -15,11 +15,11 @@ struct ProcessUsage: Hashable, Sendable {
             pageBytes: UInt64(sysconf(Int32(_SC_PAGESIZE))), exactCPUSeconds: Self.exactCPUSeconds(of: pid))
     }
 
-    /// By the process's own clock, which counts nanoseconds: ticks are too coarse for a measurement of a second or two.
+    /// From the process's own clock, which counts nanoseconds: ticks are too coarse for a measurement of a second or two.
     private static func exactCPUSeconds(of pid: Int32) -> Double? {
         var clock: clockid_t = 0
         guard clock_getcpuclockid(pid, &clock) == 0 else { return nil }
-        // A timespec by its layout: which of the C modules in this file its members belong to, the compiler sees differently from here.
+        // The timespec is read by its layout, because the compiler assigns its members to different C modules in this file.
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: 2) { words in
             let isRead = words.baseAddress!.withMemoryRebound(to: timespec.self, capacity: 1) {
                 clock_gettime(clock, $0) == 0
@@ -34,7 +34,8 @@ struct ProcessUsage: Hashable, Sendable {
         self.threads = threads
     }
 
-    /// - Parameter stat: of `/proc/<pid>/stat`. The second field is the program's name in parentheses, which may hold anything.
+    /// - Parameter stat: of `/proc/<pid>/stat`. The second field is the program's name in parentheses, which may contain any
+    ///   character.
     init?(stat: String, ticksPerSecond: Double, pageBytes: UInt64, exactCPUSeconds: Double? = nil) {
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
@@ -48,7 +49,7 @@ struct ProcessUsage: Hashable, Sendable {
     }
 }
 
-/// A process over a while.
+/// A process's usage over a period.
 struct ProcessUsageRecord: Sendable {
     private var first: ProcessUsage?
     private var last: ProcessUsage?

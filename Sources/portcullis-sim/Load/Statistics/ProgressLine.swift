@@ -1,11 +1,11 @@
-/// How far a run is, in one line.
+/// The progress of a run in one line.
 struct ProgressLine: Sendable {
     let phase: String
     let elapsed: Double
     let clients: Int
     let now: LoadStatistics
     let before: LoadStatistics
-    /// Seconds between the two.
+    /// Seconds between the two samples.
     let interval: Double
 
     var text: String {

@@ -1,22 +1,22 @@
-/// What one client has sent and what it waits for: one session's two streams, without a socket.
+/// One client's sent data and expected answers: both streams of a session, without a socket.
 struct ClientStream: Sendable {
-    /// What comes back for what is sent.
+    /// The kind of answer to sent data.
     enum Answer: String, Sendable, CaseIterable {
         /// The same bytes.
         case echo
-        /// A numbered line every now and then, whatever is sent.
+        /// A numbered line at intervals, whatever is sent.
         case numbered
-        /// For each line a screen.
+        /// A screen for each line.
         case screens
     }
 
-    /// A message that is on its way, until all of its answer has come.
+    /// A message in flight, until its answer is complete.
     struct Sent: Hashable, Sendable {
         let range: Range<UInt64>
         let intended: UInt64
-        /// Where its answer ends, in the stream that comes back.
+        /// The position in the answer stream where its answer ends.
         let answerEnd: UInt64
-        /// Counts the session's messages, from 1.
+        /// The message's number in the session, from 1.
         let number: UInt64
     }
 
@@ -27,7 +27,7 @@ struct ClientStream: Sendable {
     private var answerBytes: UInt64 = 0
     private var sentMessages: UInt64 = 0
     private var onTheirWay = FIFO<Sent>()
-    /// Nobody has said yet that they were applied.
+    /// Messages that haven't been acknowledged as applied.
     private var unacknowledged = FIFO<Sent>()
     private var lastAcknowledged: Sent?
 
@@ -38,16 +38,17 @@ struct ClientStream: Sendable {
     }
 
     var inFlight: Int { onTheirWay.count }
-    /// What to send on a new connection, in order. One that has been applied for sure is among them: it must not be applied again.
+    /// The messages to send on a new connection, in order. They include one that was certainly applied: it must not be applied
+    /// again.
     var toBeSentAgain: [Sent] { [lastAcknowledged].compactMap(\.self) + unacknowledged.elements }
-    /// Bytes that are still to come.
+    /// Bytes that haven't arrived yet.
     var outstandingBytes: UInt64 { answer == .numbered ? 0 : answerBytes - min(answerBytes, verifier.position) }
-    /// Of what isn't asked for no end is known: the rest of a line that has begun.
+    /// An unsolicited stream has no known end; this tells whether a line is incomplete.
     var hasUnfinishedLine: Bool { answer == .numbered && verifier.position % NumberedLine.bytes != 0 }
 
-    /// Notes a message and says what it is made of.
+    /// Records a message to be sent and returns it.
     ///
-    /// - Parameter bytes: of the message; nil is a whole line.
+    /// - Parameter bytes: the message's length; nil: a whole line.
     mutating func send(bytes: Int?, intended: UInt64) -> Sent {
         let end = bytes.map { sentBytes + UInt64($0) } ?? pattern.lineEnd(after: sentBytes)
         switch answer {
@@ -63,20 +64,20 @@ struct ClientStream: Sendable {
         return message
     }
 
-    /// Sends as ``send(bytes:intended:)``, what the peer will acknowledge by its number.
+    /// Like ``send(bytes:intended:)``, for a message that the peer acknowledges by number.
     mutating func sendNumbered(bytes: Int?, intended: UInt64) -> Sent {
         let message = send(bytes: bytes, intended: intended)
         unacknowledged.append(message)
         return message
     }
 
-    /// - Returns: whether there ever was such a message.
+    /// - Returns: whether the message exists.
     mutating func acknowledged(_ number: UInt64) -> Bool {
         if let message = unacknowledged.remove(where: { $0.number == number }) { lastAcknowledged = message }
         return number <= sentMessages
     }
 
-    /// - Parameter answered: called for each message whose answer is complete by this.
+    /// - Parameter answered: called for each message whose answer is now complete.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, answered: (Sent) -> Void) -> [StreamFault] {
         let faults = verifier.receive(bytes)
         while let first = onTheirWay.first, first.answerEnd <= verifier.position {
@@ -86,19 +87,19 @@ struct ClientStream: Sendable {
         return faults
     }
 
-    /// What is gone was an answer too.
+    /// Lost bytes count as answered.
     mutating func skip(_ count: UInt64) -> [StreamFault] {
         let faults = verifier.skip(count)
         while let first = onTheirWay.first, first.answerEnd <= verifier.position { onTheirWay.removeFirst() }
         return faults
     }
 
-    /// The session has ended in the middle, and what it hadn't brought by then is nobody's fault.
+    /// The session ended early; data that it hadn't delivered doesn't count as lost.
     mutating func abandon() -> [StreamFault] {
         finish().filter { if case .lost = $0 { false } else { true } }
     }
 
-    /// Nothing more will come.
+    /// Nothing more will arrive.
     mutating func finish() -> [StreamFault] {
         let faults = verifier.finish()
         if answer != .numbered, let excess = verifier.excess(over: answerBytes) { return faults + [excess] }
@@ -106,7 +107,7 @@ struct ClientStream: Sendable {
     }
 }
 
-/// A queue that takes and gives in constant time, on average.
+/// A queue with insertion and removal in amortised constant time.
 struct FIFO<Element> {
     private var storage: [Element] = []
     private var head = 0
@@ -130,7 +131,7 @@ struct FIFO<Element> {
         }
     }
 
-    /// The first one of which `isMeant` is true; it is expected near the front.
+    /// The first element for which `isMeant` is true; it is expected near the front.
     mutating func remove(where isMeant: (Element) -> Bool) -> Element? {
         guard let index = elements.firstIndex(where: isMeant) else { return nil }
         if index == head { return popFirst() }

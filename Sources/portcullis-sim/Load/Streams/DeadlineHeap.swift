@@ -1,5 +1,5 @@
-/// Who wants to be called when: a binary heap. An entry is never taken out before its time; whoever has changed its mind sees that when
-/// it is called.
+/// Deadlines in a binary heap. An entry is never removed before its time; an element whose deadline has changed finds out when it
+/// is called.
 struct DeadlineHeap<Element> {
     private var entries: [(time: UInt64, element: Element)] = []
 
@@ -16,7 +16,7 @@ struct DeadlineHeap<Element> {
         }
     }
 
-    /// - Returns: the earliest entry, if its time has come.
+    /// - Returns: the earliest entry, if it is due.
     mutating func take(by now: UInt64) -> (time: UInt64, element: Element)? {
         guard let first = entries.first, first.time <= now else { return nil }
         entries.swapAt(0, entries.count - 1)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and the same for the same seed.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and reproducible from its seed.
 struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -13,7 +13,7 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
         return Self.mix(state)
     }
 
-    /// A function of its argument alone, for whoever wants the n-th number without those before it.
+    /// The n-th number as a pure function, without computing the earlier ones.
     static func number(_ index: UInt64, seed: UInt64) -> UInt64 {
         mix(seed &+ (index &+ 1) &* 0x9E37_79B9_7F4A_7C15)
     }
@@ -27,7 +27,7 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension SeededGenerator {
-    /// How long until the next of events that come at random, in nanoseconds (exponentially distributed), at most ten times the mean.
+    /// The time to the next random event in nanoseconds (exponentially distributed), at most ten times the mean.
     mutating func pause(meanSeconds: Double) -> UInt64 {
         let uniform = Double.random(in: .leastNonzeroMagnitude..<1, using: &self)
         return UInt64(min(-log(uniform), 10) * meanSeconds * 1e9)

@@ -1,16 +1,16 @@
-/// What a stream consists of: each byte is a function of its position, so that whoever reads it knows what comes next and, of any
-/// piece of it, where it belongs.
+/// The content of a stream: each byte is a function of its position, so that a reader can predict the next byte and locate any
+/// piece.
 enum StreamPattern: Hashable, Sendable {
-    /// All 256 values.
+    /// All 256 byte values.
     case bytes(seed: UInt64)
-    /// Letters, digits, `-` and `_`: what every dialect hands on as it is.
+    /// Letters, digits, `-` and `_`: every dialect passes these unchanged.
     case text(seed: UInt64)
-    /// Text in lines of 20 to 200 bytes, a multiple of 20, that end in CR LF: what players type.
+    /// Text in lines of 20 to 200 bytes, a multiple of 20, that end in CR LF, like players' input.
     case typed(seed: UInt64)
     /// Lines of 64 bytes: a number of twelve digits from 0, a space, text, CR LF. The same for every reader.
     case numbered
 
-    /// Writes the stream from `position` on over the whole of `buffer`.
+    /// Fills `buffer` with the stream from `position` on.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, from position: UInt64) {
         switch self {
         case .bytes(let seed): fillWords(buffer, position) { SeededGenerator.number($0, seed: seed) }
@@ -37,7 +37,7 @@ enum StreamPattern: Hashable, Sendable {
         for index in buffer.indices { buffer[index] = Self.letter(buffer[index]) }
     }
 
-    /// Eight bytes of the stream are one number.
+    /// Eight bytes of the stream come from one number.
     private func fillWords(_ buffer: UnsafeMutableRawBufferPointer, _ position: UInt64, _ word: (UInt64) -> UInt64) {
         var index = 0
         while index < buffer.count {
@@ -52,7 +52,7 @@ enum StreamPattern: Hashable, Sendable {
         }
     }
 
-    /// Base64url's alphabet, for any byte.
+    /// A letter of Base64url's alphabet for any byte.
     static func letter(_ byte: UInt8) -> UInt8 {
         switch byte & 63 {
         case let low where low < 26: UInt8(ascii: "A") + low
@@ -70,7 +70,7 @@ extension StreamPattern {
     private static let cellBytes: UInt64 = 20
     private static let maximumCells: UInt64 = 10
 
-    /// Whether a line ends with this cell of twenty bytes; every tenth one ends one, so no line is longer than 200.
+    /// Whether this cell of twenty bytes ends a line; every tenth cell does, so that no line is longer than 200.
     private static func endsLine(cell: UInt64, seed: UInt64) -> Bool {
         cell % maximumCells == maximumCells - 1 || SeededGenerator.number(cell, seed: ~seed) % 4 == 0
     }
@@ -90,7 +90,7 @@ extension StreamPattern {
         }
     }
 
-    /// Where the line ends that has the byte at `position`; for other patterns than ``typed(seed:)`` `position` itself.
+    /// The end of the line that contains the byte at `position`; for patterns other than ``typed(seed:)`` `position` itself.
     func lineEnd(after position: UInt64) -> UInt64 {
         guard case .typed(let seed) = self else { return position }
         var cell = position / Self.cellBytes
@@ -125,9 +125,9 @@ enum NumberedLine {
     }
 }
 
-/// What a target that plays a MUD answers a line with: so many numbered lines, 256 to 4,096 bytes.
+/// The answer to a line from a target that acts as a MUD: several numbered lines, 256 to 4,096 bytes.
 enum Screen {
-    /// - Parameter index: of the typed line, from 0.
+    /// - Parameter index: the number of the typed line, from 0.
     static func bytes(afterLine index: UInt64) -> UInt64 {
         NumberedLine.bytes * (4 + SeededGenerator.number(index, seed: 0x7363_7265_656e) % 61)
     }

@@ -1,36 +1,36 @@
 import Glibc
 
-/// What is wrong with a stream, in bytes.
+/// A fault of a stream, with its number of bytes.
 enum StreamFault: Hashable, Sendable {
-    /// The stream went on behind them.
+    /// These bytes are missing; the stream went on after them.
     case lost(UInt64)
-    /// They had come before.
+    /// These bytes had arrived before.
     case doubled(UInt64)
-    /// They belong nowhere near.
+    /// These bytes don't occur anywhere near.
     case corrupt(UInt64)
-    /// So many fewer or more were announced as gone than are.
+    /// The announced gap is wrong by this many bytes.
     case wrongGap(UInt64)
 }
 
-/// Compares what arrives with what the pattern says, byte by byte.
+/// Compares received bytes with the pattern.
 ///
-/// Where something else comes, the next `evidenceBytes` are looked for before and behind the place: so it can tell bytes that are missing
-/// from ones that came twice (a reordering is one and then the other), and goes on where the stream goes on.
+/// At a mismatch it searches for the next `evidenceBytes` before and after the position. It can therefore tell missing bytes from
+/// repeated ones (a reordering is one followed by the other), and continues at the place found.
 struct StreamVerifier: Sendable {
-    /// Enough that no other place has the same by chance, also of text, which has six bits a byte.
+    /// Long enough not to occur elsewhere by chance, even in text, which has six bits per byte.
     static let evidenceBytes = 24
-    /// How far around the place is looked, first and at last.
+    /// The distances of the search, the first and the last.
     static let windows: [UInt64] = [8_192, 1 << 20]
-    /// After so many faults nobody needs to know more of this stream: looking for each would only take time.
+    /// The limit of searches per stream: after so many faults further searches only take time.
     static let maximumSearches = 10
 
     let pattern: StreamPattern
-    /// Where the next byte belongs; everything before has been accounted for.
+    /// The position of the next byte; everything before it is accounted for.
     private(set) var position: UInt64
-    /// Bytes that came once and in their place.
+    /// Bytes that arrived once and in their place.
     private(set) var verified: UInt64 = 0
     private var evidence: [UInt8] = []
-    /// Where the last announced gap ends.
+    /// The end of the last announced gap.
     private var gapEnd: UInt64?
     private var searches = 0
 
@@ -39,7 +39,7 @@ struct StreamVerifier: Sendable {
         self.position = position
     }
 
-    /// - Returns: nothing, if all is well.
+    /// - Returns: empty if there is no fault.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [StreamFault] {
         if evidence.isEmpty {
             let match = matching(bytes)
@@ -50,9 +50,9 @@ struct StreamVerifier: Sendable {
         return suspect(bytes[...])
     }
 
-    /// The peer has said that so many bytes won't come.
+    /// The peer announced that this many bytes won't arrive.
     ///
-    /// - Returns: what was still being looked at before them.
+    /// - Returns: the fault of bytes before the gap that were still undecided.
     mutating func skip(_ count: UInt64) -> [StreamFault] {
         defer {
             position += count
@@ -61,13 +61,13 @@ struct StreamVerifier: Sendable {
         return finish()
     }
 
-    /// Nothing is right about a place beyond `end`, where the stream can't have got to.
+    /// A position beyond `end` is always a fault: the stream can't have got there.
     func excess(over end: UInt64) -> StreamFault? {
         guard position > end else { return nil }
         return gapEnd == position ? .wrongGap(position - end) : .doubled(position - end)
     }
 
-    /// The stream has ended: what was still being looked at is one fault more.
+    /// The stream has ended: undecided bytes are one more fault.
     mutating func finish() -> [StreamFault] {
         defer { evidence = [] }
         let count = UInt64(evidence.count)
@@ -81,7 +81,7 @@ struct StreamVerifier: Sendable {
         verified += UInt64(count)
     }
 
-    /// How many bytes from the beginning are right.
+    /// The number of leading bytes that match.
     private func matching(_ bytes: UnsafeRawBufferPointer) -> Int {
         let blockBytes = 4_096
         return withUnsafeTemporaryAllocation(byteCount: min(blockBytes, max(bytes.count, 1)), alignment: 8) { block in
@@ -101,7 +101,7 @@ struct StreamVerifier: Sendable {
         }
     }
 
-    /// Something else came. Gathers evidence, and judges it when there is enough.
+    /// The bytes don't match. Collects evidence, and judges it when there is enough.
     private mutating func suspect(_ rest: Slice<UnsafeRawBufferPointer>) -> [StreamFault] {
         guard searches < Self.maximumSearches else {
             position += UInt64(rest.count)
@@ -111,7 +111,7 @@ struct StreamVerifier: Sendable {
         evidence.append(contentsOf: rest.prefix(needed))
         guard evidence.count == Self.evidenceBytes else { return [] }
         let fault = judge(evidence)
-        // One wrong byte is passed over where it stands; what follows it may be right again.
+        // One wrong byte is skipped in place; the bytes after it may be right.
         let skipped = if case .corrupt = fault { 1 } else { 0 }
         let remaining = Array(evidence.dropFirst(skipped)) + rest.dropFirst(needed)
         evidence = []
@@ -132,19 +132,19 @@ struct StreamVerifier: Sendable {
         return .doubled(from - place)
     }
 
-    /// The first bytes behind a gap may look right by chance, as those of a numbered line do.
+    /// The first bytes after a gap may match by chance, as those of a numbered line do.
     private func isBehindGap(_ place: UInt64) -> Bool {
         guard let gapEnd else { return false }
         return (gapEnd..<gapEnd + UInt64(Self.evidenceBytes)).contains(place)
     }
 
-    /// Some bytes have changed where they stand: nothing to look for.
+    /// Some bytes changed in place, so no search is needed.
     private func isMostlyRight(_ gathered: [UInt8]) -> Bool {
         let expected = pattern.bytes(position..<position + UInt64(gathered.count))
         return zip(expected, gathered).count { $0 == $1 } * 2 > gathered.count
     }
 
-    /// The nearest place that the bytes belong to, first behind this one.
+    /// The nearest position that contains the bytes; later positions are searched first.
     private func find(_ gathered: [UInt8]) -> UInt64? {
         Self.windows.lazy.compactMap { find(gathered, window: $0) }.first
     }

@@ -1,9 +1,9 @@
 import Foundation
 import RelayCore
 
-/// What a client of the typed dialect says.
+/// A message from a client of the typed dialect.
 enum TypedRequest {
-    /// Where the session leads: as the message `connect` names it.
+    /// The session's target, in the form of the message `connect`.
     enum Target: Hashable, Sendable {
         case address(host: String, port: Int)
         case route(String)
@@ -30,7 +30,7 @@ enum TypedRequest {
         message("syncAck", [("sessionId", .string(session.id)), ("lastSeq", .integer(lastSequence))])
     }
 
-    /// - Parameter number: of the session's inputs; the gateway applies each once, however often it is sent. nil: it doesn't count.
+    /// - Parameter number: among the session's inputs; the gateway applies each once, however often it is sent. nil: unnumbered.
     static func input(_ text: [UInt8], number: UInt64?) -> [UInt8] {
         let cid = number.map { ("cid", JSONValue.integer(Int(clamping: $0))) }
         return message("input", [("text", .string(String(decoding: text, as: UTF8.self)))] + [cid].compactMap(\.self))
@@ -44,24 +44,24 @@ enum TypedRequest {
     }
 }
 
-/// What the gateway says in it.
+/// A message from the gateway in the typed dialect.
 enum TypedAnswer: Hashable, Sendable {
     case session(TypedSession.Identity)
-    /// With a new token.
+    /// Contains a new token.
     case resumed(TypedSession.Identity)
     case data(sequence: Int, payload: [UInt8], isReplayed: Bool)
-    /// Anything else that has a number: gmcp, echo, prompt.
+    /// Any other numbered message: gmcp, echo, prompt.
     case other(sequence: Int, isReplayed: Bool)
-    /// The input with this number is applied, or has been already.
+    /// The input with this number was applied, now or earlier.
     case inputAcknowledged(UInt64)
-    /// History that is gone: these numbers, both included, won't come, and so many bytes with them.
+    /// Lost history: these numbers, both inclusive, won't arrive, nor this many bytes.
     case gap(from: Int, to: Int, bytes: UInt64)
     case error(code: String)
     case disconnected
-    /// Of no meaning here.
+    /// Irrelevant here.
     case notice
 
-    /// - Returns: nil for what isn't a message of the dialect.
+    /// - Returns: nil if it isn't a message of the dialect.
     init?(_ message: [UInt8]) {
         guard case .object(let object)? = try? JSONReader.read(message[...]), case .string(let type)? = object["type"]
         else { return nil }
@@ -91,7 +91,7 @@ enum TypedAnswer: Hashable, Sendable {
         case "error": self = .error(code: object.text("code") ?? "error_without_code")
         case "disconnected": self = .disconnected
         case "ticket", "draining": self = .notice
-        // Above all what the client has said itself: then somebody echoes who isn't the gateway.
+        // In particular a client's own messages: they mean that something other than the gateway echoes.
         default: return nil
         }
     }

@@ -1,22 +1,22 @@
-/// A session of the typed dialect as its client knows it: it outlives the connections that carry it.
+/// A session of the typed dialect from its client's view. It outlives the connections that carry it.
 struct TypedSession: Sendable {
     struct Identity: Hashable, Sendable {
         let id: String
         let token: String
     }
 
-    /// What an answer means for the client.
+    /// The meaning of an answer for the client.
     enum Event: Hashable, Sendable {
         /// A new session.
         case began
         case resumed
         case bytes([UInt8])
-        /// So many bytes won't come: the gateway has said so.
+        /// The gateway announced that this many bytes won't arrive.
         case gap(bytes: UInt64)
         case inputAcknowledged(UInt64)
-        /// The gateway no longer knows the session, or never did.
+        /// The gateway doesn't know the session, or no longer does.
         case refusedToResume(code: String)
-        /// It can't be resumed at this moment.
+        /// The session can't be resumed at the moment.
         case postponed
         case failed(code: String)
         case ended
@@ -25,21 +25,21 @@ struct TypedSession: Sendable {
 
     private enum Phase {
         case idle
-        /// `resume` has been sent, and not answered.
+        /// `resume` was sent and not answered.
         case resuming
         case replaying(ReplayCheck)
         case live
     }
 
-    /// How many messages are received before the gateway is told so.
+    /// The number of messages between two acknowledgements to the gateway.
     static let acknowledgeEvery = 64
 
     /// The gateway's `OUTPUT_BUFFER_BYTES`.
     let bufferBytes: Int
     private(set) var identity: Identity?
-    /// The highest number that has come.
+    /// The highest number received.
     private(set) var lastSequence = 0
-    /// How often the token has been sent without an answer that came.
+    /// How often the token was sent without receiving an answer.
     private(set) var unansweredResumes = 0
     private var lastAcknowledged = 0
     private var phase = Phase.idle
@@ -105,7 +105,7 @@ struct TypedSession: Sendable {
         }
     }
 
-    /// - Returns: the message that tells what has come, when it is time for it.
+    /// - Returns: the acknowledgement of received messages, if one is due.
     mutating func acknowledgement() -> [UInt8]? {
         guard let identity, lastSequence - lastAcknowledged >= Self.acknowledgeEvery else { return nil }
         lastAcknowledged = lastSequence
@@ -124,10 +124,10 @@ extension TypedSession {
         return (now.token == before.token ? [.wrong(.tokenKept)] : []) + [.resumed]
     }
 
-    /// - Parameter bytes: of its payload; nil where it can't be told.
+    /// - Parameter bytes: of its payload; nil if unknown.
     private mutating func replayed(_ sequence: Int, bytes: Int?) -> [Event] {
         guard case .replaying(var check) = phase else { return [.wrong(.replayMisplaced)] + take(sequence) }
-        // The state as it was comes first, with the numbers that it had.
+        // The earlier state comes first, with its original numbers.
         if bytes == nil, check.messages == 0, sequence <= lastSequence { return [] }
         check.count(bytes: bytes)
         phase = .replaying(check)
@@ -153,7 +153,7 @@ extension TypedSession {
         }
     }
 
-    /// Anything else that comes, comes behind the replay: it can be judged.
+    /// Any other message comes after the replay, which can now be checked.
     private mutating func endOfReplay() -> [Event] {
         guard case .replaying(let check) = phase else { return [] }
         phase = .live
@@ -161,11 +161,11 @@ extension TypedSession {
     }
 }
 
-/// Whether a replay and the gap before it are what the size of the gateway's buffer implies.
+/// Checks whether a replay and the gap before it match the size of the gateway's buffer.
 struct ReplayCheck: Hashable, Sendable {
-    /// The gateway keeps a sixteenth of its buffer's bytes as messages, and at least these.
+    /// The gateway keeps one message per sixteen bytes of its buffer, and at least this many.
     private static let leastMessages = 64
-    /// No message is larger than this, and none larger than an eighth of the buffer or the other figure.
+    /// No message is larger than this, nor larger than an eighth of the buffer or the least size.
     private static let mostMessageBytes = 8_192
     private static let leastMessageBytes = 128
 
@@ -179,14 +179,15 @@ struct ReplayCheck: Hashable, Sendable {
         self.bufferBytes = bufferBytes
     }
 
-    /// - Parameter bytes: nil: a message whose size isn't known.
+    /// - Parameter bytes: nil: a message of unknown size.
     mutating func count(bytes: Int?) {
         messages += 1
         self.bytes += bytes ?? 0
         isExact = isExact && bytes != nil
     }
 
-    /// The buffer holds no more than its size; and before anything was let go, it was full but for the room of the last message that was.
+    /// The buffer holds no more than its size; and before a message was discarded, the buffer was full except for the room of the
+    /// last discarded message.
     var fault: ErrorKind? {
         if bytes > bufferBytes || messages > mostMessages { return .bufferExceeded }
         guard let gapBytes, isExact, messages < mostMessages else { return nil }

@@ -2,7 +2,7 @@ import Reactors
 
 /// One connection of the target. Its TCP connection holds it as its handler. Reactor thread only.
 final class EchoConnection: TCPHandler, TimerTarget {
-    /// Above it the other side isn't read, so that whoever reads nothing gets nothing; goes on at half of it.
+    /// Above this the connection isn't read, so that a client that doesn't read gets no more echoes; reading resumes at half of it.
     private static let maximumQueuedBytes = 262_144
 
     private let reactor: Reactor
@@ -19,7 +19,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
         next = reactor.now + lines.interval
     }
 
-    /// - Parameter lines: the numbered ones: how many at a time, and how many nanoseconds apart.
+    /// - Parameter lines: for numbered lines: how many at a time, and the nanoseconds between them.
     static func serve(
         _ socket: Int32, on reactor: Reactor, answer: ClientStream.Answer, lines: (atOnce: Int, interval: UInt64)
     ) {
@@ -31,7 +31,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
     func timerFired(now: UInt64) {
         while next <= now {
             next += lines.interval
-            // Lines that find no room are said later: the numbers have no holes.
+            // Lines without room are sent later: the numbers have no gaps.
             if let connection, connection.queuedBytes < Self.maximumQueuedBytes {
                 answers.nextLines(lines.atOnce).withUnsafeBytes { connection.send($0) }
             }

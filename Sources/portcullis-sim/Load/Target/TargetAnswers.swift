@@ -1,4 +1,4 @@
-/// What a target answers, without a socket.
+/// A target's answers, without a socket.
 struct TargetAnswers: Sendable {
     let kind: ClientStream.Answer
     private var position: UInt64 = 0
@@ -8,7 +8,7 @@ struct TargetAnswers: Sendable {
         self.kind = kind
     }
 
-    /// - Returns: what is to be sent for the input, besides its echo.
+    /// - Returns: the answer to the input, in addition to its echo.
     mutating func received(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         guard kind == .screens else { return [] }
         var length: UInt64 = 0
