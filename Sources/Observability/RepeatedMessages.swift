@@ -1,11 +1,11 @@
-/// Holds back a message that comes again and again, so that a peer can't fill the disk by causing it.
+/// Suppresses repeated messages, so that a peer can't fill the disk by causing them.
 ///
-/// Per key, `burst` messages pass in each `interval`; the first one that passes after some were held back learns how
-/// many. A value type without a clock: the owner brings the time and its own lock. At most `maximumKeys` keys are
-/// remembered; when they are all in use, further keys share one allowance.
+/// For each key, `burst` messages pass in each `interval`; the first one after a suppression reports how many were suppressed. A value type
+/// without a clock: the owner passes the time and holds the lock. At most `maximumKeys` keys are remembered; when all are in use, further
+/// keys share one allowance.
 package struct RepeatedMessages: Sendable {
     package enum Verdict: Equatable, Sendable {
-        /// Log it, and mention that so many like it weren't.
+        /// Log the message, with the number of suppressed ones.
         case log(suppressed: UInt64)
         case suppress
     }
