@@ -1,9 +1,9 @@
-# What goes wrong in scripts/soak, and what mustn't come of it. Sourced behind trial.bash and authorities.bash by scripts/soak, whose
-# variables it uses. `fault_NAME` plays one; `complain` notes what isn't as it should be.
+# The faults of scripts/soak, and the checks of their effects. Sourced after trial.bash and authorities.bash by scripts/soak, whose
+# variables it uses. `fault_NAME` injects one; `complain` records an unexpected effect.
 
 all_faults=(clients target disk clock reload)
 attested_tolerates=() gateway_environment=() store_mount=
-# Seconds that each takes, at most and roughly.
+# The approximate maximum duration of each, in seconds.
 declare -A fault_seconds=([clients]=6 [target]=8 [disk]=8 [clock]=14 [reload]=14)
 declare -A fault_played=()
 
@@ -24,18 +24,19 @@ complain() {
     say "wrong: $*"
 }
 
-# ---- What they need -------------------------------------------------------------------------------------------------
+# ---- Requirements ---------------------------------------------------------------------------------------------------
 
-# find_faults: takes those out that can't be played here. For a full disk the script begins again, in a mount namespace of its own.
+# find_faults: removes the faults that can't be injected on this machine. For a full disk the script restarts itself in its own mount
+# namespace.
 find_faults() {
     local name found=()
     if $install && plays disk && ! command -v sqlite3 >/dev/null 2>&1; then require_packages sqlite3; fi
     for name in "${all_faults[@]}"; do
         plays "$name" || continue
-        if "can_play_$name"; then found+=("$name"); else say "skipped: the fault $name, for $missing"; fi
+        if "can_play_$name"; then found+=("$name"); else say "skipped the fault $name: $missing"; fi
     done
     faults=(${found[@]+"${found[@]}"})
-    [ ${#faults[@]} -gt 0 ] || die "none of the faults can be played here."
+    [ ${#faults[@]} -gt 0 ] || die "none of the faults can be injected on this machine."
 }
 
 can_play_clients() { :; }
@@ -60,7 +61,7 @@ can_play_clock() {
 
 compiler() { command -v cc || command -v clang || true; }
 
-# Before the gateway starts: its files that will change, its disk and its clock.
+# Prepares, before the gateway starts, the files that will change, the disk and the clock.
 prepare_faults() {
     certs=$state/live
     mkdir "$certs"
@@ -107,12 +108,12 @@ fault_settings() {
 MTLS_CLIENT_CRL_PATH='$certs/lists.crl'
 BLOCK_LIST_PATH='$certs/blocked'
 RESUME_GRACE_MINUTES=1
-# Whoever is shut out goes on trying, a thousand times from one address.
+# Excluded clients keep trying, a thousand times from one address.
 FAILED_UPGRADES_PER_MINUTE=1000000
 ENV
 }
 
-# put NAME FILE…: the gateway's file of that name is the files together from now on; at no moment it is half of them.
+# put NAME FILE…: atomically replaces the gateway's file of that name with the concatenated files.
 put() {
     local name=$1
     shift
@@ -121,7 +122,7 @@ put() {
     mv -f "$certs/$name.new" "$certs/$name"
 }
 
-# What is opened once is opened, before files are counted.
+# Makes the gateway open everything that it opens only once, before files are counted.
 warm_up() {
     by clients client
     expect_admitted "the first client" "${by[@]}"
@@ -132,14 +133,15 @@ warm_up() {
     idle_files=$(open_files)
 }
 
-# ---- The crowds that they concern -----------------------------------------------------------------------------------
+# ---- The crowds that they affect ------------------------------------------------------------------------------------
 
-# Each from addresses of its own, five from each: a session that ends has its place until the client has heard of it. What ends their sessions is counted, and the clients begin anew.
+# Each crowd has its own addresses, with five clients per address: a session that ends keeps its place until the client has been told. The
+# causes of ended sessions are counted, and the clients start new sessions.
 start_concerned() {
     local few=$((sessions / 20 > 20 ? sessions / 20 : 20))
     fragile=$few
     if plays target; then
-        # The gateway's 1014, of a target that resets its connections, libwebsockets' client shows as 1002.
+        # If a target resets its connections, the gateway closes with 1014, which libwebsockets' client reports as 1002.
         start_concerned_crowd fragile "$fragile" 10000 --target fragile --rate 0.5 \
             --certificate "$certs/client.crt" --key "$certs/client.key" \
             --tolerate closed_1000 --tolerate closed_1002 --tolerate disconnected --tolerate session_expired \
@@ -163,8 +165,8 @@ start_concerned_crowd() {
     start_crowd "$name" "$clients" $(((clients + 4) / 5)) --first-source "$first" --sessions-end --seed "$first" "$@"
 }
 
-# start_by NAME FIRST-SOURCE ARGUMENT…: ten clients by the certificate of that name. One that is shut out before the answer to its resume
-# has come may be away for longer than the token that it knows is good (30 s): invalid_resume then.
+# start_by NAME FIRST-SOURCE ARGUMENT…: starts ten clients with the certificate of that name. A client that is excluded before it gets the
+# answer to its resume may be away until its token has expired (30 s): then invalid_resume.
 start_by() {
     local name=$1 first=$2 authority=clients
     shift 2
@@ -174,7 +176,7 @@ start_by() {
         --tolerate closed_1008 --tolerate session_expired --tolerate invalid_resume --tolerate not_resumed --tolerate takeover_untold "$@"
 }
 
-# Two processes that will be killed: sessions that outlive their clients, and ones that don't. Nobody checks their bytes.
+# Two processes that will be killed: one with sessions that outlive their clients, one with sessions that don't. Their bytes aren't checked.
 start_killed() {
     start_killed_process killed_typed flap 20000 --flap-every 10 --flap-away 2
     start_killed_process killed_raw echo 30000 --rate 5 --size 2000
@@ -199,7 +201,7 @@ start_killed_process() {
     printf -v "pid_$name" '%s' $!
 }
 
-# kill_process VARIABLE: whose process is meant, by SIGKILL; returns when it is gone.
+# kill_process VARIABLE: kills the process whose id is in VARIABLE with SIGKILL; returns when it has ended.
 kill_process() {
     local pid=${!1} other rest=()
     { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true
@@ -207,7 +209,7 @@ kill_process() {
     pids=("${rest[@]}")
 }
 
-# await_phase NAME PHASE SECONDS: until the crowd's progress says so.
+# await_phase NAME PHASE SECONDS: waits until the crowd's progress reports the phase.
 await_phase() {
     local end=$((SECONDS + $3))
     until grep -q "^$2 " "$state/$1.progress" 2>/dev/null; do
@@ -216,10 +218,10 @@ await_phase() {
     done
 }
 
-# ---- Playing them ---------------------------------------------------------------------------------------------------
+# ---- Injecting them -------------------------------------------------------------------------------------------------
 
-# Each fault must have two turns: what is made at the first time stays. The memory is watched in the second half: by then the histories are
-# full, and the allocator has what it needs for the worst that happens at once.
+# Each fault must run twice, because the memory allocated the first time stays. Memory is watched in the second half: by then the histories
+# are full, and the allocator has reached its peak.
 least_seconds() {
     local name sum=10
     for name in "${faults[@]}"; do sum=$((sum + 2 * fault_seconds[$name])); done
@@ -258,7 +260,7 @@ start_watch() {
     pids+=($watch)
 }
 
-# What the gateway says to one client that connects, says a word and goes.
+# Prints the gateway's response to a client that connects, sends a word and disconnects.
 probe() {
     (plain timeout 20 "$bin/portcullis-sim" device connect --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" \
         --send soak "$@" 2>&1)
@@ -296,11 +298,11 @@ fault_clients() {
 
 fault_target() {
     kill_process target_fragile
-    # Some find out that it can't be reached.
+    # Some clients fail to connect meanwhile.
     sleep 2
     start_target fragile
     local end=$((SECONDS + 20))
-    # The clients that were there come back soon, the others when they have a network again.
+    # Connected clients return soon, the others when their network is back.
     until [ "$(find "/proc/$target_fragile/fd" -mindepth 1 | wc -l)" -gt $((fragile / 2)) ]; do
         [ $SECONDS -lt $end ] || { complain "nobody came back to the target"; return 0; }
         sleep 0.2
@@ -309,13 +311,13 @@ fault_target() {
 
 # ---- disk -----------------------------------------------------------------------------------------------------------
 
-# register_device FILE: prints what the gateway says, and the key where it is registered.
+# register_device FILE: prints the gateway's answer, and the key if it was registered.
 register_device() {
     (plain timeout 20 "$bin/portcullis-sim" device register --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" \
         --authority "$state/authority.json" --device "$1" 2>&1)
 }
 
-# stored COLUMN KEY: of that key in the store; nothing for one that isn't there.
+# stored COLUMN KEY: prints the column of that key in the store; nothing for an unknown key.
 stored() {
     local key
     key=$(base64 -d <<<"$2" | od -An -v -tx1 | tr -d ' \n')
@@ -330,7 +332,7 @@ fault_disk() {
     rm -f "$state"/device*.json
     said=$(register_device "$state/device.json") || { complain "no device could be registered: $said"; return 0; }
     key=$(key_of "$said")
-    # What stands in the log has room there for good: it has to be empty, that each commit needs some.
+    # The WAL reuses the space that it has: it must be empty, so that each commit needs new space.
     for try in $(seq 50); do
         cat /dev/zero >"$store_mount/filler" 2>/dev/null || true
         [ "$(sqlite3 -cmd '.timeout 100' "$store_mount/keys.sqlite" 'PRAGMA wal_checkpoint(TRUNCATE)' 2>/dev/null)" != "0|0|0" ] || break
@@ -362,7 +364,7 @@ fault_disk() {
 
 # ---- clock ----------------------------------------------------------------------------------------------------------
 
-# set_clock SECONDS: how far the gateway's clock is off from now on. Written in place, as the gateway has the file mapped.
+# set_clock SECONDS: sets the offset of the gateway's clock. Written in place, because the gateway maps the file.
 set_clock() { printf '%+011d' "$1" 1<>"$state/clock"; }
 
 fault_clock() {
@@ -373,7 +375,7 @@ fault_clock() {
     expiring=("${by[@]}")
     by clients young
     young=("${by[@]}")
-    # Sessions by a certificate that ends while they go on.
+    # Sessions with a certificate that expires during the session.
     (plain timeout 60 "$bin/portcullis-sim" load --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" --scenario echo \
         --clients 10 --sources 2 --first-source 45000 --rate 5 --seconds 12 "${expiring[@]}") \
         >"$state/stepped.txt" 2>"$state/stepped.progress" &
@@ -417,7 +419,7 @@ reload() {
     said=$(ask_reload) || complain "a reload was refused: $said"
 }
 
-# refuse_reload WHAT: is broken now.
+# refuse_reload WHAT: expects a reload to fail because WHAT is broken.
 refuse_reload() {
     local said
     if said=$(ask_reload); then
@@ -439,7 +441,7 @@ fault_reload() {
     show_server two
     reload
     expect_server two
-    # First the authority and then its list; the other way round when it goes. In between its certificates are refused.
+    # The authority is added before its list, and removed after it. In between its certificates are refused.
     put ca.pem "$ours" "$theirs"
     reload
     put lists.crl "$lists/nobody" "$lists/visitors"
@@ -451,7 +453,7 @@ fault_reload() {
     by clients unused
     expect_refused "a revoked certificate that nobody had used" "401 invalid_client_certificate" "${by[@]}"
     put lists.crl "$lists/marked" "$lists/visitors"
-    # Ten clients from two addresses, the 60,000th and the one behind it.
+    # Ten clients from two addresses, the 60,000th and the next one.
     put blocked <(printf 'address 127.0.234.98/31\n')
     reload
     by clients marked
@@ -475,7 +477,7 @@ fault_reload() {
     { kill "$storm" && wait "$storm"; } 2>/dev/null || true
 }
 
-# Each of the files is broken for a while, and in each something else has changed that nothing must come of.
+# Each file is broken for a while, and also contains another change that must have no effect.
 break_files() {
     local name kept=$state/kept
     mkdir -p "$kept"
@@ -491,7 +493,7 @@ break_files() {
     put lists.crl "$lists/nobody" <(printf -- '-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n')
     refuse_reload "a broken revocation list"
     put lists.crl "$kept/lists.crl"
-    # These are the crowds' own.
+    # These are the addresses of the crowds.
     put blocked <(printf 'address 127.0.0.0/8\naddress nowhere\n')
     refuse_reload "a broken block list"
     put blocked "$kept/blocked"
@@ -503,15 +505,15 @@ break_files() {
     reload
 }
 
-# ---- What came of them ----------------------------------------------------------------------------------------------
+# ---- The results ----------------------------------------------------------------------------------------------------
 
-# logged MESSAGE: the sum of the counts in the log's lines with it.
+# logged MESSAGE: prints the sum of the counts in the log lines with MESSAGE.
 logged() {
     grep -F "$1" "$state/gateway.log" | grep -oE 'count=[0-9]+' | awk -F= '{ sum += $2 } END { printf "%d", sum }'
 }
 
-# expect_closed CROWD MESSAGE: about all sessions of its ten clients, at each time, and of nobody else. Besides, a client that begins anew
-# and vanishes before it has heard of its session leaves one behind that nobody comes back for.
+# expect_closed CROWD MESSAGE: checks that each time about all sessions of its ten clients were closed, and no others. Additionally, a
+# client that starts a new session and vanishes before it learns the session's id leaves a session that no client resumes.
 expect_closed() {
     local closed each=$((10 * ${fault_played[reload]:-0})) unclaimed
     closed=$(logged "$2")
@@ -540,12 +542,12 @@ judge_faults() {
     fi
     printf '\n== memory, threads and files ==\n\n'
     cat "$state/watch.txt"
-    # What is left of killed clients is kept for a minute.
+    # The sessions of killed clients are kept for a minute.
     end=$((SECONDS + 100))
     while files=$(open_files) && [ "$files" -gt "$idle_files" ] && [ $SECONDS -lt $end ]; do sleep 1; done
     printf 'left       %s files open, %s before the first session\n' "$files" "$idle_files"
     [ "$files" -le "$idle_files" ] || complain "$((files - idle_files)) files stay open"
-    printf '\n== whom nothing concerned ==\n\n'
+    printf '\n== crowds without faults ==\n\n'
     printf '%s bytes lost, %s doubled, %s wrong; %s sessions lost; %s crashes\n' "$(figure lost_bytes "${reports[@]}")" \
         "$(figure doubled_bytes "${reports[@]}")" "$(figure corrupt_bytes "${reports[@]}")" "$(figure begunAnew "${reports[@]}")" \
         "$(kill -0 "$gateway_pid" 2>/dev/null && printf 0 || printf 1)"
