@@ -46,7 +46,7 @@ can_play_reload() { :; }
 can_play_disk() {
     missing="there is no sqlite3 command (see --install)"
     command -v sqlite3 >/dev/null 2>&1 || return 1
-    missing="this machine lets nobody mount a tmpfs in a namespace (unshare)"
+    missing="this machine doesn't allow mounting a tmpfs in a namespace (unshare)"
     [ -z "${PORTCULLIS_SOAK_NAMESPACE:-}" ] || return 0
     local own=(unshare --mount)
     [ "$(id -u)" -eq 0 ] || own=(unshare --user --map-root-user --mount)
@@ -518,9 +518,9 @@ expect_closed() {
     local closed each=$((10 * ${fault_played[reload]:-0})) unclaimed
     closed=$(logged "$2")
     unclaimed=$(figure unclaimed "$state/$1.json")
-    printf '%-10s %s sessions closed, of %s and at most %s that nobody claimed\n' "$1" "$closed" "$each" "$unclaimed"
-    [ "$closed" -le $((each + unclaimed)) ] || complain "$closed sessions were closed for $1 ones, and it concerned $each and $unclaimed"
-    [ "$closed" -ge $((each * 3 / 4)) ] || complain "only $closed sessions were closed for $1 ones, and it concerned $each"
+    printf '%-10s %s sessions closed, %s expected and at most %s unclaimed\n' "$1" "$closed" "$each" "$unclaimed"
+    [ "$closed" -le $((each + unclaimed)) ] || complain "$closed sessions were closed for $1, but only $each and $unclaimed were expected"
+    [ "$closed" -ge $((each * 3 / 4)) ] || complain "only $closed sessions were closed for $1, but $each were expected"
 }
 
 judge_faults() {
@@ -529,7 +529,7 @@ judge_faults() {
     for name in "${faults[@]}"; do printf '%-10s %s times\n' "$name" "${fault_played[$name]:-0}"; done
     if plays target; then
         anew=$(figure begunAnew "$state/fragile.json")
-        printf '%-10s %s sessions ended and begun anew, of %s clients\n' fragile "$anew" "$fragile"
+        printf '%-10s %s sessions ended and started again, of %s clients\n' fragile "$anew" "$fragile"
         [ "$anew" -ge "$fragile" ] || complain "not all sessions of the killed target were begun anew"
     fi
     if plays reload; then
