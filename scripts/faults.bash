@@ -185,7 +185,7 @@ start_killed() {
     local name
     for name in killed_typed killed_raw; do
         tail -1 "$state/$name.progress" | grep -q " 0 errors" \
-            || complain "clients that came after killed ones weren't let in: $(tail -1 "$state/$name.progress")"
+            || complain "clients that replaced killed ones weren't admitted: $(tail -1 "$state/$name.progress")"
     done
 }
 
@@ -213,7 +213,7 @@ kill_process() {
 await_phase() {
     local end=$((SECONDS + $3))
     until grep -q "^$2 " "$state/$1.progress" 2>/dev/null; do
-        [ $SECONDS -lt $end ] || { complain "the crowd $1 didn't get to $2: $(tail -1 "$state/$1.progress")"; return 0; }
+        [ $SECONDS -lt $end ] || { complain "the crowd $1 didn't reach $2: $(tail -1 "$state/$1.progress")"; return 0; }
         sleep 0.2
     done
 }
@@ -304,7 +304,7 @@ fault_target() {
     local end=$((SECONDS + 20))
     # Connected clients return soon, the others when their network is back.
     until [ "$(find "/proc/$target_fragile/fd" -mindepth 1 | wc -l)" -gt $((fragile / 2)) ]; do
-        [ $SECONDS -lt $end ] || { complain "nobody came back to the target"; return 0; }
+        [ $SECONDS -lt $end ] || { complain "no client returned to the target"; return 0; }
         sleep 0.2
     done
 }
@@ -346,19 +346,19 @@ fault_disk() {
         elif grep -q "refused with 503 store_unavailable" <<<"$said"; then
             refusals=$((refusals + 1))
         else
-            complain "with a full disk an assertion is answered: $said"
+            complain "an assertion on a full disk got the wrong answer: $said"
         fi
     done
-    [ "$refusals" -gt 0 ] || complain "the disk was not full: nobody was refused"
+    [ "$refusals" -gt 0 ] || complain "the disk was not full: no client was refused"
     if said=$(register_device "$state/device-late.json"); then
         key=$(key_of "$said")
-        [ -n "$(stored counter "$key")" ] || complain "registered, and not in the store"
+        [ -n "$(stored counter "$key")" ] || complain "a registered key is not in the store"
     else
-        grep -q "refused with 503 attestation_unavailable" <<<"$said" || complain "with a full disk a registration is answered: $said"
+        grep -q "refused with 503 attestation_unavailable" <<<"$said" || complain "a registration on a full disk got the wrong answer: $said"
     fi
     rm "$store_mount/filler"
     expect_admitted "a device, with room on the disk again," --device "$state/device.json"
-    said=$(register_device "$state/device-late.json") || complain "with room on the disk again no device can be registered: $said"
+    said=$(register_device "$state/device-late.json") || complain "with free space again, no device could be registered: $said"
     expect_admitted "a device that was registered then" --device "$state/device-late.json"
 }
 
@@ -386,16 +386,16 @@ fault_clock() {
     set_clock 3600
     expect_refused "a certificate that has ended" "401 invalid_client_certificate" "${expiring[@]}"
     expect_admitted "a certificate that has not" "${young[@]}"
-    said=$(register_device "$state/device-clock.json") || complain "an hour ahead no device can be registered: $said"
+    said=$(register_device "$state/device-clock.json") || complain "with the clock an hour ahead, no device could be registered: $said"
     expect_admitted "a device, an hour ahead," --device "$state/device-clock.json"
     set_clock -3600
     expect_refused "a certificate that hasn't begun" "401 invalid_client_certificate" "${young[@]}"
     expect_admitted "a certificate that has begun" "${expiring[@]}"
-    said=$(register_device "$state/device-clock.json") || complain "an hour behind no device can be registered: $said"
+    said=$(register_device "$state/device-clock.json") || complain "with the clock an hour behind, no device could be registered: $said"
     expect_admitted "a device, an hour behind," --device "$state/device-clock.json"
     set_clock 0
     expect_admitted "a certificate, at its time," "${young[@]}"
-    wait "$stepped" || complain "sessions have felt the clock: $(grep -E '^error' "$state/stepped.txt" "$state/stepped.progress")"
+    wait "$stepped" || complain "the clock affected sessions: $(grep -E '^error' "$state/stepped.txt" "$state/stepped.progress")"
 }
 
 # ---- reload ---------------------------------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ expect_server() {
     local shown
     shown=$(openssl s_client -connect "localhost:$port" -CAfile "$certs/server-ca.pem" </dev/null 2>/dev/null \
         | openssl x509 -noout -serial 2>/dev/null) || true
-    [ "$shown" = "$(serial_of "$state/authorities/server/$1.pem")" ] || complain "not the certificate $1 is shown, but ${shown:-none}"
+    [ "$shown" = "$(serial_of "$state/authorities/server/$1.pem")" ] || complain "the gateway presents ${shown:-no certificate} instead of the certificate $1"
 }
 
 ask_reload() { (plain timeout 60 "$bin/portcullis" reload --socket "$state/control.sock" 2>&1); }
@@ -423,9 +423,9 @@ reload() {
 refuse_reload() {
     local said
     if said=$(ask_reload); then
-        complain "$1 was taken: $said"
+        complain "$1 was accepted: $said"
     elif ! grep -q "keeps its old settings" <<<"$said"; then
-        complain "$1 was answered: $said"
+        complain "$1 got the wrong answer: $said"
     fi
 }
 
@@ -530,7 +530,7 @@ judge_faults() {
     if plays target; then
         anew=$(figure begunAnew "$state/fragile.json")
         printf '%-10s %s sessions ended and started again, of %s clients\n' fragile "$anew" "$fragile"
-        [ "$anew" -ge "$fragile" ] || complain "not all sessions of the killed target were begun anew"
+        [ "$anew" -ge "$fragile" ] || complain "not all sessions of the killed target were started again"
     fi
     if plays reload; then
         expect_closed marked "sessions of revoked certificates closed"
@@ -546,7 +546,7 @@ judge_faults() {
     end=$((SECONDS + 100))
     while files=$(open_files) && [ "$files" -gt "$idle_files" ] && [ $SECONDS -lt $end ]; do sleep 1; done
     printf 'left       %s files open, %s before the first session\n' "$files" "$idle_files"
-    [ "$files" -le "$idle_files" ] || complain "$((files - idle_files)) files stay open"
+    [ "$files" -le "$idle_files" ] || complain "$((files - idle_files)) files were left open"
     printf '\n== crowds without faults ==\n\n'
     printf '%s bytes lost, %s doubled, %s wrong; %s sessions lost; %s crashes\n' "$(figure lost_bytes "${reports[@]}")" \
         "$(figure doubled_bytes "${reports[@]}")" "$(figure corrupt_bytes "${reports[@]}")" "$(figure begunAnew "${reports[@]}")" \

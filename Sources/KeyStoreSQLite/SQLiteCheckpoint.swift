@@ -4,7 +4,7 @@ import Glibc
 package import KeyStore
 import Synchronization
 
-/// What a checkpoint did.
+/// The result of a checkpoint.
 package struct SQLiteCheckpoint: Hashable, Sendable {
     /// Frames (pages) that are only in the WAL, because a reader still needs older ones. The next checkpoint moves them.
     package let remainingFrames: Int

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Settings and files that change under a running gateway, while a session goes on.
+    /// Settings and files of a running gateway change while a session continues.
     @Suite struct ReloadTests {
         enum Way: CaseIterable { case signal, command }
 

@@ -94,7 +94,7 @@ extension EdgeTests {
     }
 }
 
-/// What a client of the gmcp and json dialects knows of its session.
+/// The session data that a client of the gmcp and json dialects has.
 private struct QuerySession {
     let id: String
     let token: String

@@ -269,7 +269,7 @@ extension EdgeTests {
     }
 }
 
-/// What a typed client knows of its session.
+/// The session data that a typed client has.
 struct TypedSession: Sendable {
     let id: String
     let token: String

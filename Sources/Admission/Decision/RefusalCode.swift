@@ -13,7 +13,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case storeUnavailable = "store_unavailable"
     case auditUnavailable = "audit_unavailable"
 
-    // Who the client is.
+    // The client's identity.
     case sharedSecretRequired = "shared_secret_required"
     case invalidSharedSecret = "invalid_shared_secret"
     case appAuthRequired = "app_auth_required"

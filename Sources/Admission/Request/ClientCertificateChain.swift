@@ -4,7 +4,7 @@
 package struct ClientCertificateChain: Hashable, Sendable {
     /// Certificates, the client's own among them.
     package static let maximumCount = 3
-    /// Of all certificates together.
+    /// The total size of all certificates.
     package static let maximumBytes = 8_192
 
     package let certificates: [[UInt8]]

@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The token that a client presents to resume its session: 32 random bytes as 64 hexadecimal digits. No description and no log contains it.
 package struct SessionToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     static let byteCount = 32
-    /// Of the text.
+    /// The length of the text.
     package static let characterCount = 64
 
     /// For the client alone; lower case.

@@ -4,7 +4,7 @@ import Crypto
 /// contains it.
 package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     static let byteCount = 32
-    /// Of the text: base64url (RFC 4648 section 5) without padding.
+    /// The length of the text: base64url (RFC 4648 section 5) without padding.
     static let characterCount = 43
 
     /// For the client alone.

@@ -1,7 +1,7 @@
 import Admission
 import RelayCore
 
-/// Shared secrets, the block list, and whether anybody can be admitted.
+/// Shared secrets, the block list, and the check that the gate can admit clients.
 extension ConfigurationLoader {
     /// Bytes; room for ``SharedSecrets/maximumCount`` with a comment each.
     private static let maximumSecretsBytes = 65_536

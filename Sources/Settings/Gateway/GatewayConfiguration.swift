@@ -26,7 +26,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let blockList: BlockList
     /// Nil if no app is configured: `/attest/…` is then answered 404.
     package let appAttest: Attestation?
-    /// Nil if client certificates admit nobody.
+    /// Nil if client certificates admit no client.
     package let clientCertificates: ClientCertificates?
     package let trustedProxies: TrustedProxies
 
@@ -54,7 +54,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package let customRoot: CustomRoot?
     }
 
-    /// A trust root instead of Apple's: anybody who holds its key can register.
+    /// A trust root instead of Apple's: the holder of its key can register any device.
     package struct CustomRoot: Sendable, Equatable {
         package let path: String
         /// One certificate, as it was read.

@@ -18,7 +18,7 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
     /// A hash of the file that the setting names, different in each process; nil if no file was read for this setting.
     let fileHash: Int?
 
-    /// `NAME=value`, with its origin as a comment, and the figure that a derived 0 stands for.
+    /// `NAME=value`, with its origin as a comment, and the actual figure for a derived 0.
     package var description: String {
         let derived = value == "0" ? row.derived.map { ": \($0.value) here" } : nil
         return "\(row.name)=\(value)  # \(source)\(derived ?? "")"
