@@ -1,17 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// `scripts/fuzz` and `scripts/bench-micro` set one of these, each with a build folder of its own. Without them nobody builds or fetches what
-/// only they need.
+/// `scripts/fuzz` and `scripts/bench-micro` each set one of these, and use their own build folder. Otherwise their dependencies are neither
+/// fetched nor built.
 let isFuzzing = Context.environment["PORTCULLIS_FUZZ"] == "1"
 let isBenchmarking = Context.environment["PORTCULLIS_BENCHMARKS"] == "1"
 
-/// Both are optimised builds that call what is internal to a target; fuzzing wants its branches counted and its memory watched besides.
+/// Both are optimised builds with access to internal declarations; fuzzing also needs coverage counters and Address Sanitizer.
 let trialSettings: [SwiftSetting] =
     (isFuzzing || isBenchmarking ? [.unsafeFlags(["-enable-testing"])] : [])
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])
 
-/// Every target of ours: Swift 6 mode, each import named where it is used and internal unless said otherwise.
+/// The settings of every target: Swift 6 mode, explicit imports in each file, and internal imports by default.
 let houseSettings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
@@ -20,7 +20,7 @@ let houseSettings: [SwiftSetting] =
         .treatAllWarnings(as: .error),
     ] + trialSettings
 
-/// A pure target: no I/O, no clock, no environment, no threads. It touches no memory that the compiler can't check.
+/// A pure target: no I/O, no clock, no environment, no threads, and strict memory safety.
 let pureSettings: [SwiftSetting] =
     houseSettings + [
         .strictMemorySafety(),
@@ -60,7 +60,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
-        // The C libraries: a module map each, and a shim header for what the importer can't see.
+        // The C libraries: a module map each, and a shim header for declarations that the importer can't see.
         .systemLibrary(
             name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -77,11 +77,11 @@ let package = Package(
         .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
         .target(name: "WebSocketWire", dependencies: [crypto], swiftSettings: pureSettings),
 
-        // DEFLATE, behind the protocols that Telnet and WebSocketWire have for it.
+        // DEFLATE, behind protocols of Telnet and WebSocketWire.
         .target(
             name: "Compression", dependencies: ["CZlib", "Telnet", "WebSocketWire"], swiftSettings: houseSettings),
 
-        // glibc's iconv, behind the protocol that Telnet has for character tables.
+        // glibc's iconv, behind Telnet's protocol for character tables.
         .target(name: "CharacterSets", dependencies: ["Telnet"], swiftSettings: houseSettings),
 
         // Keys and the gate.
@@ -149,7 +149,7 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
 
-        // One folder of tests a target; EdgeTestKit holds the independent clients that the edge tests share.
+        // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
         .testTarget(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
@@ -236,7 +236,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-/// What the fuzz targets read with: a test replays their corpus, and libFuzzer's driver runs the same functions.
+/// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "DPoP", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
     "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
@@ -258,7 +258,7 @@ if isFuzzing {
 }
 
 if isBenchmarking {
-    // Without its traits: they replace malloc and the runtime's reference counting, whose figures we don't use.
+    // Without its traits: they replace malloc and the runtime's reference counting for figures that aren't used here.
     package.dependencies.append(
         .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))
     package.targets.append(

@@ -1,10 +1,10 @@
-# Certificate authorities of a trial, with dates of one's choice and revocation lists. Sourced behind trial.bash, with `state` set:
+# Certificate authorities for trials, with arbitrary dates and revocation lists. Sourced after trial.bash, with `state` set:
 # `make_authority`, `issue`, `revoke`, `make_list`, `time_at`, `serial_of`.
 
-# time_at OFFSET: as openssl ca wants it; OFFSET as of date(1): '-1 day'.
+# time_at OFFSET: prints a time in the format of openssl ca; OFFSET as for date(1): '-1 day'.
 time_at() { date -u -d "$1" +%Y%m%d%H%M%SZ; }
 
-# make_authority NAME: valid from a day ago, as everything of it, so that a clock may step back.
+# make_authority NAME: the authority and all its certificates are valid from a day ago, so that the clock may step back.
 make_authority() {
     local folder=$state/authorities/$1
     mkdir -p "$folder"
@@ -52,16 +52,16 @@ issue() {
         -enddate "$(time_at "$until")" -in "$folder/$file.csr" -out "$folder/$file.pem" "$@"
 }
 
-# revoke AUTHORITY FILE: in the lists that are made from now on.
+# revoke AUTHORITY FILE: revokes a certificate in all lists made from now on.
 revoke() { openssl_quietly ca -config "$state/authorities/$1/openssl.cnf" -revoke "$state/authorities/$1/$2.pem"; }
 
-# make_list AUTHORITY FILE: the revocation list as it is now.
+# make_list AUTHORITY FILE: writes the current revocation list.
 make_list() {
     openssl_quietly ca -config "$state/authorities/$1/openssl.cnf" -gencrl -crl_lastupdate "$(time_at '-1 day')" \
         -crl_nextupdate "$(time_at '+10 days')" -out "$2"
 }
 
-# serial_of FILE: of its first certificate.
+# serial_of FILE: prints the serial number of its first certificate.
 serial_of() { openssl x509 -in "$1" -noout -serial; }
 
 openssl_quietly() {

@@ -32,7 +32,7 @@ class StreamProtocol(Base):
         self.stream_length = 0
         Base.connectionMade(self)
 
-    # What the case sends.
+    # The frames that the case sends.
 
     def sendMessage(self, payload, isBinary=False, **more):
         self.awaited.append((payload, isBinary))
@@ -62,7 +62,7 @@ class StreamProtocol(Base):
             self.awaited.append((b"".join(self.unfinished[0]), self.unfinished[1]))
             self.unfinished = None
 
-    # What the gateway sends.
+    # The frames that the gateway sends.
 
     def onMessage(self, message, binary):
         if not binary:

@@ -1,9 +1,9 @@
-# What goes wrong in scripts/soak, and what mustn't come of it. Sourced behind trial.bash and authorities.bash by scripts/soak, whose
-# variables it uses. `fault_NAME` plays one; `complain` notes what isn't as it should be.
+# The faults of scripts/soak, and the checks of their effects. Sourced after trial.bash and authorities.bash by scripts/soak, whose
+# variables it uses. `fault_NAME` injects one; `complain` records an unexpected effect.
 
 all_faults=(clients target disk clock reload)
 attested_tolerates=() gateway_environment=() store_mount=
-# Seconds that each takes, at most and roughly.
+# The approximate maximum duration of each, in seconds.
 declare -A fault_seconds=([clients]=6 [target]=8 [disk]=8 [clock]=14 [reload]=14)
 declare -A fault_played=()
 
@@ -24,18 +24,19 @@ complain() {
     say "wrong: $*"
 }
 
-# ---- What they need -------------------------------------------------------------------------------------------------
+# ---- Requirements ---------------------------------------------------------------------------------------------------
 
-# find_faults: takes those out that can't be played here. For a full disk the script begins again, in a mount namespace of its own.
+# find_faults: removes the faults that can't be injected on this machine. For a full disk the script restarts itself in its own mount
+# namespace.
 find_faults() {
     local name found=()
     if $install && plays disk && ! command -v sqlite3 >/dev/null 2>&1; then require_packages sqlite3; fi
     for name in "${all_faults[@]}"; do
         plays "$name" || continue
-        if "can_play_$name"; then found+=("$name"); else say "skipped: the fault $name, for $missing"; fi
+        if "can_play_$name"; then found+=("$name"); else say "skipped the fault $name: $missing"; fi
     done
     faults=(${found[@]+"${found[@]}"})
-    [ ${#faults[@]} -gt 0 ] || die "none of the faults can be played here."
+    [ ${#faults[@]} -gt 0 ] || die "none of the faults can be injected on this machine."
 }
 
 can_play_clients() { :; }
@@ -45,7 +46,7 @@ can_play_reload() { :; }
 can_play_disk() {
     missing="there is no sqlite3 command (see --install)"
     command -v sqlite3 >/dev/null 2>&1 || return 1
-    missing="this machine lets nobody mount a tmpfs in a namespace (unshare)"
+    missing="this machine doesn't allow mounting a tmpfs in a namespace (unshare)"
     [ -z "${PORTCULLIS_SOAK_NAMESPACE:-}" ] || return 0
     local own=(unshare --mount)
     [ "$(id -u)" -eq 0 ] || own=(unshare --user --map-root-user --mount)
@@ -60,7 +61,7 @@ can_play_clock() {
 
 compiler() { command -v cc || command -v clang || true; }
 
-# Before the gateway starts: its files that will change, its disk and its clock.
+# Prepares, before the gateway starts, the files that will change, the disk and the clock.
 prepare_faults() {
     certs=$state/live
     mkdir "$certs"
@@ -107,12 +108,12 @@ fault_settings() {
 MTLS_CLIENT_CRL_PATH='$certs/lists.crl'
 BLOCK_LIST_PATH='$certs/blocked'
 RESUME_GRACE_MINUTES=1
-# Whoever is shut out goes on trying, a thousand times from one address.
+# Excluded clients keep trying, a thousand times from one address.
 FAILED_UPGRADES_PER_MINUTE=1000000
 ENV
 }
 
-# put NAME FILE…: the gateway's file of that name is the files together from now on; at no moment it is half of them.
+# put NAME FILE…: atomically replaces the gateway's file of that name with the concatenated files.
 put() {
     local name=$1
     shift
@@ -121,7 +122,7 @@ put() {
     mv -f "$certs/$name.new" "$certs/$name"
 }
 
-# What is opened once is opened, before files are counted.
+# Makes the gateway open everything that it opens only once, before files are counted.
 warm_up() {
     by clients client
     expect_admitted "the first client" "${by[@]}"
@@ -132,14 +133,15 @@ warm_up() {
     idle_files=$(open_files)
 }
 
-# ---- The crowds that they concern -----------------------------------------------------------------------------------
+# ---- The crowds that they affect ------------------------------------------------------------------------------------
 
-# Each from addresses of its own, five from each: a session that ends has its place until the client has heard of it. What ends their sessions is counted, and the clients begin anew.
+# Each crowd has its own addresses, with five clients per address: a session that ends keeps its place until the client has been told. The
+# causes of ended sessions are counted, and the clients start new sessions.
 start_concerned() {
     local few=$((sessions / 20 > 20 ? sessions / 20 : 20))
     fragile=$few
     if plays target; then
-        # The gateway's 1014, of a target that resets its connections, libwebsockets' client shows as 1002.
+        # If a target resets its connections, the gateway closes with 1014, which libwebsockets' client reports as 1002.
         start_concerned_crowd fragile "$fragile" 10000 --target fragile --rate 0.5 \
             --certificate "$certs/client.crt" --key "$certs/client.key" \
             --tolerate closed_1000 --tolerate closed_1002 --tolerate disconnected --tolerate session_expired \
@@ -163,8 +165,8 @@ start_concerned_crowd() {
     start_crowd "$name" "$clients" $(((clients + 4) / 5)) --first-source "$first" --sessions-end --seed "$first" "$@"
 }
 
-# start_by NAME FIRST-SOURCE ARGUMENT…: ten clients by the certificate of that name. One that is shut out before the answer to its resume
-# has come may be away for longer than the token that it knows is good (30 s): invalid_resume then.
+# start_by NAME FIRST-SOURCE ARGUMENT…: starts ten clients with the certificate of that name. A client that is excluded before it gets the
+# answer to its resume may be away until its token has expired (30 s): then invalid_resume.
 start_by() {
     local name=$1 first=$2 authority=clients
     shift 2
@@ -174,7 +176,7 @@ start_by() {
         --tolerate closed_1008 --tolerate session_expired --tolerate invalid_resume --tolerate not_resumed --tolerate takeover_untold "$@"
 }
 
-# Two processes that will be killed: sessions that outlive their clients, and ones that don't. Nobody checks their bytes.
+# Two processes that will be killed: one with sessions that outlive their clients, one with sessions that don't. Their bytes aren't checked.
 start_killed() {
     start_killed_process killed_typed flap 20000 --flap-every 10 --flap-away 2
     start_killed_process killed_raw echo 30000 --rate 5 --size 2000
@@ -183,7 +185,7 @@ start_killed() {
     local name
     for name in killed_typed killed_raw; do
         tail -1 "$state/$name.progress" | grep -q " 0 errors" \
-            || complain "clients that came after killed ones weren't let in: $(tail -1 "$state/$name.progress")"
+            || complain "clients that replaced killed ones weren't admitted: $(tail -1 "$state/$name.progress")"
     done
 }
 
@@ -199,7 +201,7 @@ start_killed_process() {
     printf -v "pid_$name" '%s' $!
 }
 
-# kill_process VARIABLE: whose process is meant, by SIGKILL; returns when it is gone.
+# kill_process VARIABLE: kills the process whose id is in VARIABLE with SIGKILL; returns when it has ended.
 kill_process() {
     local pid=${!1} other rest=()
     { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true
@@ -207,19 +209,19 @@ kill_process() {
     pids=("${rest[@]}")
 }
 
-# await_phase NAME PHASE SECONDS: until the crowd's progress says so.
+# await_phase NAME PHASE SECONDS: waits until the crowd's progress reports the phase.
 await_phase() {
     local end=$((SECONDS + $3))
     until grep -q "^$2 " "$state/$1.progress" 2>/dev/null; do
-        [ $SECONDS -lt $end ] || { complain "the crowd $1 didn't get to $2: $(tail -1 "$state/$1.progress")"; return 0; }
+        [ $SECONDS -lt $end ] || { complain "the crowd $1 didn't reach $2: $(tail -1 "$state/$1.progress")"; return 0; }
         sleep 0.2
     done
 }
 
-# ---- Playing them ---------------------------------------------------------------------------------------------------
+# ---- Injecting them -------------------------------------------------------------------------------------------------
 
-# Each fault must have two turns: what is made at the first time stays. The memory is watched in the second half: by then the histories are
-# full, and the allocator has what it needs for the worst that happens at once.
+# Each fault must run twice, because the memory allocated the first time stays. Memory is watched in the second half: by then the histories
+# are full, and the allocator has reached its peak.
 least_seconds() {
     local name sum=10
     for name in "${faults[@]}"; do sum=$((sum + 2 * fault_seconds[$name])); done
@@ -258,7 +260,7 @@ start_watch() {
     pids+=($watch)
 }
 
-# What the gateway says to one client that connects, says a word and goes.
+# Prints the gateway's response to a client that connects, sends a word and disconnects.
 probe() {
     (plain timeout 20 "$bin/portcullis-sim" device connect --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" \
         --send soak "$@" 2>&1)
@@ -296,26 +298,26 @@ fault_clients() {
 
 fault_target() {
     kill_process target_fragile
-    # Some find out that it can't be reached.
+    # Some clients fail to connect meanwhile.
     sleep 2
     start_target fragile
     local end=$((SECONDS + 20))
-    # The clients that were there come back soon, the others when they have a network again.
+    # Connected clients return soon, the others when their network is back.
     until [ "$(find "/proc/$target_fragile/fd" -mindepth 1 | wc -l)" -gt $((fragile / 2)) ]; do
-        [ $SECONDS -lt $end ] || { complain "nobody came back to the target"; return 0; }
+        [ $SECONDS -lt $end ] || { complain "no client returned to the target"; return 0; }
         sleep 0.2
     done
 }
 
 # ---- disk -----------------------------------------------------------------------------------------------------------
 
-# register_device FILE: prints what the gateway says, and the key where it is registered.
+# register_device FILE: prints the gateway's answer, and the key if it was registered.
 register_device() {
     (plain timeout 20 "$bin/portcullis-sim" device register --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" \
         --authority "$state/authority.json" --device "$1" 2>&1)
 }
 
-# stored COLUMN KEY: of that key in the store; nothing for one that isn't there.
+# stored COLUMN KEY: prints the column of that key in the store; nothing for an unknown key.
 stored() {
     local key
     key=$(base64 -d <<<"$2" | od -An -v -tx1 | tr -d ' \n')
@@ -330,7 +332,7 @@ fault_disk() {
     rm -f "$state"/device*.json
     said=$(register_device "$state/device.json") || { complain "no device could be registered: $said"; return 0; }
     key=$(key_of "$said")
-    # What stands in the log has room there for good: it has to be empty, that each commit needs some.
+    # The WAL reuses the space that it has: it must be empty, so that each commit needs new space.
     for try in $(seq 50); do
         cat /dev/zero >"$store_mount/filler" 2>/dev/null || true
         [ "$(sqlite3 -cmd '.timeout 100' "$store_mount/keys.sqlite" 'PRAGMA wal_checkpoint(TRUNCATE)' 2>/dev/null)" != "0|0|0" ] || break
@@ -344,25 +346,25 @@ fault_disk() {
         elif grep -q "refused with 503 store_unavailable" <<<"$said"; then
             refusals=$((refusals + 1))
         else
-            complain "with a full disk an assertion is answered: $said"
+            complain "an assertion on a full disk got the wrong answer: $said"
         fi
     done
-    [ "$refusals" -gt 0 ] || complain "the disk was not full: nobody was refused"
+    [ "$refusals" -gt 0 ] || complain "the disk was not full: no client was refused"
     if said=$(register_device "$state/device-late.json"); then
         key=$(key_of "$said")
-        [ -n "$(stored counter "$key")" ] || complain "registered, and not in the store"
+        [ -n "$(stored counter "$key")" ] || complain "a registered key is not in the store"
     else
-        grep -q "refused with 503 attestation_unavailable" <<<"$said" || complain "with a full disk a registration is answered: $said"
+        grep -q "refused with 503 attestation_unavailable" <<<"$said" || complain "a registration on a full disk got the wrong answer: $said"
     fi
     rm "$store_mount/filler"
     expect_admitted "a device, with room on the disk again," --device "$state/device.json"
-    said=$(register_device "$state/device-late.json") || complain "with room on the disk again no device can be registered: $said"
+    said=$(register_device "$state/device-late.json") || complain "with free space again, no device could be registered: $said"
     expect_admitted "a device that was registered then" --device "$state/device-late.json"
 }
 
 # ---- clock ----------------------------------------------------------------------------------------------------------
 
-# set_clock SECONDS: how far the gateway's clock is off from now on. Written in place, as the gateway has the file mapped.
+# set_clock SECONDS: sets the offset of the gateway's clock. Written in place, because the gateway maps the file.
 set_clock() { printf '%+011d' "$1" 1<>"$state/clock"; }
 
 fault_clock() {
@@ -373,7 +375,7 @@ fault_clock() {
     expiring=("${by[@]}")
     by clients young
     young=("${by[@]}")
-    # Sessions by a certificate that ends while they go on.
+    # Sessions with a certificate that expires during the session.
     (plain timeout 60 "$bin/portcullis-sim" load --gateway "https://localhost:$port" --ca "$certs/server-ca.pem" --scenario echo \
         --clients 10 --sources 2 --first-source 45000 --rate 5 --seconds 12 "${expiring[@]}") \
         >"$state/stepped.txt" 2>"$state/stepped.progress" &
@@ -384,16 +386,16 @@ fault_clock() {
     set_clock 3600
     expect_refused "a certificate that has ended" "401 invalid_client_certificate" "${expiring[@]}"
     expect_admitted "a certificate that has not" "${young[@]}"
-    said=$(register_device "$state/device-clock.json") || complain "an hour ahead no device can be registered: $said"
+    said=$(register_device "$state/device-clock.json") || complain "with the clock an hour ahead, no device could be registered: $said"
     expect_admitted "a device, an hour ahead," --device "$state/device-clock.json"
     set_clock -3600
     expect_refused "a certificate that hasn't begun" "401 invalid_client_certificate" "${young[@]}"
     expect_admitted "a certificate that has begun" "${expiring[@]}"
-    said=$(register_device "$state/device-clock.json") || complain "an hour behind no device can be registered: $said"
+    said=$(register_device "$state/device-clock.json") || complain "with the clock an hour behind, no device could be registered: $said"
     expect_admitted "a device, an hour behind," --device "$state/device-clock.json"
     set_clock 0
     expect_admitted "a certificate, at its time," "${young[@]}"
-    wait "$stepped" || complain "sessions have felt the clock: $(grep -E '^error' "$state/stepped.txt" "$state/stepped.progress")"
+    wait "$stepped" || complain "the clock affected sessions: $(grep -E '^error' "$state/stepped.txt" "$state/stepped.progress")"
 }
 
 # ---- reload ---------------------------------------------------------------------------------------------------------
@@ -407,7 +409,7 @@ expect_server() {
     local shown
     shown=$(openssl s_client -connect "localhost:$port" -CAfile "$certs/server-ca.pem" </dev/null 2>/dev/null \
         | openssl x509 -noout -serial 2>/dev/null) || true
-    [ "$shown" = "$(serial_of "$state/authorities/server/$1.pem")" ] || complain "not the certificate $1 is shown, but ${shown:-none}"
+    [ "$shown" = "$(serial_of "$state/authorities/server/$1.pem")" ] || complain "the gateway presents ${shown:-no certificate} instead of the certificate $1"
 }
 
 ask_reload() { (plain timeout 60 "$bin/portcullis" reload --socket "$state/control.sock" 2>&1); }
@@ -417,13 +419,13 @@ reload() {
     said=$(ask_reload) || complain "a reload was refused: $said"
 }
 
-# refuse_reload WHAT: is broken now.
+# refuse_reload WHAT: expects a reload to fail because WHAT is broken.
 refuse_reload() {
     local said
     if said=$(ask_reload); then
-        complain "$1 was taken: $said"
+        complain "$1 was accepted: $said"
     elif ! grep -q "keeps its old settings" <<<"$said"; then
-        complain "$1 was answered: $said"
+        complain "$1 got the wrong answer: $said"
     fi
 }
 
@@ -439,7 +441,7 @@ fault_reload() {
     show_server two
     reload
     expect_server two
-    # First the authority and then its list; the other way round when it goes. In between its certificates are refused.
+    # The authority is added before its list, and removed after it. In between its certificates are refused.
     put ca.pem "$ours" "$theirs"
     reload
     put lists.crl "$lists/nobody" "$lists/visitors"
@@ -451,7 +453,7 @@ fault_reload() {
     by clients unused
     expect_refused "a revoked certificate that nobody had used" "401 invalid_client_certificate" "${by[@]}"
     put lists.crl "$lists/marked" "$lists/visitors"
-    # Ten clients from two addresses, the 60,000th and the one behind it.
+    # Ten clients from two addresses, the 60,000th and the next one.
     put blocked <(printf 'address 127.0.234.98/31\n')
     reload
     by clients marked
@@ -475,7 +477,7 @@ fault_reload() {
     { kill "$storm" && wait "$storm"; } 2>/dev/null || true
 }
 
-# Each of the files is broken for a while, and in each something else has changed that nothing must come of.
+# Each file is broken for a while, and also contains another change that must have no effect.
 break_files() {
     local name kept=$state/kept
     mkdir -p "$kept"
@@ -491,7 +493,7 @@ break_files() {
     put lists.crl "$lists/nobody" <(printf -- '-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n')
     refuse_reload "a broken revocation list"
     put lists.crl "$kept/lists.crl"
-    # These are the crowds' own.
+    # These are the addresses of the crowds.
     put blocked <(printf 'address 127.0.0.0/8\naddress nowhere\n')
     refuse_reload "a broken block list"
     put blocked "$kept/blocked"
@@ -503,22 +505,22 @@ break_files() {
     reload
 }
 
-# ---- What came of them ----------------------------------------------------------------------------------------------
+# ---- The results ----------------------------------------------------------------------------------------------------
 
-# logged MESSAGE: the sum of the counts in the log's lines with it.
+# logged MESSAGE: prints the sum of the counts in the log lines with MESSAGE.
 logged() {
     grep -F "$1" "$state/gateway.log" | grep -oE 'count=[0-9]+' | awk -F= '{ sum += $2 } END { printf "%d", sum }'
 }
 
-# expect_closed CROWD MESSAGE: about all sessions of its ten clients, at each time, and of nobody else. Besides, a client that begins anew
-# and vanishes before it has heard of its session leaves one behind that nobody comes back for.
+# expect_closed CROWD MESSAGE: checks that each time about all sessions of its ten clients were closed, and no others. Additionally, a
+# client that starts a new session and vanishes before it learns the session's id leaves a session that no client resumes.
 expect_closed() {
     local closed each=$((10 * ${fault_played[reload]:-0})) unclaimed
     closed=$(logged "$2")
     unclaimed=$(figure unclaimed "$state/$1.json")
-    printf '%-10s %s sessions closed, of %s and at most %s that nobody claimed\n' "$1" "$closed" "$each" "$unclaimed"
-    [ "$closed" -le $((each + unclaimed)) ] || complain "$closed sessions were closed for $1 ones, and it concerned $each and $unclaimed"
-    [ "$closed" -ge $((each * 3 / 4)) ] || complain "only $closed sessions were closed for $1 ones, and it concerned $each"
+    printf '%-10s %s sessions closed, %s expected and at most %s unclaimed\n' "$1" "$closed" "$each" "$unclaimed"
+    [ "$closed" -le $((each + unclaimed)) ] || complain "$closed sessions were closed for $1, but only $each and $unclaimed were expected"
+    [ "$closed" -ge $((each * 3 / 4)) ] || complain "only $closed sessions were closed for $1, but $each were expected"
 }
 
 judge_faults() {
@@ -527,8 +529,8 @@ judge_faults() {
     for name in "${faults[@]}"; do printf '%-10s %s times\n' "$name" "${fault_played[$name]:-0}"; done
     if plays target; then
         anew=$(figure begunAnew "$state/fragile.json")
-        printf '%-10s %s sessions ended and begun anew, of %s clients\n' fragile "$anew" "$fragile"
-        [ "$anew" -ge "$fragile" ] || complain "not all sessions of the killed target were begun anew"
+        printf '%-10s %s sessions ended and started again, of %s clients\n' fragile "$anew" "$fragile"
+        [ "$anew" -ge "$fragile" ] || complain "not all sessions of the killed target were started again"
     fi
     if plays reload; then
         expect_closed marked "sessions of revoked certificates closed"
@@ -540,12 +542,12 @@ judge_faults() {
     fi
     printf '\n== memory, threads and files ==\n\n'
     cat "$state/watch.txt"
-    # What is left of killed clients is kept for a minute.
+    # The sessions of killed clients are kept for a minute.
     end=$((SECONDS + 100))
     while files=$(open_files) && [ "$files" -gt "$idle_files" ] && [ $SECONDS -lt $end ]; do sleep 1; done
     printf 'left       %s files open, %s before the first session\n' "$files" "$idle_files"
-    [ "$files" -le "$idle_files" ] || complain "$((files - idle_files)) files stay open"
-    printf '\n== whom nothing concerned ==\n\n'
+    [ "$files" -le "$idle_files" ] || complain "$((files - idle_files)) files were left open"
+    printf '\n== crowds without faults ==\n\n'
     printf '%s bytes lost, %s doubled, %s wrong; %s sessions lost; %s crashes\n' "$(figure lost_bytes "${reports[@]}")" \
         "$(figure doubled_bytes "${reports[@]}")" "$(figure corrupt_bytes "${reports[@]}")" "$(figure begunAnew "${reports[@]}")" \
         "$(kill -0 "$gateway_pid" 2>/dev/null && printf 0 || printf 1)"

@@ -1,4 +1,4 @@
-# What the scripts share: how they speak, and installing what is missing. Sourced, not run: `usage`, `refuse_usage`,
+# Shared by the scripts: messages, usage and the installation of missing packages. Sourced, not run: `usage`, `refuse_usage`,
 # `require_swift`, `require_packages NAME…`.
 
 say() { printf '%s: %s\n' "$script_name" "$*"; }
@@ -9,23 +9,23 @@ die() {
     exit 1
 }
 
-# Prints the comment at the head of the script: what `--help` shows.
+# Prints the comment at the head of the script, for `--help`.
 usage() { sed -n '2,/^set -euo/{/^set -euo/d;s/^# \{0,1\}//p;}' "$script_path"; }
 
-# refuse_usage PROBLEM: how the script is to be called, on standard error; ends with EX_USAGE of sysexits(3).
+# refuse_usage PROBLEM: prints the problem and the usage to standard error; exits with EX_USAGE of sysexits(3).
 refuse_usage() {
     printf '%s: error: %s\n\n' "$script_name" "$1" >&2
     usage >&2
     exit 64
 }
 
-# What the gateway is built and run with; `libwebsockets-evlib-uv` is loaded at run time.
+# Packages for building and running the gateway; `libwebsockets-evlib-uv` is loaded at run time.
 build_packages=(libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config openssl)
 
 # The libraries that Swift's own programs are linked with.
 swift_runtime_packages=(libncurses6 libedit2 libxml2 libcurl4 libsqlite3-0 libz3-4 libgcc-s1 libstdc++6 zlib1g tzdata)
 
-# What Swift itself needs to compile and link, whichever distribution this is. Empty where apt doesn't know.
+# Packages that Swift needs to compile and link on this distribution. Empty if apt doesn't know them.
 swift_packages() {
     local cxx
     cxx=$(apt-cache depends g++ 2>/dev/null | sed -n 's/^ *Depends: g++-\([0-9]*\).*/\1/p' | head -n 1)
@@ -33,7 +33,7 @@ swift_packages() {
     [ -z "$cxx" ] || printf ' libgcc-%s-dev libstdc++-%s-dev' "$cxx" "$cxx"
 }
 
-# Swift 6.2 or later, from PATH or from where Swift's own archives are often unpacked. It has to run, and to link a program.
+# Finds Swift 6.2 or later in PATH or in the usual folders of Swift's archives. It must run, and link a program.
 require_swift() {
     command -v swift >/dev/null 2>&1 || export PATH="$PATH:/opt/swift/usr/bin:/usr/share/swift/usr/bin:$HOME/.local/share/swiftly/bin"
     command -v swift >/dev/null 2>&1 || die "there is no swift command." "install Swift 6.2 or later: https://www.swift.org/install/linux/"
@@ -44,7 +44,7 @@ require_swift() {
         answer=$(swift --version 2>&1)
     } || die "swift doesn't run: ${answer##*$'\n'}" "Swift's own libraries may be missing: https://www.swift.org/install/linux/ lists the packages."
     version=$(grep -oE 'Swift version [0-9]+\.[0-9]+' <<<"$answer" | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
-    [ -n "$version" ] || die "swift --version says no version: ${answer%%$'\n'*}" "https://www.swift.org/install/linux/"
+    [ -n "$version" ] || die "swift --version prints no version: ${answer%%$'\n'*}" "https://www.swift.org/install/linux/"
     [ "${version%%.*}" -gt 6 ] || { [ "${version%%.*}" -eq 6 ] && [ "${version#*.}" -ge 2 ]; } \
         || die "this is Swift $version; 6.2 or later is needed." "https://www.swift.org/install/linux/"
     say "Swift $version"
@@ -52,7 +52,7 @@ require_swift() {
         || die "swift can't link a program: $link_problem" "Swift needs a linker and the C and C++ headers: $(swift_packages)"
 }
 
-# links_program: whether Swift compiles and links an empty program; otherwise `link_problem` says why not.
+# links_program: checks that Swift compiles and links an empty program; otherwise sets `link_problem` to the reason.
 links_program() {
     local folder
     folder=$(mktemp -d)
@@ -64,15 +64,15 @@ links_program() {
     return $result
 }
 
-# Installs those of the named Debian packages that are missing; nothing where all are there.
+# Installs the given Debian packages that are missing.
 require_packages() {
     local missing=() name
     for name in "$@"; do
         dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$name")
     done
-    [ ${#missing[@]} -gt 0 ] || { say "all Debian packages are there"; return 0; }
+    [ ${#missing[@]} -gt 0 ] || { say "all Debian packages are installed"; return 0; }
     local by_hand="run as root: apt-get install ${missing[*]}"
-    command -v apt-get >/dev/null 2>&1 || die "missing: ${missing[*]}" "this script installs with apt-get; install them in your system's way."
+    command -v apt-get >/dev/null 2>&1 || die "missing: ${missing[*]}" "this script uses apt-get; install them with your system's package manager."
     local root=(env DEBIAN_FRONTEND=noninteractive)
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null 2>&1 || die "missing: ${missing[*]}" "$by_hand"

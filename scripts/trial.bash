@@ -1,5 +1,6 @@
-# What trials against a gateway of their own share: its processes, and that none of them stays. Sourced behind setup.bash, with `script_name`
-# set: `number`, `find_programs`, `begin_trial`, `plain`, `await`, `start_target`, `start_gateway`, `resident`, `open_files`, `figure`.
+# Shared by trials that start their own gateway: starts its processes, and stops all of them at the end. Sourced after setup.bash, with
+# `script_name` set: `number`, `find_programs`, `begin_trial`, `plain`, `await`, `start_target`, `start_gateway`, `resident`, `open_files`,
+# `figure`.
 
 # number OPTION VALUE: checks an argument.
 number() {
@@ -20,11 +21,11 @@ find_programs() {
     fi
     local program
     for program in portcullis portcullis-sim; do
-        [ -x "$bin/$program" ] || die "$bin/$program is not there." "without --bin it is built."
+        [ -x "$bin/$program" ] || die "$bin/$program does not exist." "without --bin, it is built."
     done
 }
 
-# begin_trial: makes certificates and the folder `state`, and sees to it that everything ends. `keep` says whether the folder stays.
+# begin_trial: makes certificates and the folder `state`, and sets the trap that stops everything. `keep` tells whether the folder is kept.
 begin_trial() {
     command -v openssl >/dev/null 2>&1 || die "there is no openssl command." "install openssl."
     scripts/make-dev-certs >/dev/null || die "scripts/make-dev-certs failed."
@@ -52,7 +53,7 @@ end_trial() {
     fi
 }
 
-# plain PROGRAM ARGUMENT…: runs it without the caller's environment, where settings of another gateway may stand.
+# plain PROGRAM ARGUMENT…: runs it without the caller's environment, which may have settings of another gateway.
 plain() {
     exec env -i PATH="$PATH" HOME="${HOME:-/}" ${LD_LIBRARY_PATH:+LD_LIBRARY_PATH="$LD_LIBRARY_PATH"} "$@"
 }
@@ -65,10 +66,10 @@ await() {
         sleep 0.1
     done
     cat "$1" >&2
-    die "$3 did not start." "its log stands above."
+    die "$3 did not start." "see its log above."
 }
 
-# start_target NAME ARGUMENT…: sets port_NAME and target_NAME, its process. Where port_NAME is set it is started there again.
+# start_target NAME ARGUMENT…: sets port_NAME and target_NAME, its process. If port_NAME is set already, that port is used again.
 start_target() {
     local name=$1 kept=port_$1
     shift
@@ -79,8 +80,8 @@ start_target() {
     printf -v "port_$name" '%s' "$(await "$state/target-$name.log" 'listens on' "the target" | grep -oE '[0-9]+$')"
 }
 
-# start_gateway [VARIABLE=VALUE…]: two reactors, the gate closed to all but simulated devices and debug clients. Standard input has further
-# settings; the arguments are its environment. `gateway_program` may name another build. Sets gateway_pid, port, idle and idle_files.
+# start_gateway [VARIABLE=VALUE…]: two reactors; only simulated devices and debug clients are admitted. Standard input has further settings;
+# the arguments are its environment. `gateway_program` may be another build. Sets gateway_pid, port, idle and idle_files.
 start_gateway() {
     {
         cat <<ENV
@@ -108,13 +109,13 @@ ENV
     idle_files=$(open_files)
 }
 
-# What the gateway holds in memory now.
+# The gateway's current memory.
 resident() { awk '/^VmRSS/ {printf "%.1f MiB", $2 / 1024}' "/proc/$gateway_pid/status" 2>/dev/null || printf 'gone'; }
 
-# Without the key store's: each of its connections, whose number is fixed, opens the log when it is first used.
+# Without the key store's files: each of its connections, whose number is fixed, opens the WAL at its first use.
 open_files() { find "/proc/$gateway_pid/fd" -mindepth 1 ! -lname '*/keys.sqlite*' 2>/dev/null | wc -l; }
 
-# figure NAME FILE…: the sum of a report's figure over the files.
+# figure NAME FILE…: prints the sum of a report's figure over the files.
 figure() {
     local name=$1
     shift

@@ -1,22 +1,22 @@
 import KeyStore
 
-/// Decides every upgrade, on the reactor where it arrives. Nothing behind it sees a client that it hasn't admitted.
+/// Decides every upgrade, on the reactor that received it. No code behind it sees a client that it hasn't admitted.
 ///
-/// One admission method is chosen by what the request shows: the first of the list that finds its credential. The policies, which know no method,
-/// may refuse; then that method verifies, and no other one is tried. What isn't decided is refused. The order is part of the contract:
-/// handshake, draining, block, origin, capacity, rate, shared secret, route, then the method's own steps (of App Attest: challenge, key,
-/// signature, counter).
+/// The request selects one admission method: the first in the list that finds its credential. Then the policies, which are independent of
+/// the method, may refuse. Then the selected method verifies; no other one is tried. A request that nothing admits is refused. The order is
+/// part of the contract: handshake, draining, block, origin, capacity, rate, shared secret, route, then the method's own steps (of App
+/// Attest: challenge, key, signature, counter).
 ///
-/// - What costs the client something (a ticket, the challenge, then the counter) comes after everything that may refuse for nothing.
-/// - Of those, what is cheap and needs no proof comes first: a blocked client learns nothing else about the gateway.
-/// - Guesses at the shared secret are counted and limited like all others: it comes after the rate, and before whatever costs more.
+/// - Steps that use up something of the client's (a ticket, the challenge, then the counter) come after all checks that use up nothing.
+/// - Among those checks, the cheap ones that need no proof come first: a blocked client learns nothing else about the gateway.
+/// - Guesses at the shared secret are rate-limited like all others, so its check comes after the rate and before everything more expensive.
 ///
-/// A gate is a value. Another one over the same objects (tables, challenges, tickets, registry) continues where this one stopped: that is how
-/// settings are changed while the gateway runs.
+/// A gate is a value. A new gate over the same objects (tables, challenges, tickets, registry) continues with their state; a reload uses
+/// this to change settings.
 package struct Gate: Sendable {
     private static let storeRetryAfter = 1
 
-    /// Header fields and query parameters that requests are to be read for.
+    /// The header fields and query parameters to read from requests.
     package let fields: CredentialFieldNames
     private let upgradePolicies: [any AdmissionPolicy]
     private let credentialPolicies: [any AdmissionPolicy]
@@ -46,14 +46,14 @@ package struct Gate: Sendable {
             + [CapacityPolicy(slots: settings.slots, mayComeBack: settings.mayComeBack)] + credentials
     }
 
-    /// This gate with other settings, and with all that it remembers.
+    /// This gate with changed settings and the same state.
     package func changed(_ change: (inout GateSettings) -> Void) -> Gate {
         var settings = settings
         change(&settings)
         return Gate(settings)
     }
 
-    /// Whether an address may request nothing at all; for endpoints that no policy protects.
+    /// Refuses a blocked address; for endpoints without policies.
     package func refuseBlocked(_ address: ClientAddress) -> Refusal? { block.refusal(of: address) }
 
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
@@ -64,18 +64,18 @@ package struct Gate: Sendable {
         }
     }
 
-    /// Who the client is, by the same rules and at the same price as for an upgrade, where no session begins: neither a handshake nor a free
+    /// Authenticates a client by the same rules and at the same cost as an upgrade, but without a session: neither a handshake nor a free
     /// lease is needed.
     package func authenticate(_ request: AdmissionRequest) -> CredentialDecision {
         decide(on: request, by: credentialPolicies)
     }
 
-    // MARK: Clients that were admitted before
+    // MARK: Clients that were admitted earlier
 
-    /// Whether a client that was admitted earlier would be admitted now, by what it showed then. Asked before anything new follows from that
-    /// admission; a session that exists goes on whatever the answer is.
+    /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before that admission is used
+    /// for anything new. Existing sessions continue whatever the result is.
     ///
-    /// - Returns: `nil` where the proof still holds. What can't be decided is refused.
+    /// - Returns: `nil` if the proof is still valid. If this can't be determined, the client is refused.
     package func recheck(_ principal: Principal, from address: ClientAddress, at moment: Moment) -> Refusal? {
         if let refusal = block.refusal(of: address) ?? block.refusal(of: principal.identity) { return refusal }
         do throws(KeyRegistryError) {
@@ -85,7 +85,7 @@ package struct Gate: Sendable {
         }
     }
 
-    /// A ticket for one upgrade, which will be this principal's; none where ``recheck(_:from:at:)`` refuses it.
+    /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
     package func issueTicket(to principal: Principal, from address: ClientAddress, at moment: Moment) -> TicketIssue {
         if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal) }
         guard let tickets else {
@@ -94,7 +94,7 @@ package struct Gate: Sendable {
         return tickets.issue(to: principal, at: moment.monotonic)
     }
 
-    /// Takes back a ticket that nobody was given.
+    /// Withdraws a ticket that was never sent.
     package func withdraw(_ issued: IssuedTicket) { tickets?.withdraw(issued) }
 
     // MARK: One decision
@@ -172,8 +172,8 @@ package struct Gate: Sendable {
         Refusal(.storeUnavailable, detail: "\(error)", retryAfter: storeRetryAfter)
     }
 
-    /// What holds for every identity, whichever method has verified it. For tickets block list and route are looked at here first; for others once
-    /// more, so that no method can forget them.
+    /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the block list and the
+    /// route; for other methods it is the second, so that no method can forget it.
     private func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
         if let refusal = block.refusal(of: principal.identity) { return refuse(refusal) }
@@ -206,7 +206,7 @@ package struct Gate: Sendable {
         return .admitted(Admitted(principal: principal, subprotocol: subprotocol, slot: slot))
     }
 
-    /// A failed upgrade counts against its address, and one too many is told so instead of what was wrong.
+    /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of the actual reason.
     private func afterCounting(_ refusal: Refusal, of attempt: AdmissionAttempt) -> Refusal {
         let request = attempt.request
         if refusal.code.countsAsFailedUpgrade, case .over(let seconds) = settings.limits.countFailure(request) {

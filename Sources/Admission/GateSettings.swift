@@ -1,20 +1,20 @@
-/// What a gate goes by, and the state that it shares with the rest of the gateway. The defaults are the strict ones.
+/// The settings of a gate, and the state that it shares with the rest of the gateway. The defaults are the strict ones.
 package struct GateSettings: Sendable {
     package var subprotocols: Subprotocols
     package var drain: DrainSwitch
-    /// Beside the gateway's own.
+    /// In addition to the gateway's own origin.
     package var allowedOrigins: [WebOrigin]
     /// `ALLOW_MISSING_ORIGIN`.
     package var allowsMissingOrigin: Bool = true
     /// `BLOCK_LIST_PATH`.
     package var blockList = BlockList()
-    /// `AUTH_MODE=shared-secret`: one of these is demanded besides the method's credential. `nil`: none is.
+    /// `AUTH_MODE=shared-secret`: one of these is required in addition to the method's credential. `nil`: none is.
     package var sharedSecrets: SharedSecrets?
     package var slots: SessionSlots
-    /// Whether an identity has a session that its client may be coming back for.
+    /// Whether an identity has a session that its client may be resuming.
     package var mayComeBack: @Sendable (Identity, ClientAddress) -> Bool = { _, _ in false }
     package var limits: UpgradeLimits
-    /// In the order in which a request's credentials are looked for. None admits nobody.
+    /// In the order in which a request is searched for credentials. Without methods every request is refused.
     package var methods: [any AdmissionMethod]
 
     package init(

@@ -1,10 +1,10 @@
-/// Bytes that must not be compared in varying time, printed or logged: there is no `==`, and every description is the same.
+/// Bytes that must be compared in constant time, and never printed or logged: there is no `==`, and every description is the same.
 package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: [UInt8]
 
     package init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-    /// Takes the same time wherever the bytes differ. The lengths are no secret.
+    /// Compares in constant time, wherever the bytes differ. The lengths aren't secret.
     package func matches(_ candidate: some Collection<UInt8>) -> Bool {
         guard candidate.count == bytes.count else { return false }
         let difference = zip(bytes, candidate).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }

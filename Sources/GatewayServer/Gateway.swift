@@ -10,11 +10,11 @@ import RelayCore
 package import Settings
 import Synchronization
 
-/// The gateway put together: configuration in, a serving engine out. The one place where all rooms meet.
+/// The composition root: makes a serving engine from a configuration.
 package final class Gateway: Sendable {
     package static let version = "0.1.0"
 
-    /// Where it can be reached, as a URL.
+    /// The gateway's URL.
     let address: String
     let server: RelayServer
     let pool: ReactorPool
@@ -25,11 +25,11 @@ package final class Gateway: Sendable {
     let reloads = ReloadQueue()
     /// Nil without a store.
     let revocations: RevocationWatcher?
-    /// {inEffect} Changed by reloads alone.
+    /// {inEffect} Changed only by reloads.
     let inEffect: Mutex<InEffect>
     private let standardTarget: TargetEndpoint
 
-    /// The settings in effect, as far as they are needed later.
+    /// The settings in effect that are needed later.
     struct InEffect {
         var settings: SettingsInEffect
         var pinned: StartupPinned
@@ -38,7 +38,7 @@ package final class Gateway: Sendable {
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     ///
-    /// - Parameter source: where `loaded` came from, for reloads.
+    /// - Parameter source: the source of `loaded`, for reloads.
     package init(
         _ loaded: LoadedConfiguration, from source: ConfigurationSource, logger: Logger
     ) throws(GatewayError) {
@@ -86,7 +86,7 @@ package final class Gateway: Sendable {
         for warning in loaded.warnings { logger.warning("\(warning)") }
     }
 
-    /// The ready line: scripts wait for it, hence it is written at every `LOG_LEVEL`, in the form of the log.
+    /// Writes the ready line. Scripts wait for it, so it is written at every `LOG_LEVEL`, in the format of the log.
     func announce() {
         var logger = logger
         logger.logLevel = min(logger.logLevel, .notice)
@@ -96,7 +96,7 @@ package final class Gateway: Sendable {
     }
 }
 
-/// Why the gateway can't start, in words for whoever starts it.
+/// Why the gateway can't start, in words for the operator.
 package enum GatewayError: Error, CustomStringConvertible {
     case store(path: String, String)
     case auditLog(String)

@@ -4,7 +4,7 @@ import Relay
 import Settings
 
 extension GatewayParts {
-    /// What App Attest stands on: one set of challenges and one store for the gate and for registration.
+    /// The state behind App Attest: one set of challenges and one store for the gate and for registration.
     struct AppAttestParts {
         let settings: AppAttestSettings
         let services: AttestationServices

@@ -6,7 +6,7 @@ import Settings
 import Telnet
 
 extension GatewayParts {
-    /// How targets are reached. What of TLS can't be set up stops the start.
+    /// Makes the dialer for targets. A TLS setup that fails stops the start.
     static func dialer(_ target: SectionValues<TargetSection>) throws(GatewayError) -> TargetDialer {
         let modes = Set([target.tlsMode] + target.routes.compactMap(\.options.tls))
         return TargetDialer(

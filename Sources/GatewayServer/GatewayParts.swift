@@ -7,12 +7,12 @@ import Relay
 import RelayCore
 import Settings
 
-/// What a gateway makes of a configuration, at its start and at each reload: settings for the engine and the edge, over the state that it
-/// keeps. Nothing here listens or dials.
+/// The parts that a gateway makes from a configuration at its start and at each reload: settings for the engine and the edge, over the
+/// state that is kept. Nothing here listens or dials.
 struct GatewayParts {
     let relay: RelaySettings
     let edge: EdgeSettings
-    /// Made of `edge.tls`: the edge and the gate trust the same.
+    /// Made from `edge.tls`, so the edge and the gate trust the same authorities.
     let material: TLSMaterial?
 
     private static let subprotocols = DialectKind.subprotocols.map(\.name)

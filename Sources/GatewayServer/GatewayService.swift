@@ -11,7 +11,7 @@ import UnixSignals
 
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
 ///
-/// What may wait for a disk has a thread of its own, so that neither the signal to stop nor a reload ever waits behind it.
+/// Work that may wait for a disk has its own thread, so neither the signal to stop nor a reload ever waits for it.
 struct GatewayService: Service {
     private let gateway: Gateway
     private let upkeep = BlockingThreads("upkeep")
@@ -24,9 +24,9 @@ struct GatewayService: Service {
 
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        // Only now signals are handled: whoever reads this line may send one.
+        // Signals are handled from now on; a process that reads this line may send one.
         gateway.announce()
-        // Not in a task group, which would wait for each of them, and so for the disk.
+        // Not in a task group, which would wait for each task, and so for the disk.
         let untilStopped = [
             Task(executorPreference: upkeep) { await keepUp() },
             Task(executorPreference: upkeep) { await answer(hangups) },
@@ -42,7 +42,7 @@ struct GatewayService: Service {
         withExtendedLifetime(hangups) {}
     }
 
-    /// What has to be done now and then: it writes to the audit log, and walks through the heap.
+    /// Periodic housekeeping: it writes to the audit log, and trims the heap.
     private func keepUp() async {
         var memory = MemoryReturn()
         while await pause() {
@@ -52,7 +52,7 @@ struct GatewayService: Service {
         }
     }
 
-    /// Moves the write-ahead log into the store's file, again and again: a counter's commit never does. The store has a thread for it.
+    /// Periodically moves the write-ahead log into the store's file, which a counter's commit never does. The store has a thread for it.
     private func checkpoint() async {
         guard let store = gateway.state.store else { return }
         while await pause() {
@@ -72,7 +72,7 @@ struct GatewayService: Service {
 }
 
 extension GatewayService {
-    /// SIGHUP: the audit log goes on in a new file of the same name, and the settings are read again.
+    /// SIGHUP: the audit log continues in a new file of the same name, and the settings are read again.
     private func answer(_ hangups: UnixSignalsSequence) async {
         for await _ in hangups {
             reopenAuditLog()

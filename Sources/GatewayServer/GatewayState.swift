@@ -7,9 +7,9 @@ import Reactors
 import Relay
 import Settings
 
-/// What a gateway makes once and keeps through every reload: its store and logs, and all that it counts and remembers of clients.
+/// State that a gateway creates once and keeps through every reload: its store, logs, counters and memory of clients.
 struct GatewayState: Sendable {
-    /// Nil where App Attest wasn't configured at the start.
+    /// Nil if App Attest wasn't configured at the start.
     let store: SQLiteKeyRegistry?
     let audit: AuditLog
     let journal: RefusalJournal
@@ -62,7 +62,7 @@ struct GatewayState: Sendable {
         }
     }
 
-    /// Puts a reload's limits in place of the old ones. What was counted stays counted; nobody who is in is put out.
+    /// Applies the limits of a reload. Counts are kept, and existing sessions continue.
     func setLimits(_ configuration: GatewayConfiguration) {
         let (limits, connections) = (configuration.limits, configuration.connections)
         census.setLimits(

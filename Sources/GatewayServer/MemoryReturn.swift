@@ -1,17 +1,17 @@
 import Reactors
 
-/// Gives the memory of sessions that have ended back to the system.
+/// Returns the memory of ended sessions to the system.
 ///
-/// glibc keeps what was freed. After a crowd has left, that is most of what the process holds; and some of it comes free only when the timers
-/// of its sessions would have fired, so it is looked for a few times.
+/// glibc keeps freed memory. After many clients have left, that is most of the process' memory. Some of it is freed only when the timers of
+/// the sessions would have fired, so the heap is trimmed several times.
 struct MemoryReturn {
-    /// Connections that must have been open for it to be worth the walk through the heap.
+    /// The peak of open connections from which trimming the heap is worthwhile.
     private static let crowd = 256
     private static let looks = 12
     private var most = 0
     private var looksLeft = 0
 
-    /// - Parameter connections: open now. To be called every few seconds, off the reactors.
+    /// - Parameter connections: the number open now. Call this every few seconds, not on a reactor.
     mutating func note(_ connections: Int) {
         most = max(most, connections)
         if most >= Self.crowd, connections <= most / 2 {

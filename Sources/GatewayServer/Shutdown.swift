@@ -8,27 +8,26 @@ import Relay
 import Settings
 import Synchronization
 
-/// The end in order: refuse new clients, let sessions go on for the grace, close those that are left, exit by the deadline.
+/// The orderly shutdown: refuse new clients, let sessions continue for the grace period, close the remaining ones, exit by the deadline.
 ///
-/// With no session and no registration left it ends at once.
+/// It ends at once when no session and no registration is left.
 struct Shutdown {
     private let gateway: Gateway
     private static let pollInterval: Duration = .milliseconds(20)
-    /// What the last lines of the logs may take at the deadline.
+    /// The time limit for writing the last log lines at the deadline.
     private static let lastLinesLimit: DispatchTimeInterval = .milliseconds(250)
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
     }
 
-    /// Whatever a reactor, the disk or Swift's pool may be busy with, the process is gone by the deadline: nothing that is waited for here
-    /// needs any of them.
+    /// Exits by the deadline, even if a reactor, the disk or Swift's pool is blocked: nothing here waits for any of them.
     private func leave(by deadline: DispatchTime) {
         let logger = gateway.logger
         let journal = gateway.state.journal
         Task(executorPreference: BlockingThreads("deadline")) {
             Self.sleep(until: deadline)
-            // The logs may be what is stuck.
+            // Writing the logs may be what blocks.
             let written = DispatchSemaphore(value: 0)
             Task(executorPreference: BlockingThreads("last lines")) {
                 logger.warning("the shutdown's deadline is reached; sessions are cut off")
@@ -40,7 +39,7 @@ struct Shutdown {
         }
     }
 
-    /// Blocks its thread: a task's sleep ends on Swift's pool.
+    /// Blocks its thread, because a task's sleep would need Swift's pool to resume.
     private static func sleep(until deadline: DispatchTime) {
         _ = DispatchSemaphore(value: 0).wait(timeout: deadline)
     }
@@ -49,7 +48,7 @@ struct Shutdown {
         _ = written.wait(timeout: .now() + lastLinesLimit)
     }
 
-    /// - Returns: whether no session and no registration was left before `end`.
+    /// - Returns: whether the last session and registration ended before `end`.
     private func waitForSilence(until end: ContinuousClock.Instant) async -> Bool {
         while await gateway.server.sessionCount() > 0 || gateway.server.registrationCount > 0 {
             guard ContinuousClock.now < end else { return false }
@@ -58,7 +57,7 @@ struct Shutdown {
         return true
     }
 
-    /// Says how many are waited for, and how long.
+    /// Logs the number of remaining sessions, and the time limit.
     private func note(_ what: Logger.Message, milliseconds: Int) async {
         let sessions = await gateway.server.sessionCount()
         gateway.logger.notice(

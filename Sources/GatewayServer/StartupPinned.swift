@@ -1,7 +1,7 @@
 import Settings
 
 /// The parts of a configuration that are switched on or off at the start only: TLS toward clients and App Attest. If a reload would switch
-/// one, its last usable settings stay in effect.
+/// one of them, its last usable settings stay in effect.
 struct StartupPinned: Sendable {
     let tls: GatewayConfiguration.TLS?
     let clientCertificates: GatewayConfiguration.ClientCertificates?

@@ -1,11 +1,11 @@
-/// A registered App Attest key, with what its attestation proved and what has happened to it since.
+/// A registered App Attest key, with the facts that its attestation proved and its history since.
 ///
-/// A record holds nothing secret: the private half never leaves the device.
+/// A record contains no secrets: the private key never leaves the device.
 package struct DeviceKey: Sendable, Equatable {
     package let id: KeyID
     /// X9.62 uncompressed point on P-256, 65 bytes.
     package var publicKeyX963: [UInt8]
-    /// `TEAMID.bundle.identifier`: the one app for which this key may speak.
+    /// `TEAMID.bundle.identifier`: the only app that this key may be used for.
     package var app: String
     /// The raw value of the attestation's environment.
     package var environment: String
@@ -13,7 +13,7 @@ package struct DeviceKey: Sendable, Equatable {
     package var trustRoot: [UInt8]
     /// The highest assertion counter admitted so far. It only rises.
     package var counter: UInt32
-    /// Apple's receipt for its fraud service, as it came: opaque and not verified here.
+    /// Apple's receipt for its fraud service, as received: opaque and not verified here.
     package var receipt: [UInt8]
     /// The validation category of iOS 27 and later; nil when the attestation carried none.
     package var validationCategory: UInt32?
@@ -25,7 +25,7 @@ package struct DeviceKey: Sendable, Equatable {
     package var lastUsedAt: Int64?
     /// Set while the key is revoked, in Unix milliseconds.
     package var revokedAt: Int64?
-    /// The operator's words; nil unless the key is revoked.
+    /// The operator's reason; nil unless the key is revoked.
     package var revocationReason: String?
 
     package init(
@@ -50,10 +50,10 @@ package struct DeviceKey: Sendable, Equatable {
 
     package var isRevoked: Bool { revokedAt != nil }
 
-    /// This record after `newer`, a verified attestation of the same key.
+    /// This record updated with `newer`, a verified attestation of the same key.
     ///
-    /// The registries share this rule. What the attestation proves is taken over; the history of the key stays: its counter
-    /// never falls, and its first registration, last use and revocation are kept.
+    /// All registries share this rule. The facts proved by the attestation are replaced; the key's history is kept: its counter never
+    /// decreases, and its first registration, last use and revocation stay.
     package func reenrolled(as newer: DeviceKey) -> DeviceKey {
         var merged = newer
         merged.counter = max(counter, newer.counter)

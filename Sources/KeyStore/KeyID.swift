@@ -1,6 +1,6 @@
 /// The identifier of an App Attest key: the SHA-256 of its public key in X9.62 uncompressed form, as Apple defines `keyId`.
 ///
-/// Clients send it as text, in base64 or base64url; it is compared and stored as its 32 bytes, so that a key has one name only.
+/// Clients send it as text, in base64 or base64url; it is compared and stored as 32 bytes, so a key has only one name.
 package struct KeyID: Hashable, Sendable {
     /// Length of an identifier, in bytes.
     package static let length = 32
@@ -28,7 +28,7 @@ package struct KeyID: Hashable, Sendable {
 }
 
 extension KeyID: Comparable {
-    /// The order of the bytes, which is the order of pages.
+    /// Ordered by bytes, which is also the order of pages.
     package static func < (left: KeyID, right: KeyID) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }

@@ -1,12 +1,12 @@
 /// A key store: which keys were attested, the counter of each, and which are revoked.
 ///
-/// This is the asynchronous part, which every store has. A call may wait for a disk, a lock or another machine, and never blocks the thread
-/// that awaits it. A store decides nothing about admission, but the gate relies on two promises: a counter never falls, and only `restore`
-/// lifts a revocation.
+/// This is the asynchronous part, which every store has. A call may wait for a disk, a lock or another machine, and never blocks the
+/// calling thread. A store makes no admission decisions, but the gate relies on two guarantees: a counter never decreases, and only
+/// `restore` lifts a revocation.
 ///
 /// `standing` and `advanceCounter` are here too, so that a store without the synchronous part (one that is queried over a network) can
-/// answer the gate: both are one step for each upgrade, atomic between all processes that share the store. The third such step, spending a
-/// challenge, belongs to `Challenges`: it is kept in memory as long as challenges are issued by one process.
+/// answer the gate: both are one step per upgrade, atomic across all processes that share the store. The third such step, spending a
+/// challenge, belongs to `Challenges`: its state can be in memory as long as one process issues the challenges.
 package protocol KeyRegistry: Sendable {
     /// As in `ImmediateKeyRegistry`.
     func standing(of id: KeyID) async throws(KeyRegistryError) -> KeyStanding?
@@ -18,14 +18,14 @@ package protocol KeyRegistry: Sendable {
 
     /// Records a newly verified attestation; durable (fsync) when it returns.
     ///
-    /// A known key takes over app, environment, trust root, receipt, validation category and bundle version, and keeps its
-    /// counter unless the new one is higher, its first registration, its last use. A revoked key isn't changed at all.
+    /// For a known key, app, environment, trust root, receipt, validation category and bundle version are replaced. It keeps its first
+    /// registration and last use, and its counter unless the new one is higher. A revoked key isn't changed at all.
     func enrol(_ key: DeviceKey) async throws(KeyRegistryError) -> Enrolment
 
     /// The whole record of a key, revoked or not.
     func key(_ id: KeyID) async throws(KeyRegistryError) -> DeviceKey?
 
-    /// Up to `limit` keys in the order of their identifiers, from the first one behind `after`. An empty page is the end.
+    /// Up to `limit` keys in the order of their identifiers, starting after `after`. An empty page is the end.
     func keys(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [DeviceKey]
 
     /// Refuses a key from now on; durable when it returns. False when it is unknown. A second revocation changes neither time nor reason of
@@ -35,28 +35,28 @@ package protocol KeyRegistry: Sendable {
     /// Lifts a revocation; the counter stays. False when the key is unknown.
     func restore(_ id: KeyID) async throws(KeyRegistryError) -> Bool
 
-    /// Removes a key, which its device may then register again.
+    /// Removes a key. Its device may then register it again.
     func forget(_ id: KeyID) async throws(KeyRegistryError) -> Forgetting
 }
 
-/// The synchronous part of a key store: what a reactor may call in the middle of a decision, because it answers at once.
+/// The synchronous part of a key store. A reactor may call it during a decision, because it answers at once.
 ///
-/// "At once" means from memory, or from a local file within the store's busy limit. A store that can't keep that has no such part.
+/// "At once" means from memory, or from a local file within the store's busy limit. A store that can't guarantee this has no such part.
 package protocol ImmediateKeyRegistry: Sendable {
-    /// What the check of an assertion needs of a key, revoked or not, as it is at this moment. It never waits for a writer.
+    /// The current data of a key, revoked or not, that the check of an assertion needs. It never waits for a writer.
     func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding?
 
     /// Raises the counter if, and only if, the key is known, not revoked, and its counter is lower: one atomic step, also
     /// between processes. It waits at most the store's busy limit.
     ///
-    /// A counter that was answered with `.advanced` survives the death of the process. It need not survive a power cut: challenges
-    /// die with the process that issued them, so that an assertion from before can't be used again in any case.
+    /// A counter change reported as `.advanced` survives a crash of the process. It need not survive a power cut: challenges end with the
+    /// process that issued them, so an old assertion can't be replayed in any case.
     ///
     /// - parameter time: when the key was used, in Unix milliseconds.
     func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) throws(KeyRegistryError) -> CounterAdvance
 }
 
-/// What became of a registration.
+/// The outcome of a registration.
 package enum Enrolment: Hashable, Sendable {
     case enrolled
     case alreadyEnrolled
@@ -64,7 +64,7 @@ package enum Enrolment: Hashable, Sendable {
     case revoked
 }
 
-/// What became of an attempt to raise a counter. Everything but `.advanced` leaves the key as it was.
+/// The outcome of an attempt to raise a counter. Every case but `.advanced` leaves the key unchanged.
 package enum CounterAdvance: Hashable, Sendable {
     case advanced
     case notHigher(stored: UInt32)
@@ -72,7 +72,7 @@ package enum CounterAdvance: Hashable, Sendable {
     case revoked
 }
 
-/// What became of a request to forget a key.
+/// The outcome of a request to forget a key.
 package enum Forgetting: Hashable, Sendable {
     case forgotten
     case unknown

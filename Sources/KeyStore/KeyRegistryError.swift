@@ -1,11 +1,11 @@
-/// Why a registry couldn't do its work. Neither case says anything about the key that was asked for.
+/// Why a registry couldn't answer. No case says anything about the requested key.
 package enum KeyRegistryError: Error, Hashable, Sendable {
     /// The store, or its lock, wasn't free within the busy limit: try again later.
     case busy
-    /// Too many calls wait for the store already: try again later.
+    /// Too many calls are already waiting for the store: try again later.
     case queueFull
-    /// The store can't be used: a full or read-only disk, a damaged file, another program's file. The text is for an
-    /// operator; it names files and causes, and never holds the contents of a record.
+    /// The store can't be used: a full or read-only disk, a damaged file, another program's file. The text is for the operator; it names
+    /// files and causes, and never contains record data.
     case unavailable(String)
 }
 

@@ -1,9 +1,9 @@
-/// What the check of an assertion asks of a key: `DeviceKey` without its receipt, which has kilobytes, and without its history.
+/// The data of a key for the check of an assertion: `DeviceKey` without its receipt (several kilobytes) and its history.
 package struct KeyStanding: Sendable, Equatable {
     package let id: KeyID
     /// X9.62 uncompressed point on P-256, 65 bytes.
     package let publicKeyX963: [UInt8]
-    /// `TEAMID.bundle.identifier`: the one app for which this key may speak.
+    /// `TEAMID.bundle.identifier`: the only app that this key may be used for.
     package let app: String
     /// The raw value of the attestation's environment.
     package let environment: String

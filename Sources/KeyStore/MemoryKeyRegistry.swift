@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The reference for what a store does, and a store for tests. The server never uses it: after a restart all keys would be unknown.
+/// The reference implementation of a store, used in tests. The server never uses it, because all keys would be lost with a restart.
 ///
-/// Nothing here waits, so the same methods are both parts of the store.
+/// Nothing here waits, so the same methods implement both parts of the store.
 package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     private let records = Mutex<[KeyID: DeviceKey]>([:])
 

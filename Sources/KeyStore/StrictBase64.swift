@@ -1,7 +1,7 @@
-/// Base 64 (RFC 4648 sections 4 and 5) in exactly one reading: one alphabet, padded in full or not at all, no foreign characters,
-/// unused bits zero. Nobody can write the same bytes in a second way within one alphabet.
+/// Strict base 64 (RFC 4648 sections 4 and 5): one alphabet, full padding or none, no other characters, unused bits zero. Within one
+/// alphabet, only padding can vary for the same bytes.
 package enum StrictBase64 {
-    /// - Parameter maximumBytes: more than that is refused before anything is decoded.
+    /// - Parameter maximumBytes: longer input is refused before decoding.
     package static func decode(_ text: String, maximumBytes: Int) -> [UInt8]? {
         let count = text.utf8.count
         guard count <= (maximumBytes + 2) / 3 * 4 else { return nil }
@@ -34,7 +34,7 @@ package enum StrictBase64 {
 
     private static let symbols = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// What has been read of a text, character by character.
+    /// The state of decoding, character by character.
     private struct Reading {
         private(set) var bytes: [UInt8] = []
         private var bits: UInt32 = 0
@@ -45,7 +45,7 @@ package enum StrictBase64 {
 
         init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-        /// False for a character that can't stand there.
+        /// False for a character that isn't allowed at this position.
         mutating func take(_ character: UInt8) -> Bool {
             if character == UInt8(ascii: "=") {
                 padding += 1

@@ -18,16 +18,16 @@ enum DeviceKeyTable {
         return try Row.fetchAll(statement, arguments: [Data(after?.bytes ?? []), limit]).map(deviceKey)
     }
 
-    /// The columns that the check of an assertion needs. A receipt that is lost or damaged doesn't show here: nothing depends on it.
+    /// The columns that the check of an assertion needs. A lost or damaged receipt isn't noticed here, because nothing depends on it.
     static func standing(of id: KeyID, from database: Database) throws -> KeyStanding? {
         let statement = try database.cachedStatement(sql: standing)
-        // A cursor's row is SQLite's own: one that is kept would have a table of its columns' names made for it.
+        // A cursor's row refers to SQLite's statement. Copying the row would also build a table of its column names.
         let rows = try Row.fetchCursor(statement, arguments: [Data(id.bytes)])
-        // With its cursor the row would end, and every column read as NULL.
+        // The row is valid only as long as its cursor; afterwards every column reads as NULL.
         return try withExtendedLifetime(rows) { try rows.next().map { try keyStanding(id, $0) } }
     }
 
-    /// True when the counter was lower, and the key known and not revoked.
+    /// True if the key is known and not revoked, and its counter was lower.
     static func raiseCounter(of id: KeyID, to counter: UInt32, at time: Int64, in database: Database) throws -> Bool {
         try database.cachedStatement(sql: raising).execute(arguments: [Int64(counter), time, Data(id.bytes)])
         return database.changesCount == 1
@@ -59,7 +59,7 @@ enum DeviceKeyTable {
 
     /// True when the key is known, whether or not it was revoked before.
     static func revoke(_ id: KeyID, reason: String, at time: Int64, in database: Database) throws -> Bool {
-        // Both expressions see the row as it was before the statement.
+        // Both expressions read the row from before the statement.
         try database.cachedStatement(
             sql: """
                 UPDATE device_key SET revoked_at = coalesce(revoked_at, ?),
@@ -84,7 +84,7 @@ enum DeviceKeyTable {
         return try Set(Row.fetchAll(statement).map { try required(KeyID(bytes: required(bytes($0[0])))) })
     }
 
-    /// Fails when a table or column of ours is missing.
+    /// Throws if an expected table or column is missing.
     static func checkStatements(_ database: Database) throws {
         _ = try database.makeStatement(sql: selection)
         _ = try database.makeStatement(sql: standing)
@@ -98,7 +98,7 @@ extension DeviceKeyTable {
         last_used_at, revoked_at, revocation_reason
         """
 
-    /// An outer join: a key whose receipt is lost is damage to report, and must not look like an unknown key.
+    /// An outer join: a lost receipt is damage to report, and must not make the key look unknown.
     private static let selection = """
         SELECT k.key_id, public_key, app, environment, trust_root, counter, validation_category, bundle_version, \
         registered_at, last_used_at, revoked_at, revocation_reason, receipt \

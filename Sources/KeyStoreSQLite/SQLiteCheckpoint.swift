@@ -4,33 +4,32 @@ import Glibc
 package import KeyStore
 import Synchronization
 
-/// What a checkpoint did.
+/// The result of a checkpoint.
 package struct SQLiteCheckpoint: Hashable, Sendable {
-    /// Frames (pages) that stand in the WAL alone, because a reader still needs the older ones. The next checkpoint takes them.
+    /// Frames (pages) that are only in the WAL, because a reader still needs older ones. The next checkpoint moves them.
     package let remainingFrames: Int
     /// Size of the WAL afterwards, in bytes.
     package let walBytes: Int
-    /// The WAL was cut back to nothing.
+    /// The WAL was truncated to zero bytes.
     package let truncated: Bool
 }
 
 extension SQLiteKeyDatabase {
-    /// Moves what the WAL has gathered into the database file. Waits for the disk: never call it on a reactor, nor on a thread
-    /// that something with a deadline waits for.
+    /// Moves the content of the WAL into the database file. Waits for the disk: never call it on a reactor, or on a thread that work with a
+    /// deadline waits for.
     ///
-    /// The server calls it every few seconds. Where it is never called the WAL grows by one page per
-    /// admitted assertion. The work is done by a PASSIVE checkpoint, which takes no lock that a reader or writer could need;
-    /// only a WAL over `Limits.walTruncationBytes` is then truncated, which holds the write lock for a moment, with next to nothing
-    /// left to write.
+    /// The server calls it every few seconds. Without these calls the WAL grows by one page per admitted assertion. A PASSIVE checkpoint
+    /// does the work and takes no lock that a reader or writer needs. Only a WAL larger than `Limits.walTruncationBytes` is then truncated;
+    /// this holds the write lock briefly, with almost nothing left to write.
     ///
-    /// The first write behind a complete checkpoint begins the WAL anew, and SQLite has that one wait for the disk. So it is done
-    /// here, unless the WAL was truncated: a reactor waits only if it commits in just that moment.
+    /// The first write after a complete checkpoint restarts the WAL, and SQLite makes that write wait for the disk. So it is done here,
+    /// unless the WAL was truncated. A reactor waits only if it commits at exactly that moment.
     ///
-    /// - throws: `.busy` when another process checkpoints just now, which does the work as well.
+    /// - throws: `.busy` if another process is checkpointing, which does the same work.
     @discardableResult
     package func checkpoint() throws(KeyRegistryError) -> SQLiteCheckpoint {
         let moved = try checkpoints.use { database -> (version: Int64?, remaining: Int)? in
-            // Before the checkpoint: what is written in between is taken by the next one.
+            // Read before the checkpoint, so that the next one handles what is written in between.
             let version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
             guard version == nil || version != begunAnew.withLock({ $0 }) else { return nil }
             let frames = try database.checkpoint(.passive)
@@ -45,13 +44,13 @@ extension SQLiteKeyDatabase {
         return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: truncated)
     }
 
-    /// Size of the WAL now, in bytes; 0 where there is none.
+    /// Current size of the WAL, in bytes; 0 if there is none.
     package var walBytes: Int {
         var status = stat()
         return stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Writes what stands there already: one page. False when a writer was in the way, which then has begun the WAL.
+    /// Rewrites one page with its existing content. False if another writer held the lock; its write has restarted the WAL instead.
     private func beginAnew() throws(KeyRegistryError) -> Bool {
         do {
             try checkpoints.use { try $0.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)") }
@@ -61,7 +60,7 @@ extension SQLiteKeyDatabase {
         }
     }
 
-    /// False when a reader or a writer was in the way: there is always a next time.
+    /// False if a reader or writer prevented it; a later checkpoint tries again.
     private func truncate() throws(KeyRegistryError) -> Bool {
         do {
             try checkpoints.use { _ = try $0.checkpoint(.truncate) }

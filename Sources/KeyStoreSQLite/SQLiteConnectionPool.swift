@@ -6,19 +6,19 @@ import Synchronization
 
 /// A few connections of one kind, each used by one thread at a time.
 ///
-/// Waiting has one deadline per call: it covers the wait for a free connection of the pool and the wait for SQLite's lock.
-/// A reactor thus never waits longer than the pool's limit, however many other threads call at the same moment.
+/// Waiting has one deadline per call: it covers the wait for a free connection of the pool and the wait for SQLite's lock. So a reactor
+/// never waits longer than the pool's limit, however many threads call at the same time.
 final class SQLiteConnectionPool: Sendable {
-    /// What a connection may do, and what a commit on it is worth.
+    /// What a connection may do, and how durable its commits are.
     enum Access {
         case readOnly
-        /// Commits survive the death of the process (`synchronous=NORMAL`).
+        /// Commits survive a crash of the process (`synchronous=NORMAL`).
         case committed
         /// Commits survive a power cut (`synchronous=FULL`).
         case durable
     }
 
-    /// Every permit of `available` stands for one connection in `idle`.
+    /// Each permit of `available` corresponds to one connection in `idle`.
     private let available: DispatchSemaphore
     private let idle: Mutex<[SQLiteConnection]>
     private let busyMilliseconds: Int
@@ -37,8 +37,8 @@ final class SQLiteConnectionPool: Sendable {
 
     /// Runs `body` on a connection, outside of any transaction.
     ///
-    /// - parameter deadline: for the waits; nil is the pool's limit from now on.
-    /// - throws: `.busy` when the deadline was over before a connection or SQLite's lock was free, else `.unavailable`.
+    /// - parameter deadline: for the waits; nil means the pool's limit, starting now.
+    /// - throws: `.busy` if the deadline passed before a connection or SQLite's lock was free, otherwise `.unavailable`.
     func use<Result>(
         until deadline: DispatchTime? = nil, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
@@ -47,14 +47,14 @@ final class SQLiteConnectionPool: Sendable {
         return try useOne(until: deadline, body)
     }
 
-    /// As `use`, on a connection that is free at this moment; nil where none is.
+    /// Like `use`, on a connection that is idle now; nil if there is none.
     func useIfFree<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result? {
         let now = DispatchTime.now()
         guard available.wait(timeout: now) == .success else { return nil }
         return try useOne(until: now + .milliseconds(busyMilliseconds), body)
     }
 
-    /// For whoever has got a permit, which it gives back.
+    /// The caller holds a permit; this function returns it.
     private func useOne<Result>(
         until deadline: DispatchTime, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
@@ -128,10 +128,10 @@ private final class BusyDeadline: Sendable {
         uptimeNanoseconds.store(end.uptimeNanoseconds, ordering: .relaxed)
     }
 
-    /// Sleeps a moment, 50 µs at first and never more than 1 ms: a commit of ours holds the lock for some tens of
-    /// microseconds, unless it waits for the disk.
+    /// Sleeps briefly, 50 µs at first and never more than 1 ms: a commit of this program holds the lock for some tens of microseconds,
+    /// unless it waits for the disk.
     ///
-    /// - returns: whether SQLite shall try again: false from the deadline on.
+    /// - returns: whether SQLite should retry; false after the deadline.
     func pause(_ attempt: Int) -> Bool {
         let now = DispatchTime.now().uptimeNanoseconds
         let end = uptimeNanoseconds.load(ordering: .relaxed)

@@ -2,7 +2,7 @@ import GRDB
 import KeyStore
 
 extension KeyRegistryError {
-    /// What went wrong, from what GRDB threw. The text has SQLite's message and no SQL, no arguments, no record.
+    /// Converts an error thrown by GRDB. The text contains SQLite's message, but no SQL, no arguments and no record data.
     init(_ error: any Error) {
         switch error {
         case let error as KeyRegistryError: self = error

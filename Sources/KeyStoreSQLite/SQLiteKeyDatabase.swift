@@ -15,28 +15,28 @@ import Synchronization
 ///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
 ///     checkpoints     checkpoint                      moves the WAL into the database file
 ///
-/// SQLite lets one connection write at a time. A counter may therefore meet the lock of another connection or process; it
-/// then tries again until the busy limit is over and throws `.busy`. Only `checkpoints` ever checkpoints, so a reactor never does: the owner
-/// has to call `checkpoint()` now and then.
+/// SQLite lets one connection write at a time. A counter update may therefore find the lock taken by another connection or process; it then
+/// retries until the busy limit has passed, and throws `.busy`. Only `checkpoints` runs checkpoints, so a reactor never does; the owner
+/// must call `checkpoint()` regularly.
 ///
-/// What was committed survives the death of the process, since the kernel's page cache has it by then. A power cut may
-/// take the newest counters (NORMAL), never a registration or a revocation (FULL).
+/// Commits survive a crash of the process, since they are in the kernel's page cache. A power cut may lose the newest counters (NORMAL),
+/// but never a registration or a revocation (FULL).
 package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     /// The limits of a store, each with its default.
     package struct Limits: Sendable {
-        /// How long `key`, `standing` and `advanceCounter` wait altogether, for a connection of ours and for SQLite's lock. In milliseconds.
+        /// How long `key`, `standing` and `advanceCounter` wait in total for a pooled connection and SQLite's lock. In milliseconds.
         package var busyMilliseconds = 50
-        /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it covers the wait for a thread
-        /// as well. In milliseconds.
+        /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it also covers the wait for a
+        /// thread. In milliseconds.
         package var administrationBusyMilliseconds = 5000
-        /// How long a truncating checkpoint waits for readers while it holds the lock that counters need: less than their
-        /// own limit. In milliseconds.
+        /// How long a truncating checkpoint waits for readers while it holds the lock that counters need; it must be less than their own
+        /// limit. In milliseconds.
         package var checkpointBusyMilliseconds = 20
-        /// Connections for counters, and as many for reads: as many calls can be under way at once. Best one per reactor.
+        /// Connections for counters, and as many for reads: this many calls can run at once. One per reactor is best.
         package var connectionsPerPool = 4
-        /// The size from which `checkpoint()` cuts the WAL back to nothing. Below, SQLite overwrites it from its start. In bytes.
+        /// The size from which `checkpoint()` truncates the WAL. Below it, SQLite overwrites the WAL from its start. In bytes.
         package var walTruncationBytes = 16 << 20
-        /// Calls that wait for a thread of `SQLiteKeyRegistry`, for each of its threads. One more is refused with `.queueFull`.
+        /// The number of calls that may wait for each thread of `SQLiteKeyRegistry`. Further calls are refused with `.queueFull`.
         package var maximumWaitingCalls = BlockingThreads.maximumWaiting
 
         package init() {}
@@ -48,22 +48,22 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     let counters: SQLiteConnectionPool
     let administration: SQLiteConnectionPool
     let checkpoints: SQLiteConnectionPool
-    /// SQLite's `data_version` when `checkpoint()` last began the WAL anew. Its own writes don't change it: as long as no other connection
-    /// has written, there is nothing to do.
+    /// SQLite's `data_version` when `checkpoint()` last restarted the WAL. The connection's own writes don't change it. If no other
+    /// connection has written since, there is nothing to do.
     let begunAnew = Mutex<Int64?>(nil)
-    /// Calls of `advanceCounter` that want the write lock now or have it.
+    /// Calls of `advanceCounter` that wait for the write lock or hold it.
     private let countersUnderWay = Atomic<Int>(0)
 
-    /// Opens the store, and creates it with mode 0600 where there is none.
+    /// Opens the store, and creates it with mode 0600 if it doesn't exist.
     ///
     /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm` beside it.
-    /// - parameter creating: false for tools that must not make an empty store out of a mistyped path.
+    /// - parameter creating: false for tools that must not create an empty store for a mistyped path.
     /// - throws: `.unavailable` when the file can't be used, isn't a key store, or was made by a newer version.
     package init(path: String, limits: Limits = Limits(), creating: Bool = true) throws(KeyRegistryError) {
         let file = try SQLiteStoreFile(path: path, creating: creating)
         self.path = path
         self.limits = limits
-        // The order matters: the first connection makes the schema and the WAL, which read-only ones can't do.
+        // The order matters: the first connection creates the schema and the WAL, which read-only connections can't do.
         administration = try SQLiteConnectionPool(
             file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds)
         try administration.use { try SQLiteSchema.prepare($0) }
@@ -76,7 +76,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
             file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds)
     }
 
-    /// - parameter deadline: for the locks; nil is the busy limit of administration from now on. The same in the calls below.
+    /// - parameter deadline: for the locks; nil means the busy limit of administration, starting now. The calls below use the same.
     package func enrol(
         _ key: DeviceKey, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Enrolment {
@@ -96,8 +96,8 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     }
 
     package func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? {
-        // A connection that has committed the last counter still has the pages in memory. Any other would read them anew: to it, they
-        // have changed. Where writers have all of them, there are the readers' own.
+        // The connection that committed the last counter still has its pages cached; any other would have to read the changed pages again.
+        // If all counter connections are in use, a reader connection is used.
         if let known = try counters.useIfFree({ try DeviceKeyTable.standing(of: id, from: $0) }) { return known }
         return try readers.use { try DeviceKeyTable.standing(of: id, from: $0) }
     }
@@ -108,10 +108,10 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
         countersUnderWay.add(1, ordering: .relaxed)
         defer { countersUnderWay.subtract(1, ordering: .relaxed) }
         return try counters.use { database in
-            // A statement outside a transaction is one of its own: SQLite takes the lock, compares, sets and commits in it.
+            // A statement outside a transaction is its own transaction: SQLite takes the lock, compares, updates and commits in it.
             if try DeviceKeyTable.raiseCounter(of: id, to: counter, at: time, in: database) { return .advanced }
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
-            // The key may have been restored or registered since: then it refuses for the reason that held a moment ago.
+            // The key may have been restored or registered since; then the result states the reason that was true a moment ago.
             return !known.isRevoked && counter <= known.counter ? .notHigher(stored: known.counter) : .revoked
         }
     }
@@ -142,9 +142,8 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
 
     /// Runs one durable transaction.
     ///
-    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync in each, would give it back
-    /// only for moments that a waiting reactor misses. So a registration first lets the counters under way pass, unless they
-    /// never end.
+    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only for moments that a
+    /// waiting reactor misses. So a registration first waits for pending counter updates, for a limited time.
     private func administer<Result>(
         until deadline: DispatchTime?, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {

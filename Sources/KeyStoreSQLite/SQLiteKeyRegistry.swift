@@ -4,16 +4,16 @@ package import KeyStore
 
 /// The embedded key store: a `SQLiteKeyDatabase`, and the threads on which its calls may wait.
 ///
-/// The synchronous part runs on the caller's thread, within the busy limit. The calls of the asynchronous part may wait for the disk as long as
-/// that takes, so they have one thread for each set of connections:
+/// The synchronous part runs on the caller's thread, within the busy limit. The calls of the asynchronous part may wait for the disk for
+/// any time, so each set of connections has its own thread:
 ///
 ///     keys-read     key, keys, standing, advanceCounter
 ///     keys-write    enrol, revoke, restore, forget: SQLite has one writer anyway
 ///     keys-wal      checkpoint
 ///     keys-revoked  SQLiteRevocations.ifChanged
 ///
-/// A call that waits for its thread longer than the busy limit of administration is answered `.busy`, one that finds the queue full
-/// `.queueFull`. One that waits for the disk itself can't be ended, and is answered when the disk does.
+/// A call that waits for its thread longer than the busy limit of administration gets `.busy`; if the queue is full, it gets `.queueFull`.
+/// A call that is already waiting for the disk can't be cancelled, and returns when the disk responds.
 package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     package typealias Limits = SQLiteKeyDatabase.Limits
 
@@ -120,9 +120,9 @@ extension SQLiteKeyRegistry {
 }
 
 extension BlockingThreads {
-    /// Runs `call`, or says in the store's words why it wasn't run.
+    /// Runs `call`, or throws the store's error for why it wasn't run.
     ///
-    /// - Parameter call: gets the end of the time that it may wait for locks, of which the wait for a thread has taken its part.
+    /// - Parameter call: receives the deadline for its waits for locks; the wait for a thread counts towards it.
     func answer<Answer: Sendable>(
         _ limits: SQLiteKeyDatabase.Limits,
         _ call: @escaping @Sendable (DispatchTime) throws(KeyRegistryError) -> Answer

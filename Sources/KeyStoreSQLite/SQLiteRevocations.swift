@@ -3,10 +3,10 @@ import GRDB
 package import KeyStore
 import Synchronization
 
-/// The revoked keys of a store, to be asked for again and again: that costs next to nothing as long as nothing was written.
+/// The revoked keys of a store, made for polling: a call is almost free as long as nothing was written.
 ///
-/// SQLite's own counter tells whether something was written: no clock is asked, which may jump. It has a connection and a thread of its own,
-/// so that neither a writer nor a call that waits for the disk delays it.
+/// SQLite's change counter shows whether something was written; a clock could jump. This type has its own connection and thread, so neither
+/// a writer nor a call that waits for the disk delays it.
 package final class SQLiteRevocations: Sendable {
     private let connection: SQLiteConnectionPool
     /// SQLite's `data_version` at the last answer; it changes with every commit of any other connection.
@@ -26,7 +26,7 @@ package final class SQLiteRevocations: Sendable {
             busyMilliseconds: limits.busyMilliseconds)
     }
 
-    /// All keys that are revoked now; nil where the store is as it was at the last answer. After an error the next call starts over.
+    /// All keys that are revoked now; nil if the store hasn't changed since the last answer. After an error the next call starts over.
     package func ifChanged() async throws(KeyRegistryError) -> Set<KeyID>? {
         try await thread.answer(limits) { [self] _ throws(KeyRegistryError) in try look() }
     }
@@ -35,7 +35,7 @@ package final class SQLiteRevocations: Sendable {
     func look() throws(KeyRegistryError) -> Set<KeyID>? {
         let last = seen.withLock { $0 }
         let answer = try connection.use { database -> (version: Int64?, keys: Set<KeyID>)? in
-            // Before the keys: what is written in between shows in the next one.
+            // Read before the keys, so that the next call notices what is written in between.
             let version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
             guard version == nil || version != last else { return nil }
             return (version, try DeviceKeyTable.revoked(in: database))

@@ -1,18 +1,17 @@
 import GRDB
 import KeyStore
 
-/// The shape of the database file, and who may open it.
+/// The schema of the database file, and the check of files before they are used.
 ///
-/// `application_id` tells a key store from other SQLite files, `user_version` counts the versions of its schema. Opening
-/// changes nothing in a file that isn't ours. An older version would be migrated here, in steps from one version to the next;
-/// version 1 is the first. A newer one is refused: it may carry a rule, such as a new kind of revocation, that this program
-/// would pass over.
+/// `application_id` distinguishes a key store from other SQLite files; `user_version` is the version of its schema. Opening never changes
+/// the file of another program. An older version would be migrated here, in steps from one version to the next; version 1 is the first. A
+/// newer one is refused: it may contain a rule, such as a new kind of revocation, that this program would ignore.
 enum SQLiteSchema {
     static let version = 1
     /// "PCKS" in ASCII: Portcullis key store.
     static let applicationID = 0x5043_4B53
 
-    /// Makes the schema in an empty file, or checks that the file has this version of it; then turns the WAL on.
+    /// Creates the schema in an empty file, or checks that the file has this version of it; then enables the WAL.
     static func prepare(_ database: Database) throws {
         try database.inTransaction(.immediate) {
             if try isEmpty(database) { try create(in: database) }
@@ -50,8 +49,8 @@ enum SQLiteSchema {
         try Int.fetchOne(database, sql: "PRAGMA \(name)") ?? 0
     }
 
-    /// Who is revoked is asked twice a second: that must not cost a walk over all keys. Stores of before have no index yet, and programs of
-    /// before don't mind it.
+    /// The revoked keys are queried twice a second, which must not scan all keys. Older stores don't have this index yet; older programs
+    /// work with it.
     private static func index(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -59,8 +58,8 @@ enum SQLiteSchema {
                 """)
     }
 
-    /// Receipts are several kilobytes and never change with a counter, so they stand apart: raising a counter then writes
-    /// one page.
+    /// Receipts take several kilobytes and don't change with a counter. They have their own table, so raising a counter writes only one
+    /// page.
     private static func create(in database: Database) throws {
         try database.execute(
             sql: """

@@ -1,16 +1,16 @@
 import Glibc
 import KeyStore
 
-/// The database file on disk, seen to before SQLite opens it.
+/// The database file on disk, created and checked before SQLite opens it.
 ///
-/// SQLite gives `-wal` and `-shm` the mode and owner of the database file, so the 0600 of the one holds for all three.
+/// SQLite gives `-wal` and `-shm` the mode and owner of the database file, so mode 0600 applies to all three.
 struct SQLiteStoreFile {
-    /// The path as SQLite shall read it: never one of its special names (`:memory:`, `file:…`).
+    /// The path for SQLite, never one of its special names (`:memory:`, `file:…`).
     let sqlitePath: String
 
     private let directory: String
 
-    /// Creates the file if it isn't there, readable and writable by its owner alone.
+    /// Creates the file if it doesn't exist, readable and writable only by its owner.
     ///
     /// - throws: `.unavailable`, with the cause in words that an operator can act on.
     init(path: String, creating: Bool) throws(KeyRegistryError) {
@@ -22,7 +22,7 @@ struct SQLiteStoreFile {
         try checkFile()
     }
 
-    /// Puts the names of the new files on disk, without which their contents would be lost in a power cut.
+    /// Makes the directory entries of new files durable; without them, a power cut would lose the files.
     func synchronizeDirectory() throws(KeyRegistryError) {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("the directory \(directory) can't be opened") }
@@ -42,7 +42,7 @@ struct SQLiteStoreFile {
         if descriptor < 0, errno == EEXIST { return }
         guard descriptor >= 0 else { throw failure("\(sqlitePath) can't be created") }
         defer { close(descriptor) }
-        // The process's umask may have taken away more than it should.
+        // The process's umask may have removed more permissions than intended.
         guard fchmod(descriptor, 0o600) == 0 else { throw failure("the mode of \(sqlitePath) can't be set") }
     }
 

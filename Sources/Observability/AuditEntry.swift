@@ -1,7 +1,7 @@
-/// One decision, as the audit log keeps it. Text fields may hold anything that a client sent: it is escaped and cut
-/// on the way out. They never hold a secret.
+/// One decision, as the audit log records it. Text fields may contain client input, which is escaped and truncated when written. They never
+/// contain a secret.
 package struct AuditEntry: Sendable, Equatable {
-    /// What was decided upon.
+    /// The kind of event.
     package enum Event: String, Sendable, CaseIterable {
         /// A WebSocket upgrade at the gate.
         case upgrade
@@ -9,16 +9,16 @@ package struct AuditEntry: Sendable, Equatable {
         case registration
         /// A request for a ticket, which admits its bearer to an upgrade.
         case ticket
-        /// A session has ended; the reason says why.
+        /// The end of a session; the reason says why.
         case session
     }
 
     package enum Outcome: String, Sendable, CaseIterable {
         case admitted
         case refused
-        /// Neither: something of ours failed, the store for instance.
+        /// Neither: something in the gateway failed, such as the store.
         case failed
-        /// Of a session.
+        /// The end of a session.
         case ended
     }
 
@@ -29,7 +29,7 @@ package struct AuditEntry: Sendable, Equatable {
     package var method: String
     /// The subject of the client's identity; nil where there is none.
     package var who: String?
-    /// Stable public code of a refusal; nil when admitted.
+    /// The stable public code of a refusal; nil if admitted.
     package var reason: String?
     /// For the operator alone.
     package var detail: String?

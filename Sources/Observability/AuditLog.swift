@@ -1,12 +1,11 @@
 package import Logging
 import Synchronization
 
-/// The record of who was let in and who wasn't: JSON objects, one a line, appended to standard output or to a file
-/// that only its owner may read.
+/// The record of admissions and refusals: one JSON object per line, appended to standard output or to a file that only its owner may read.
 ///
-/// `record` may be called from any thread and returns when the line is with the kernel, or can't be written. What that
-/// means for the decision is the caller's business (`AUDIT_FULL`). Each line that couldn't be written is counted; the
-/// next call tries again, and the first thing that is written then is how many lines are missing.
+/// `record` may be called from any thread and returns when the kernel has the line, or when it can't be written. The caller decides what a
+/// failure means for the decision (`AUDIT_FULL`). Lines that couldn't be written are counted. The next call tries again, and first writes
+/// the number of missing lines.
 package final class AuditLog: Sendable {
     /// Where the lines go: the path of a file, or standard output.
     private let path: String?
@@ -17,7 +16,7 @@ package final class AuditLog: Sendable {
     package struct Condition: Sendable, Equatable {
         /// Lines that couldn't be written since the start.
         package fileprivate(set) var lost: UInt64 = 0
-        /// Of these, lines that the log itself doesn't yet say it misses. Above 0: the last attempt to write failed.
+        /// Lost lines that the log doesn't report yet. Above 0: the last attempt to write failed.
         package fileprivate(set) var pending: UInt64 = 0
 
         package var isWritten: Bool { pending == 0 }
@@ -30,7 +29,7 @@ package final class AuditLog: Sendable {
         self.logger = logger
     }
 
-    /// Over an output of the caller's, which stays as it is when `reopen()` is called.
+    /// Writes to an output of the caller, which `reopen()` doesn't change.
     package init(output: LineOutput, logger: Logger) {
         path = nil
         self.output = output
@@ -47,12 +46,12 @@ package final class AuditLog: Sendable {
     @discardableResult
     package func record(_ summary: AuditSummary) -> Bool { write(summary.line, at: summary.time) }
 
-    /// Where the last line couldn't be written: tries to write how many are missing.
+    /// If the last line couldn't be written: tries to write the number of missing lines.
     package func retry(at time: Timestamp) {
         write(nil, at: time)
     }
 
-    /// Goes on in a new file of the same name, for log rotation. On standard output it does nothing.
+    /// Continues in a new file of the same name, for log rotation. Has no effect on standard output.
     package func reopen() throws(LineOutputError) {
         if let path { try output.reopen(path) }
     }
@@ -62,9 +61,9 @@ package final class AuditLog: Sendable {
         case recovered(missed: UInt64)
     }
 
-    /// One line at a time, so that what is said to be missing is what is missing.
+    /// Writes are serialised, so that the reported number of missing lines is correct.
     ///
-    /// - Parameter line: nil writes what is missing alone.
+    /// - Parameter line: nil writes only the number of missing lines.
     @discardableResult
     private func write(_ line: String?, at time: Timestamp) -> Bool {
         let (isWritten, news) = state.withLock { state -> (Bool, News?) in

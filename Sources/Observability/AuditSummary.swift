@@ -1,6 +1,6 @@
-/// Refusals of a minute that were counted in place of a line each, as the audit log keeps them.
+/// Refusals of a minute that were counted instead of written individually, as the audit log records them.
 package struct AuditSummary: Sendable, Equatable {
-    /// One of those that were counted.
+    /// One of the counted refusals.
     package struct Mark: Sendable, Equatable {
         package let time: Timestamp
         package let requestID: String
@@ -12,7 +12,7 @@ package struct AuditSummary: Sendable, Equatable {
     }
 
     package static let eventName = "refusals"
-    /// In place of an address: of all those that found no room of their own.
+    /// In place of an address, for all addresses without a count of their own.
     package static let otherAddresses = "other addresses"
 
     package let time: Timestamp
@@ -58,7 +58,7 @@ package struct AuditSummary: Sendable, Equatable {
     }
 }
 
-/// Says in the audit log itself that lines are missing before this one.
+/// The line of the audit log which states that lines before it are missing.
 struct AuditGap {
     let time: Timestamp
     let count: UInt64

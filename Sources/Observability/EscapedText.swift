@@ -1,13 +1,12 @@
 /// Text of unknown origin in a form that is safe to print: on a terminal, in a log line, in an error message.
 ///
-/// What isn't visible is spelled out: control characters (a newline would forge a line, an ESC drives the terminal),
-/// format characters (U+202E turns the reading direction around), separators other than the space, private and
-/// unassigned code points, and bytes that aren't UTF-8. The backslash is doubled, so that a reader can tell an escape
-/// from the same characters sent as they are.
+/// Everything invisible is escaped: control characters (a newline would forge a line, an ESC controls the terminal), format characters
+/// (U+202E reverses the reading direction), separators other than the space, private and unassigned code points, and bytes that aren't
+/// UTF-8. The backslash is doubled, so that an escape can be told from the same characters in the input.
 ///
-/// The result is bounded: what would go past `maximumBytes` is cut between two characters and marked with `…`.
+/// The result is bounded: text beyond `maximumBytes` is cut between two characters and marked with `…`.
 package struct EscapedText: Sendable, CustomStringConvertible {
-    /// Bytes of output that a value may have unless the caller says otherwise.
+    /// The default maximum of output bytes for a value.
     package static let defaultMaximumBytes = 1024
 
     package let description: String
@@ -24,7 +23,7 @@ package struct EscapedText: Sendable, CustomStringConvertible {
         description = writer.text
     }
 
-    /// Bytes that claim to be UTF-8; those that aren't appear as `\xHH`.
+    /// Bytes that should be UTF-8; invalid ones are written as `\xHH`.
     package init(bytes: [UInt8], maximumBytes: Int = defaultMaximumBytes) {
         var writer = BoundedText(maximumBytes: maximumBytes)
         var rest = bytes[...]
@@ -40,7 +39,7 @@ package struct EscapedText: Sendable, CustomStringConvertible {
         description = writer.text
     }
 
-    /// Whether the text comes out as it is, which shows at once in nearly all: short, visible ASCII without a backslash.
+    /// Whether the text needs no escaping. This fast check accepts nearly all texts: short, visible ASCII without a backslash.
     static func isPlain(_ text: String, maximumBytes: Int = defaultMaximumBytes) -> Bool {
         let bytes = text.utf8
         return bytes.count <= maximumBytes
@@ -70,8 +69,7 @@ package struct EscapedText: Sendable, CustomStringConvertible {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character can be shown as it is: it leaves a mark of its own, or is the space, and moves nothing
-    /// around it.
+    /// Whether the character can be shown unescaped: it is visible or the space, and doesn't affect the layout of other characters.
     var isVisible: Bool {
         if isASCII { return value >= 0x20 && value != 0x7F }
         switch properties.generalCategory {
@@ -90,9 +88,9 @@ func hexadecimal(_ value: UInt32, digits: Int) -> String {
     return String(repeating: "0", count: max(0, digits - text.count)) + text
 }
 
-/// Text that takes pieces until one would pass the limit; then it takes the mark of a cut, and nothing more.
+/// Text that accepts pieces until one would exceed the limit; then it appends the cut mark, and accepts nothing more.
 struct BoundedText {
-    /// U+2026, three bytes; it may stand beyond the limit.
+    /// U+2026, three bytes; it may exceed the limit.
     static let cutMark = "…"
 
     let maximumBytes: Int

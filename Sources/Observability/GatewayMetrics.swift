@@ -1,9 +1,9 @@
 package import Metrics
 import Synchronization
 
-/// Everything the gateway counts, named in one place. Safe from any thread.
+/// All metrics of the gateway, named in one place. Safe from any thread.
 ///
-/// Totals only grow; "open" values follow what is there now. Label values come from `MetricLabel` types alone.
+/// Totals only grow; "open" values are current numbers. Label values come from `MetricLabel` types alone.
 package final class GatewayMetrics: Sendable {
     /// The names, as an exporter shows them.
     package enum Name: String, CaseIterable, Sendable {
@@ -28,9 +28,9 @@ package final class GatewayMetrics: Sendable {
     }
 
     private let factory: any MetricsFactory
-    /// Made at first use. As many as the label types have combinations, and no more.
+    /// Created at first use. Bounded by the number of label combinations.
     private let counters = Mutex<[Series: Counter]>([:])
-    /// Made at the start, because bytes are counted for every message.
+    /// Created at the start, because bytes are counted for every message.
     private let bytes: DirectionCounters
     private let frameBytes: DirectionCounters
     private let connections: OpenCount
@@ -44,7 +44,7 @@ package final class GatewayMetrics: Sendable {
         sessions = OpenCount(Meter(label: Name.sessionsOpen.rawValue, factory: factory))
     }
 
-    /// - Parameter method: by which the client came to the gate.
+    /// - Parameter method: the admission method that the client used.
     package func decided(_ outcome: GateOutcome, by method: some MetricLabel, reason: some MetricLabel) {
         counter(.gateDecisions, [("way", method.rawValue), ("outcome", outcome.rawValue), ("reason", reason.rawValue)])
             .increment()
@@ -96,8 +96,8 @@ package final class GatewayMetrics: Sendable {
         bytes[direction].increment(by: count)
     }
 
-    /// Bytes of WebSocket frames as they were sent and received: with their headers, and compressed where they were. Without TLS. Counted at
-    /// each ping of a session and at its end.
+    /// Bytes of WebSocket frames as sent and received: with headers, after compression, without TLS. Counted at each ping of a session and
+    /// at its end.
     package func framed(_ count: Int, _ direction: ByteDirection) {
         frameBytes[direction].increment(by: count)
     }
@@ -132,8 +132,7 @@ package final class GatewayMetrics: Sendable {
     }
 }
 
-/// A number of things that are there now, shown by a meter. The meter is set under the lock, so that two threads
-/// can't publish their values in the wrong order.
+/// A current number, published by a meter. The meter is set under the lock, so two threads can't publish their values in the wrong order.
 private final class OpenCount: Sendable {
     private let meter: Meter
     private let count = Mutex(0)

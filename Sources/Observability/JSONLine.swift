@@ -1,9 +1,8 @@
-/// One JSON object on one line (RFC 8259), built key by key in the order in which they are added.
+/// One JSON object on one line (RFC 8259), built key by key in insertion order.
 ///
-/// The writer can't be talked out of its line: everything that isn't visible is escaped, beyond what JSON itself asks
-/// for, so that a terminal shows a log as harmlessly as a parser reads it. Values are cut at
-/// `EscapedText.defaultMaximumBytes`; keys that would carry the object past `maximumBytes` are left out, and
-/// `"truncated":true` says so.
+/// Input can't break out of the line: everything invisible is escaped, beyond what JSON requires, so the log is safe on a terminal too.
+/// Values are cut at `EscapedText.defaultMaximumBytes`. Keys that would make the object exceed `maximumBytes` are left out, and
+/// `"truncated":true` is added.
 struct JSONLine {
     /// Bytes of a whole line: enough for sixteen values at their limit.
     static let maximumBytes = 16_384

@@ -2,9 +2,9 @@ package import Logging
 
 /// Writes each event as one JSON object on one line, for machines.
 ///
-/// `{"time":…,"level":…,"logger":…,"message":…, <fields>}`. A field that has the name of one of these four, or comes
-/// second under a name, gets a leading underscore: a duplicate key would let the last writer decide what is read.
-/// Safe from any thread; see `LineOutput` for what blocks.
+/// `{"time":…,"level":…,"logger":…,"message":…, <fields>}`. A field with the name of one of these four, or a duplicate name, gets a leading
+/// underscore: with a duplicate key, a later field could replace an earlier one in a parser. Safe from any thread; see `LineOutput` for
+/// what blocks.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -36,7 +36,7 @@ package struct JSONLogHandler: LogHandler {
             while !used.insert(name).inserted { name = "_" + name }
             line.add(name, value)
         }
-        // A log that can't be written has nowhere to say so.
+        // A failure to write the log can't be logged.
         _ = output.write(line.terminated())
     }
 }

@@ -4,11 +4,10 @@ import Synchronization
 /// A file descriptor that takes whole lines, from any thread: standard error, standard output, or a file opened for
 /// appending.
 ///
-/// A line goes out with one `write`, which with `O_APPEND` keeps lines of several processes apart as well. When a
-/// write breaks off in the middle (the disk is full), the next line begins with a newline of its own, so that one torn
-/// line doesn't spoil the following one. Writing can block the caller for as long as the descriptor blocks; a
-/// descriptor that is set to non-blocking and full counts as a failure instead. Whoever runs the process ignores
-/// SIGPIPE.
+/// A line is written with one `write`, which with `O_APPEND` also keeps the lines of several processes apart. If a write stops in the
+/// middle (the disk is full), the next line begins with an extra newline, so that the torn line doesn't damage the following one. Writing
+/// blocks the caller for as long as the descriptor blocks; a full non-blocking descriptor counts as a failure instead. The process must
+/// ignore SIGPIPE.
 package final class LineOutput: Sendable {
     private struct State {
         var descriptor: CInt
@@ -16,20 +15,20 @@ package final class LineOutput: Sendable {
         var isTorn = false
     }
 
-    /// Whether the descriptor was opened here, and is therefore closed here.
+    /// Whether this object opened the descriptor and therefore closes it.
     private let isOwned: Bool
     private let state: Mutex<State>
 
     package static let standardOutput = LineOutput(descriptor: STDOUT_FILENO)
     package static let standardError = LineOutput(descriptor: STDERR_FILENO)
 
-    /// A descriptor that somebody else opened and closes.
+    /// A descriptor that the caller opened and closes.
     package init(descriptor: CInt) {
         isOwned = false
         state = Mutex(State(descriptor: descriptor))
     }
 
-    /// A file that only grows: created with mode 0600 when it is missing, never truncated.
+    /// Opens a file for appending: created with mode 0600 if it is missing, never truncated.
     package init(appendingTo path: String) throws(LineOutputError) {
         isOwned = true
         state = Mutex(State(descriptor: try Self.open(path)))
@@ -39,7 +38,7 @@ package final class LineOutput: Sendable {
         if isOwned { state.withLock { _ = close($0.descriptor) } }
     }
 
-    /// Writes a line that carries its own newline; nil when all of it is written, else the error number.
+    /// Writes a line, which includes its newline; nil if all of it was written, otherwise the error number.
     package func write(_ line: String) -> CInt? {
         state.withLock { state in
             var text = state.isTorn ? "\n" + line : line
@@ -47,8 +46,8 @@ package final class LineOutput: Sendable {
         }
     }
 
-    /// Goes on in the file that now has the name `path`: what log rotation asks for after it has moved the old one
-    /// away. When the new file can't be opened, the old one stays in use.
+    /// Continues in the file now at `path`, after log rotation has moved the old one away. If the new file can't be opened, the old one
+    /// stays in use.
     package func reopen(_ path: String) throws(LineOutputError) {
         let fresh = try Self.open(path)
         let old = state.withLock { state in
@@ -64,7 +63,7 @@ package final class LineOutput: Sendable {
         return descriptor
     }
 
-    /// Called with the lock held. Goes on after an interruption and after a short write.
+    /// Called with the lock held. Continues after an interruption or a short write.
     private static func writeAll(_ bytes: UnsafeRawBufferPointer, to state: inout State) -> CInt? {
         var written = 0
         while written < bytes.count {
@@ -84,7 +83,7 @@ package final class LineOutput: Sendable {
     }
 }
 
-/// A file for lines can't be opened.
+/// An output file can't be opened.
 package struct LineOutputError: Error, Equatable, CustomStringConvertible {
     package let path: String
     package let errorNumber: CInt

@@ -3,15 +3,15 @@ import Logging
 
 /// What both log handlers share: fields of one event, flattened and in a fixed order.
 struct LogFields {
-    /// Levels of nesting in metadata; below that a value is printed as the text of its description.
+    /// Maximum nesting of metadata; deeper values are printed as their description.
     static let maximumDepth = 4
-    /// Fields of one event; further ones are dropped.
+    /// Maximum number of fields of one event; further ones are dropped.
     static let maximumCount = 64
 
     /// Name and value, sorted by name. A dictionary's keys are joined with a dot, an array's by position.
     private(set) var pairs: [(key: String, value: String)] = []
 
-    /// Fields of the event win over the handler's own, which win over the provider's.
+    /// Fields of the event take precedence over the handler's own, and those over the provider's.
     init(event: LogEvent, own: Logger.Metadata, provider: Logger.MetadataProvider?) {
         var merged = provider?.get() ?? [:]
         merged.merge(own) { _, new in new }

@@ -1,5 +1,5 @@
-/// A type whose values are fixed when the gateway is compiled. Metrics take labels from nothing else: with a label that a client could choose it
-/// could fill the memory of the system that stores the series.
+/// A type whose values are compile-time constants. All metric labels have such types: a client that could choose a label could fill the
+/// memory of the system that stores the series.
 package protocol MetricLabel: Hashable, Sendable {
     var rawValue: String { get }
 }
@@ -18,7 +18,7 @@ package enum ByteDirection: String, MetricLabel, CaseIterable {
     case toClient = "to_client"
 }
 
-/// The reason label where there is none to give.
+/// The reason label if there is no reason.
 package enum NoReason: String, MetricLabel, CaseIterable {
     case none
 }

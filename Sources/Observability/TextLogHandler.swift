@@ -2,11 +2,11 @@ package import Logging
 
 /// Writes each event as one line for people: `time LEVEL logger: message key=value key="a value"`.
 ///
-/// Everything that isn't visible is escaped, and a value with a space, a quote or an equals sign is quoted, so that a
-/// value can't pass for another field. Messages are fixed texts by convention: what a peer sent belongs into a field.
-/// Safe from any thread; see `LineOutput` for what blocks.
+/// Everything that isn't visible is escaped, and a value with a space, a quote or an equals sign is quoted, so that a value can't pass for
+/// another field. Messages are fixed texts by convention; peer input belongs in a field. Safe from any thread; see `LineOutput` for what
+/// blocks.
 package struct TextLogHandler: LogHandler {
-    /// Bytes of a whole line; what would go past it is cut.
+    /// Maximum bytes of a whole line; longer lines are cut.
     static let maximumBytes = JSONLine.maximumBytes
 
     package var metadata: Logger.Metadata = [:]
@@ -34,7 +34,7 @@ package struct TextLogHandler: LogHandler {
         for (key, value) in LogFields(event: event, own: metadata, provider: metadataProvider).pairs {
             guard line.append(" \(Self.quoted(key))=\(Self.quoted(value))") else { break }
         }
-        // A log that can't be written has nowhere to say so.
+        // A failure to write the log can't be logged.
         _ = output.write(line.text + "\n")
     }
 
@@ -43,12 +43,12 @@ package struct TextLogHandler: LogHandler {
         return name + String(repeating: " ", count: max(0, "CRITICAL".count - name.count))
     }
 
-    /// As it is when nothing in it can be mistaken; else in quotes, with the quotes inside escaped.
+    /// Unchanged if it is unambiguous; otherwise in quotes, with inner quotes escaped.
     private static func quoted(_ text: String) -> String {
         let escaped = EscapedText(text).description
         let isPlain = !escaped.isEmpty && !escaped.unicodeScalars.contains { $0 == " " || $0 == "\"" || $0 == "=" }
         guard !isPlain else { return escaped }
-        // By scalars: a quote with a combining mark behind it is another Character, and still a quote to a reader.
+        // By scalars: a quote followed by a combining mark is a different Character, but readers and parsers still see a quote.
         var quoted = "\"".unicodeScalars
         for scalar in escaped.unicodeScalars {
             if scalar == "\"" { quoted.append("\\") }

@@ -1,4 +1,4 @@
-/// A moment as log and audit lines show it: RFC 3339, UTC, to the millisecond, `2026-07-01T09:05:03.042Z`.
+/// The format of times in log and audit lines: RFC 3339, UTC, to the millisecond, `2026-07-01T09:05:03.042Z`.
 package struct Timestamp: Equatable, Sendable, CustomStringConvertible {
     /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     package let unixMilliseconds: Int64
@@ -30,7 +30,7 @@ package struct Timestamp: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Int64 {
-    /// Rounds toward negative infinity, so that the remainder is never negative: moments before 1970 work too.
+    /// Rounds toward negative infinity, so the remainder is never negative and times before 1970 work.
     fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

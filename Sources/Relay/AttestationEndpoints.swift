@@ -4,7 +4,7 @@ import Observability
 import Reactors
 import Synchronization
 
-/// `GET /attest/challenge` and `POST /attest/register`. Reactor thread, but for the registration itself.
+/// `GET /attest/challenge` and `POST /attest/register`. Reactor thread, except for the registration itself.
 final class AttestationEndpoints {
     private let services: AttestationServices
     private let record: DecisionRecord
@@ -20,7 +20,7 @@ final class AttestationEndpoints {
         self.pending = pending
     }
 
-    /// No state is kept for a challenge that was handed out.
+    /// An issued challenge leaves no state.
     func challenge(_ exchange: HTTPExchange, _ context: RequestContext) {
         if let refusal = services.limits.refuseChallenge(to: context.address, at: context.moment.monotonic) {
             record.requestRefused(refusal, context)
@@ -31,8 +31,8 @@ final class AttestationEndpoints {
         exchange.respond(JSONAnswers.challenge(issued))
     }
 
-    /// Verifying takes milliseconds, and storing and the audit log wait for the disk, so this has threads of its own. The answer comes back to
-    /// the reactor.
+    /// Verifying takes milliseconds, and the store and the audit log wait for the disk, so registrations have their own threads. The answer
+    /// is sent on the reactor.
     func register(_ exchange: HTTPExchange, _ context: RequestContext) {
         guard pending.begin() else {
             let refusal = Refusal(
@@ -64,13 +64,13 @@ final class AttestationEndpoints {
     }
 }
 
-/// How many registrations are being verified or stored at once, over all reactors. Each holds its body until then.
+/// The number of registrations being verified or stored, over all reactors. Each one holds its body meanwhile.
 final class PendingRegistrations: Sendable {
-    /// 64 bodies of 64 KiB are 4 MiB; at some milliseconds each, a second's work of two cores.
+    /// 64 bodies of 64 KiB are 4 MiB; at a few milliseconds each, about a second of work for two cores.
     static let maximum = 64
     static let retryAfterSeconds = 2
     private static let threadCount = 2
-    /// For the registrations alone: those that wait for the store's disk hold none of them.
+    /// Only for registrations. A registration that waits for the store doesn't occupy a thread.
     let threads = BlockingThreads("registrations", count: threadCount)
     private let count = Mutex(0)
 

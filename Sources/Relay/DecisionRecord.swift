@@ -5,8 +5,8 @@ import Observability
 import Reactors
 import RelayCore
 
-/// Writes each decision down: one line in the log, one in the audit log, one count. None of them carries a secret. Of refusals that come
-/// again and again the lines are fewer than the counts (`RefusalJournal`).
+/// Records each decision: one line in the log, one in the audit log, one count. None of them contains a secret. Repeated refusals are
+/// counted, but not all are written (`RefusalJournal`).
 struct DecisionRecord: Sendable {
     let audit: AuditLog
     let journal: RefusalJournal
@@ -25,16 +25,16 @@ struct DecisionRecord: Sendable {
         whenAuditFails = settings.whenAuditFails
     }
 
-    /// To be called before the 101 is sent.
+    /// Call this before the 101 is sent.
     ///
-    /// - Returns: a refusal where nobody may be admitted, because it can't be written down.
+    /// - Returns: a refusal if the admission can't be recorded and therefore isn't allowed.
     func refuseUnwritten(_ admitted: Admitted, _ context: RequestContext) -> Refusal? {
         let refusal = admit(.upgrade, admitted.principal, context)
         if refusal == nil { metrics.decided(.admitted, by: admitted.principal.shown, reason: NoReason.none) }
         return refusal
     }
 
-    /// The client had gone before the 101: takes back the line of its admission. Always in full.
+    /// The client disconnected before the 101. Records that the admission had no effect. Always written in full.
     func admissionFailed(_ admitted: Admitted, _ context: RequestContext) {
         let principal = admitted.principal
         write(
@@ -47,9 +47,9 @@ struct DecisionRecord: Sendable {
         metrics.decided(.refused, by: method, reason: refusal.code)
     }
 
-    /// To be called before the ticket is sent.
+    /// Call this before the ticket is sent.
     ///
-    /// - Returns: a refusal where nobody may have one, because it can't be written down.
+    /// - Returns: a refusal if the ticket can't be recorded and therefore isn't allowed.
     func refuseUnwrittenTicket(to principal: Principal, _ context: RequestContext) -> Refusal? {
         admit(.ticket, principal, context)
     }
@@ -58,14 +58,14 @@ struct DecisionRecord: Sendable {
         refused(.ticket, .ticket, refusal, method, context)
     }
 
-    /// To be called before the key is stored: where storing fails, another line says so.
+    /// Call this before the key is stored. If storing fails, another line says so.
     ///
-    /// - Returns: a refusal where no key may be stored, because it can't be written down.
+    /// - Returns: a refusal if the registration can't be recorded and therefore isn't allowed.
     func refuseUnwritten(_ key: RegisteredKey, _ context: RequestContext) -> Refusal? {
         admit(.registration, AppAttestMethod.name, who: key.id.base64, detail: nil, context)
     }
 
-    /// Counts a registration; a refused one is written down as well.
+    /// Counts a registration, and records a refused one.
     func registered(_ outcome: RegistrationOutcome, _ context: RequestContext) {
         switch outcome {
         case .registered:
@@ -74,13 +74,13 @@ struct DecisionRecord: Sendable {
             refused(.registration, .registration, refusal, AppAttestMethod.name, context)
             metrics.registered(.refused, reason: refusal.code)
         case .unstored(let refusal):
-            // Always in full: it takes back a line that is written.
+            // Always written in full: it corrects an earlier line.
             write(.registration, refusal.auditOutcome, AppAttestMethod.name, who: nil, refusal: refusal, context)
             metrics.registered(.refused, reason: refusal.code)
         }
     }
 
-    /// A session has ended, with or without having reached a target. The log has a line of its own, with more in it.
+    /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details.
     func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
         let entry = AuditEntry(
             time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .session, outcome: .ended,
@@ -124,7 +124,7 @@ struct DecisionRecord: Sendable {
         write(event, refusal.auditOutcome, method, who: nil, refusal: refusal, context)
     }
 
-    /// - Returns: whether the line stands in the audit log.
+    /// - Returns: whether the line is in the audit log.
     @discardableResult
     private func write(
         _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ method: MethodName, who: String?,
@@ -136,12 +136,12 @@ struct DecisionRecord: Sendable {
             requestID: context.id, address: context.address.text)
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
-        // Where nobody is admitted without a line the log doesn't say so either.
+        // If the missing audit line prevents the admission, the log must not report an admission.
         if isWritten || outcome != .admitted || whenAuditFails == .continue { log(entry) }
         return isWritten
     }
 
-    /// Where nobody reads the line its dictionary and texts are not made: there is one for each connection.
+    /// If the log level suppresses the line, its dictionary and texts aren't built: this runs for each connection.
     private func log(_ entry: AuditEntry) {
         guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
@@ -163,11 +163,11 @@ extension MethodName: MetricLabel {
 }
 
 extension Refusal {
-    /// 5xx is trouble of ours, not a judgement on the client.
+    /// 5xx is a failure of the gateway, not a decision about the client.
     fileprivate var auditOutcome: AuditEntry.Outcome { status >= 500 ? .failed : .refused }
 }
 
 extension Principal {
-    /// Which of the shared secrets was shown: its name.
+    /// The name of the shared secret that was presented.
     fileprivate var secretDetail: String? { secretName.map { "secret \($0)" } }
 }

@@ -4,12 +4,12 @@ import Logging
 import Observability
 import Reactors
 
-/// Brings each request of one reactor to the handler of its path. Reactor thread only.
+/// Routes each request of one reactor to the handler of its path. Reactor thread only.
 final class EdgeRouter: EdgeHandler {
     private let sessions: SessionTable
     private let registrations: PendingRegistrations
     private unowned let reactor: Reactor
-    // All of one reload.
+    // All from the same reload.
     private var settings: RelaySettings
     private var record: DecisionRecord
     private var attestation: AttestationEndpoints?
@@ -27,8 +27,8 @@ final class EdgeRouter: EdgeHandler {
         replace(settings)
     }
 
-    /// Requests from here on are judged and served by these. Sessions that exist keep theirs, but for the gate: what they ask for is
-    /// decided by the one of the moment.
+    /// Uses these settings for all further requests. Existing sessions keep their settings, except for the gate: the current gate decides
+    /// about their requests.
     func replace(_ settings: RelaySettings) {
         self.settings = settings
         record = DecisionRecord(settings)
@@ -42,7 +42,7 @@ final class EdgeRouter: EdgeHandler {
 
     /// The client's own address counts, also behind a trusted proxy.
     func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation {
-        // Which of the clients behind a proxy has sent what isn't a request can't be known. It ends its connection, and is answered.
+        // Malformed input from a proxy can't be attributed to one of its clients. It is answered, and the connection is closed.
         if head == nil, settings.trustedProxies.contains(ClientAddress(peer)) { return .serve }
         let named = isUnnamed ? nil : head
         let address = settings.trustedProxies.client(of: ClientAddress(peer)) { named?.text($0) }
@@ -81,7 +81,7 @@ final class EdgeRouter: EdgeHandler {
         }
     }
 
-    /// None where there is no such resource, or only an upgrade reaches it.
+    /// Empty if there is no such resource, or if it accepts only upgrades.
     private func methods(of path: RequestPath) -> [RequestMethod] {
         switch path {
         case .health: [.get, .head, .options]
@@ -157,7 +157,7 @@ final class EdgeRouter: EdgeHandler {
 }
 
 extension AuditLog.Condition {
-    /// For `/health`. That lines are missing stays to be said when the log is written again.
+    /// For `/health`. The warning about missing lines stays after the log can be written again.
     fileprivate var warnings: [String] {
         guard lost > 0 else { return [] }
         guard isWritten else { return ["The audit log can't be written: \(lost) lines are missing"] }
@@ -220,13 +220,13 @@ enum RequestMethod: String, CaseIterable {
     }
 }
 
-/// The paths that the gateway serves. A trailing slash and a doubled leading one reach the same place: clients build URLs so.
+/// The paths that the gateway serves. A trailing slash and a doubled leading slash are accepted, because clients build such URLs.
 enum RequestPath: Equatable {
     case root
     case challenge
     case register
     case health
-    /// A route by its name, which the target policy knows or doesn't.
+    /// A route by its name, which may be unknown to the target policy.
     case mud(String)
     case ticket
     /// `*`: the gateway itself.

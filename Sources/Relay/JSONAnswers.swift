@@ -2,7 +2,7 @@ import Admission
 import FoundationEssentials
 import Reactors
 
-/// What the gateway answers with: JSON, never cached.
+/// The gateway's answers: JSON, never cached.
 enum JSONAnswers {
     private static let headers: [(name: String, value: String)] = [
         ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
@@ -16,8 +16,8 @@ enum JSONAnswers {
         return HTTPAnswer(status: status, headers: headers, body: bytes)
     }
 
-    /// `{"expires":…,"nonce":…}`, both as strings: the client guide decodes `[String: String]`. Written by hand, since there is one for each
-    /// upgrade: digits and hexadecimal digits are all that stands in it, and nothing to escape.
+    /// `{"expires":…,"nonce":…}`, both as strings: the client guide decodes `[String: String]`. Written by hand for speed, since there is
+    /// one for each upgrade: it contains only digits and hexadecimal digits, so nothing needs escaping.
     static func challenge(_ issued: IssuedChallenge) -> HTTPAnswer {
         let text = "{\"expires\":\"\(issued.expires)\",\"nonce\":\"\(issued.nonce)\"}"
         return HTTPAnswer(status: 200, headers: headers, body: Array(text.utf8))
@@ -25,7 +25,7 @@ enum JSONAnswers {
 
     /// `{"error":…,"code":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
-    /// The code stands in a header as well: of a refused upgrade most WebSocket clients show the headers, and no body.
+    /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
         var answer = json(
             refusal.status,
@@ -57,7 +57,7 @@ enum JSONAnswers {
     struct HealthBody: Encodable {
         let status: String
         let version: String
-        /// Left out while there is nothing to warn of.
+        /// Omitted if there are no warnings.
         let warnings: [String]?
     }
 }

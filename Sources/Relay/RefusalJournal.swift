@@ -3,10 +3,10 @@ package import Logging
 package import Observability
 import Synchronization
 
-/// Which refusals are written in full, and the lines for those that were only counted. One for the whole gateway; any thread.
+/// Decides which refusals are written in full, and writes the counts of the others. One for the whole gateway; any thread.
 ///
-/// Refusals by the gate and refused requests have a digest each, so that requests for paths that don't exist can't take the lines of the
-/// audit log. A period that has ended is written by whoever comes first: the next refusal, or the gateway's housekeeping task, which looks
+/// Refusals by the gate and refused requests have a digest each, so that requests for paths that don't exist can't use up the lines of the
+/// audit log. The counts of a period that has ended are written at the next refusal, or by the gateway's housekeeping task, which runs
 /// every few seconds. Nothing is written under a lock.
 package final class RefusalJournal: Sendable {
     private let audit: AuditLog
@@ -30,7 +30,7 @@ package final class RefusalJournal: Sendable {
         requests.withLock { $0.linesPerPeriod = lines }
     }
 
-    /// Counts a refusal, and writes what was due before it.
+    /// Counts a refusal, and first writes any counts that are due.
     ///
     /// - Returns: whether it is to be written in full.
     package func isInFull(_ kind: RefusalKind, _ mark: RefusalMark, at time: MonotonicTime) -> Bool {
@@ -48,13 +48,13 @@ package final class RefusalJournal: Sendable {
         write(requests.withLock { $0.takeDue(at: time) }, toAudit: false)
     }
 
-    /// Writes all counts that there are: before a reload, a rotation of the log, and the end.
+    /// Writes all current counts: before a reload, a log rotation and the end.
     package func writeAll() {
         write(decisions.withLock { $0.takeAll() }, toAudit: true)
         write(requests.withLock { $0.takeAll() }, toAudit: false)
     }
 
-    /// - Parameter toAudit: of refused requests the audit log has no lines, and so no counts.
+    /// - Parameter toAudit: false for refused requests, which the audit log doesn't contain.
     private func write(_ summaries: [RefusalSummary], toAudit: Bool) {
         for summary in summaries {
             let line = AuditSummary(summary, at: .now())

@@ -4,14 +4,14 @@ package import Reactors
 package import RelayCore
 import Synchronization
 
-/// The engine: serves the outside on every reactor of a pool, and ends it in order.
+/// The engine: serves the outside on every reactor of a pool, and shuts it down in order.
 package final class RelayServer: Sendable {
     private let drain: DrainSwitch
-    /// What reactors begin with; those that serve already have a copy.
+    /// The settings for reactors that start; running reactors have a copy.
     private let settings: Mutex<RelaySettings>
     private let pool: ReactorPool
     private let registrations = PendingRegistrations()
-    /// {tables} One a reactor, each used on its reactor's thread alone.
+    /// {tables} One per reactor, each used only on its reactor's thread.
     private let tables = Mutex<[Pinned<SessionTable>]>([])
     /// {routers} The same.
     private let routers = Mutex<[Pinned<EdgeRouter>]>([])
@@ -22,8 +22,8 @@ package final class RelayServer: Sendable {
         drain = settings.drain
     }
 
-    /// - Parameter material: made of `edge.tls`.
-    /// - Returns: the port, chosen by the kernel where `port` is 0.
+    /// - Parameter material: made from `edge.tls`.
+    /// - Returns: the port, chosen by the kernel if `port` is 0.
     package func listen(
         host: String, port: UInt16, edge: EdgeSettings, material: TLSMaterial?
     ) throws(ReactorError) -> UInt16 {
@@ -38,11 +38,11 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Puts new settings to use on every reactor, one after the other, each in one step; returns when all have them.
+    /// Applies new settings on every reactor, one after the other, each in one step; returns when all have them.
     ///
     /// - Parameters:
-    ///   - settings: with the `drain` of the first ones.
-    ///   - material: made of `edge.tls`.
+    ///   - settings: must have the same `drain` as the original ones.
+    ///   - material: made from `edge.tls`.
     package func replace(_ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?) async {
         self.settings.withLock { $0 = settings }
         for router in routers.withLock({ $0 }) {
@@ -56,7 +56,7 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// From here on `/health` says `draining` and upgrades are refused; what stands goes on.
+    /// From now on `/health` says `draining` and upgrades are refused; existing sessions continue.
     package func beginDraining() {
         drain.beginDraining()
         onEveryTable { $0.beginDraining() }
@@ -73,9 +73,9 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Closes the sessions, attached or not, whose client is meant; returns when every reactor has begun to.
+    /// Closes the matching sessions, attached or detached; returns when every reactor has begun closing them.
     ///
-    /// - Parameter isMeant: asked on the reactors, once for each session; the address is the client's own, behind proxies.
+    /// - Parameter isMeant: called on the reactors, once for each session; the address is the client's own, also behind proxies.
     /// - Returns: how many.
     @discardableResult
     package func closeSessions(
@@ -96,7 +96,7 @@ package final class RelayServer: Sendable {
 
     package var whenAuditFails: AuditFull { settings.withLock { $0.whenAuditFails } }
 
-    /// Registrations that are being verified or stored, and haven't been answered.
+    /// The number of registrations that haven't been answered yet.
     package var registrationCount: Int { registrations.current }
 
     /// Sessions on all reactors, each asked in turn.

@@ -3,29 +3,29 @@ package import Logging
 package import Observability
 package import RelayCore
 
-/// What the engine is told by whoever composes the gateway. Values and shared state; no clocks, no sockets.
+/// The engine's settings, made by the composition root. Values and shared state; no clocks, no sockets.
 package struct RelaySettings: Sendable {
-    /// What clients may be connected to, and how it is reached.
+    /// The targets that clients may reach, and how to connect to them.
     package var targets: TargetPolicy
     package var dialer: TargetDialer
     package var dialects: DialectSettings
     package var session: SessionLimits
     package var traffic: TrafficSettings
-    /// `WS_COMPRESSION`, for targets whose route says nothing else.
+    /// `WS_COMPRESSION`, for targets whose route doesn't override it.
     package var compression: ClientCompression
     package var directory: SessionDirectory
     package var gate: Gate
     package var drain: DrainSwitch
     package var requests: RequestLimits
-    /// Nil where App Attest isn't configured: `/attest/*` answers 404.
+    /// Nil if App Attest isn't configured: `/attest/*` answers 404.
     package var attestation: AttestationServices?
-    /// The gate's own. Nil: there are no tickets, and `/ticket` answers 404.
+    /// The same object as the gate's. Nil: tickets are disabled, and `/ticket` answers 404.
     package var tickets: TicketOffice?
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
     /// `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`
     package var trustedProxies: TrustedProxies
-    /// Said in `/health`, so that nobody forgets them.
+    /// Shown in `/health`, so that they aren't forgotten.
     package var warnings: [String]
     package var version: String
     package var audit: AuditLog
@@ -67,7 +67,7 @@ package struct RelaySettings: Sendable {
     }
 }
 
-/// What `/attest/challenge` and `/attest/register` stand on; shared by all reactors.
+/// The services behind `/attest/challenge` and `/attest/register`; shared by all reactors.
 package struct AttestationServices: Sendable {
     package var challenges: Challenges
     package var limits: EndpointLimits

@@ -3,19 +3,19 @@ import FoundationEssentials
 import HTTPWire
 package import Reactors
 
-/// Who asks, when, and under which id: the same id stands in the answer, the log and the audit log.
+/// The client, time and id of a request. The same id is in the answer, the log and the audit log.
 struct RequestContext: Sendable {
     let id: String
     let address: ClientAddress
     let moment: Moment
-    /// A trusted proxy has named the address: its port isn't known.
+    /// A trusted proxy reported the address, so the client's port isn't known.
     let isForwarded: Bool
 }
 
 extension RequestContext {
     /// - Parameters:
-    ///   - head: nil where no header may name the client.
-    ///   - proxies: those whose word about the client's address counts.
+    ///   - head: nil if no header may name the client.
+    ///   - proxies: the proxies whose reports of the client's address are trusted.
     init(peer: PeerAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor) {
         id = Self.makeID()
         let peer = ClientAddress(peer)
@@ -24,7 +24,7 @@ extension RequestContext {
         moment = reactor.moment
     }
 
-    /// 64 random bits in hexadecimal: enough to find a line, too many to guess a neighbour's.
+    /// 64 random bits in hexadecimal: unique enough to find a line, and unguessable for other clients.
     static func makeID() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
@@ -32,7 +32,7 @@ extension RequestContext {
 }
 
 extension Reactor {
-    /// Now, as the gate wants it.
+    /// The current time, in the form that the gate needs.
     var moment: Moment {
         Moment(
             monotonic: MonotonicTime(nanoseconds: now),
@@ -41,7 +41,7 @@ extension Reactor {
 }
 
 extension ClientAddress {
-    /// The kernel hands out 4 or 16 bytes; there is no third kind.
+    /// The kernel reports either 4 or 16 bytes.
     package init(_ peer: PeerAddress) {
         let bytes = peer.bytes
         if bytes.count == 4 {

@@ -8,13 +8,13 @@ extension RequestHead {
         return values.isEmpty ? nil : values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
     }
 
-    /// The same, and nil for an empty one.
+    /// The same, but nil for an empty value.
     func nonEmptyText(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Of a list of fields the first that must not be there twice and is: which of two another server would read can't be known.
+    /// The first of these fields that is repeated although it must not be: servers differ in which of two values they use.
     func firstRepeated(_ names: [String]) -> String? { names.first { fields.count($0) > 1 } }
 
-    /// Of the fields that say who the client is, or where it comes from, one that the request repeats.
+    /// A field with credentials or the client's address that the request repeats.
     func repeatedCredentialField(_ gate: Gate) -> String? {
         firstRepeated(["authorization", "origin"]) ?? firstRepeated(gate.fields.headers)
     }

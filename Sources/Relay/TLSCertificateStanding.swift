@@ -1,9 +1,9 @@
 package import Admission
 package import Reactors
 
-/// Answers the gate's question about client certificates from what TLS trusts.
+/// Verifies client certificates for the gate with TLS's trust settings.
 package struct TLSCertificateStanding: CertificateStanding {
-    /// The one that new handshakes go by, or one of the same contents.
+    /// The material that new handshakes use, or an equal one.
     private let material: TLSMaterial
 
     package init(_ material: TLSMaterial) {

@@ -3,15 +3,15 @@ import HTTPWire
 import Observability
 import Reactors
 
-/// `POST /ticket`: a client that the gate would admit gets a ticket for one upgrade that can't carry its credentials. Reactor thread.
+/// `POST /ticket`: a client that the gate would admit gets a ticket for an upgrade that can't carry credentials. Reactor thread.
 ///
-/// The credentials are those of an upgrade, checked and used up in the same way; no session begins. The body is ignored, and no ticket is
-/// exchanged for another.
+/// The credentials are checked and used up as for an upgrade, but no session begins. The body is ignored, and a ticket can't be exchanged
+/// for another one.
 final class TicketEndpoint {
     private let gate: Gate
     private let record: DecisionRecord
 
-    /// - Parameter gate: one that has tickets.
+    /// - Parameter gate: must have tickets.
     init(gate: Gate, record: DecisionRecord) {
         self.gate = gate
         self.record = record

@@ -22,7 +22,7 @@ final class UpgradeHandler {
     }
 
     func handle(_ upgrade: UpgradeExchange) {
-        // Nothing is spent, and nothing written, for a client that has gone.
+        // For a client that has disconnected, nothing is used up or recorded.
         guard upgrade.isPending else { return upgrade.abandon() }
         let context = RequestContext(
             peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
@@ -59,7 +59,7 @@ final class UpgradeHandler {
         }
     }
 
-    /// A reload may have come between: the client has to be one that the gate of now admits, too.
+    /// The settings may have been reloaded meanwhile: the current gate must admit the client too.
     private func answerLater(
         _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext
     ) {
@@ -71,8 +71,8 @@ final class UpgradeHandler {
         answer(upgrade, decision, session, context)
     }
 
-    /// Nothing is written about a client that has gone meanwhile. For one that is there the line is in the audit log before the 101 is sent;
-    /// if that fails another line says so.
+    /// Nothing is recorded for a client that has disconnected meanwhile. Otherwise the line is in the audit log before the 101 is sent; if
+    /// sending fails, another line says so.
     private func admit(
         _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
     ) {
@@ -112,12 +112,12 @@ final class UpgradeHandler {
 }
 
 extension CredentialFields {
-    /// - Parameter parameters: nil where none are looked at.
+    /// - Parameter parameters: nil if query parameters aren't used.
     init(_ names: CredentialFieldNames, _ head: RequestHead, parameters: RequestQuery?) {
         self.init(names, header: head.text) { name in
             switch parameters?[name] {
             case .absent, nil: nil
-            // It can't be read, or the request repeats it: it is there, and it is wrong.
+            // The parameter is invalid or repeated: it is present but wrong.
             case .malformed: ""
             case .value(let text): text
             }

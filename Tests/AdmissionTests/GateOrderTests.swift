@@ -3,9 +3,9 @@ import DeviceSimulation
 import KeyStore
 import Testing
 
-/// A request that is wrong in several ways is refused for the earliest, and until the challenge nothing of the client's is spent.
+/// A request with several faults is refused for the first one, and nothing of the client's is spent before the challenge.
 struct GateOrderTests {
-    /// One way for a request or its gateway to be wrong, in the order of the contract.
+    /// One fault of a request or its gateway, in the order of the contract.
     enum Fault: Int, CaseIterable {
         case handshake, draining, block, origin, capacity, rate, secret, challenge, key, signature, counter
 
@@ -27,7 +27,7 @@ struct GateOrderTests {
         var isBeforeChallenge: Bool { rawValue < Fault.challenge.rawValue }
     }
 
-    /// Everything that a fault can spoil: the gateway, its registered device, and the request.
+    /// Everything that a fault can change: the gateway, its registered device, and the request.
     private struct Attempt {
         var bench: Bench
         var request: AdmissionRequest

@@ -3,7 +3,7 @@ import DeviceSimulation
 import KeyStore
 import Testing
 
-/// Reactors decide at the same time.
+/// Several reactors decide at the same time.
 struct RaceTests {
     @Test func `of fifty upgrades with one challenge one is admitted`() throws {
         var bench = try Bench()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Admission
 
-/// A gate with other settings goes on where the one before it stopped.
+/// A gate with new settings continues with the state of the previous one.
 struct ReloadTests {
     @Test func `what was spent stays spent, and what was issued stays good`() throws {
         let bench = try Bench()

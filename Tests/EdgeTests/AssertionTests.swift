@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The App Attest way through the gate.
+    /// Admission by App Attest.
     @Suite struct AssertionTests {
         let apple: SimulatedApple
 
@@ -22,7 +22,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        /// RFC 9110 section 15.5.2. The code stands in a header too: a client that sees no body of a refused upgrade has that.
+        /// RFC 9110 section 15.5.2. The code is also in a header, for clients that don't show the body of a refused upgrade.
         @Test func aRefusalNamesItsCodeInAHeaderAndA401AScheme() async throws {
             let edge = try await start()
             let unknown = try await edge.gateway.refusal(Handshake())
@@ -44,7 +44,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(handshake))
         }
 
-        /// Present but empty is present: the path is App Attest, and it isn't complete.
+        /// An empty header is present: it selects App Attest, and the credential is incomplete.
         @Test(arguments: ["X-App-Assert-KeyId", "X-App-Assert-Data", "X-App-Assert-Nonce"])
         func allThreeHeadersAreNeeded(header: String) async throws {
             let edge = try await Edge.start { $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false") }
@@ -136,7 +136,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway, counter: .max)))
         }
 
-        /// Two challenges, one counter, at the same time on two reactors: the compare-and-set lets one through.
+        /// Two challenges with the same counter at the same time on two reactors: the compare-and-set accepts one.
         @Test func ofTwoUpgradesRacingWithOneCounterExactlyOneEnters() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)

@@ -2,10 +2,9 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Attackers and honest clients at once, each from addresses of their own. How long it takes is nobody's business here: see
-    /// `scripts/attack`.
+    /// Attackers and honest clients at the same time, each with their own addresses. This doesn't test times: see `scripts/attack`.
     @Suite struct AttackTests {
-        /// Two of the five kinds come up against a limit of their addresses; all of them go on until the end.
+        /// Two of the five kinds reach a limit of their addresses; all of them continue until the end.
         private static let attack = [
             "--addresses", "1", "--upgrades", "100000", "--upgrade-connections", "8", "--half-open", "300",
             "--slow-headers", "200", "--flooders", "4", "--challengers", "4", "--refusals", "0",

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Nothing grows because someone is slow.
+    /// A slow peer causes no unbounded growth.
     @Suite struct BackPressureTests {
         /// 48 MiB in messages of 64 KiB: far above every buffer on the way.
         private static let message = [UInt8](repeating: 0x61, count: 65_536)
@@ -15,7 +15,7 @@ extension EdgeTests {
             let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
             let frame = WebSocketFrame.binary(Self.message).encoded()
             for _ in 0..<Self.messages { socket.connection.post(frame) }
-            // Another session shows that the reactors have had their turns, and that they aren't blocked.
+            // Another session shows that the reactors have run, and aren't blocked.
             for _ in 0..<20 { try await edge.expectHealthy() }
             let grown = try ProcessMemory.residentKiB(of: edge.gateway.processID) - before
             #expect(grown < 8 * 1024, "\(grown) KiB")
@@ -42,7 +42,7 @@ extension EdgeTests {
             #expect(bytes.allSatisfy { $0 == 0x61 })
         }
 
-        /// While the target takes nothing but little has been sent, the client's pings are still answered.
+        /// While the target reads nothing, but only little has been sent, the client's pings are still answered.
         @Test func aPingIsAnsweredWhileTheTargetDoesntRead() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()
@@ -69,7 +69,7 @@ extension EdgeTests {
             #expect(received == 50 * Self.message.count)
         }
 
-        /// One session that is stuck doesn't hold up its neighbours on the same reactor.
+        /// A stalled session doesn't delay others on the same reactor.
         @Test func aStuckSessionDoesntHoldUpItsNeighbours() async throws {
             let edge = try await Edge.start(.deaf) { $0.setting("REACTOR_THREADS", 1) }
             let stuck = try await edge.gateway.open()

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The debug way through the gate: a client certificate that verified against the configured CA alone.
+    /// Admission of debug clients: by a client certificate that verified against the configured CA.
     @Suite struct ClientCertificateTests {
         @Test(arguments: [TLSChoice.Version.tls12, .tls13])
         func theGuidesCertificateEnters(version: TLSChoice.Version) async throws {
@@ -43,7 +43,7 @@ extension EdgeTests {
             expectRefusal(answer, 401, "invalid_client_certificate")
         }
 
-        /// Without `MTLS_CLIENT_CA_PATH` no certificate means anything.
+        /// Without `MTLS_CLIENT_CA_PATH` certificates are ignored.
         @Test func withoutAClientCANoCertificateEnters() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
@@ -52,7 +52,7 @@ extension EdgeTests {
             expectRefusal(answer, 401, "app_auth_required")
         }
 
-        /// No fallback: who brings assertion headers is judged by them.
+        /// No fallback: a client that sends assertion headers is checked by them.
         @Test func aGoodCertificateDoesntSaveABadAssertion() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)

@@ -2,9 +2,9 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The limits of what a client may send as its certificate, before anything of it is verified.
+    /// The limits on a client's certificates, which apply before verification.
     @Suite struct ClientChainTests {
-        /// A CA, chains under it, and every way to be over a limit; made once.
+        /// A CA, chains under it, and one chain above each limit; made once.
         private struct Chains {
             let directory: TemporaryDirectory
 
@@ -64,7 +64,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// With TLS 1.3 a client doesn't even send a certificate for whose key no signature was asked.
+        /// With TLS 1.3 a client doesn't send a certificate if the server offers no signature algorithm for its key.
         @Test(arguments: ["p521", "brainpool", "explicit"], ["-tls1_2", "-tls1_3"])
         func aKeyThatIsDearIsNotAdmitted(name: String, version: String) async throws {
             let (edge, chains) = try await start()
@@ -73,7 +73,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// Nothing of it is verified, and it is told so in HTTP.
+        /// It isn't verified, and the client gets an HTTP refusal.
         @Test func aChainThatLeadsNowhereIsRefusedByTheGate() async throws {
             let (edge, chains) = try await start()
             let output = try await upgrade(edge, as: chains.identity("stranger"), [])
@@ -90,7 +90,7 @@ extension EdgeTests {
             return (edge, chains)
         }
 
-        /// Tries to upgrade with s_client, and returns what it has printed when the answer's head is there or the connection has ended.
+        /// Tries to upgrade with s_client, and returns its output once it has the head of the answer or the connection has ended.
         private func upgrade(
             _ edge: Edge, as identity: DevCertificates.Identity, _ options: [String]
         ) async throws -> String {

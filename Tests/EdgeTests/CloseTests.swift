@@ -89,8 +89,8 @@ extension EdgeTests {
             #expect(close.code == 1000)
         }
 
-        /// The target has ended its direction only: what the gateway holds for it is still written. How much that is, beyond all the
-        /// kernel's buffers, the gateway's log tells.
+        /// The target has closed only its sending direction: the gateway's buffered data is still written to it. The gateway's log shows
+        /// the amount beyond the kernel's buffers.
         @Test func bytesQueuedTowardATargetThatHasEndedAreStillWritten() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()

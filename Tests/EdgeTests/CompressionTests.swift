@@ -46,7 +46,8 @@ extension EdgeTests {
             }
         }
 
-        /// A client whose own messages name the target has agreed on compression before: what it is sent isn't compressed then.
+        /// A client that names its target in a message has already negotiated compression; if its target's route disables compression, the
+        /// messages to it are sent uncompressed.
         @Test func aRouteThatIsNamedLaterIsHeardUncompressed() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("WS_COMPRESSION", "on").setting(
@@ -128,7 +129,7 @@ extension EdgeTests {
                 try await client.send(text, fragments: fragments, pings: true)
                 #expect(try await client.receiveText(text.utf8.count) == text)
             }
-            // Cut at every byte by TCP.
+            // Split by TCP at every byte.
             for byte in client.frames(Array("one byte after the other".utf8), fragments: 4, pings: true) {
                 try await client.socket.connection.send([byte])
             }
@@ -160,7 +161,7 @@ extension EdgeTests {
             }
         }
 
-        /// Incompressible and long, in pieces and whole messages: nothing gets lost, and no frame is longer than a TLS record.
+        /// Long incompressible data, in fragments and whole messages: nothing is lost, and no frame is longer than a TLS record.
         @Test func whatDoesNotCompressArrivesWhole() async throws {
             for offer in ["permessage-deflate", "permessage-deflate; server_no_context_takeover"] {
                 let edge = try await Self.start(.scripted)
@@ -201,7 +202,7 @@ extension EdgeTests {
 
         // MARK: Secrets
 
-        /// The message with the resume token or the ticket isn't compressed; those before and behind it are.
+        /// The message with the resume token or the ticket isn't compressed; those before and after it are.
         @Test(arguments: ["typed", "gmcp", "json"])
         func messagesWithTokensAreNotCompressed(dialect: String) async throws {
             let edge = try await Edge.start(.scripted) {
@@ -218,7 +219,7 @@ extension EdgeTests {
                 secrets += message.text.matches(of: /[0-9a-f]{64}|[A-Za-z0-9_-]{43}/).map { String($0.output) }
             }
             #expect(secrets.count >= 2)
-            // Were a secret in the window, text that repeats it would take a few bytes.
+            // If a secret were in the window, text that repeats it would compress to a few bytes.
             for secret in secrets {
                 try await target.send(Self.line + secret + "\r\n")
                 let message = try await client.next()
@@ -294,7 +295,8 @@ extension EdgeTests {
             }
         }
 
-        /// Each message may inflate to 64 KiB, and a read of 16 KiB holds hundreds of them: what the target has no room for isn't inflated.
+        /// Each message may inflate to 64 KiB, and a read of 16 KiB holds hundreds of them: messages that the target has no room for aren't
+        /// inflated.
         @Test func smallMessagesThatBecomeLargeTakeNoMemoryBeforeTheTargetReads() async throws {
             let edge = try await Self.start(.deaf)
             let idle = try ProcessMemory.residentKiB(of: edge.gateway.processID)
@@ -304,7 +306,7 @@ extension EdgeTests {
             let count = 1_000
             var bytes: [UInt8] = []
             for _ in 0..<count { bytes += client.frames(message, isText: false) }
-            // Among them as many as a target's socket takes.
+            // These include the messages that fit into a target's socket.
             #expect(bytes.count < count * 200)
             client.socket.connection.post(bytes + WebSocketFrame.ping([1]).encoded())
             for _ in 0..<20 { try await edge.expectHealthy() }
@@ -342,7 +344,7 @@ extension EdgeTests {
             #expect(answers[0]?.contains("server_max_window_bits=15") == true)
             #expect(answers.contains { $0 != nil && $0?.contains("server_max_window_bits=15") == false })
             #expect(answers.last == .some(nil))
-            // What sessions had goes back with them.
+            // Sessions release their memory at their end.
             for client in clients { try await client.socket.close() }
             try await edge.gateway.errorLine("session ended")
             let first = try await DeflateClient.open(
@@ -350,7 +352,7 @@ extension EdgeTests {
             #expect(first.answer?.contains("server_max_window_bits=15") == true)
         }
 
-        /// A session that is sent nothing gives its window up at its next ping, and compresses later all the same.
+        /// A session without output releases its window at its next ping, and still compresses later.
         @Test func idleSessionsMakeRoomForOthers() async throws {
             let edge = try await Self.start {
                 $0.setting("WS_COMPRESSION_WINDOW_BITS", 15).setting("WS_COMPRESSION_SESSION_BYTES", 400_000)
@@ -367,7 +369,7 @@ extension EdgeTests {
             let early = try await DeflateClient.open(edge, offer: offer)
             #expect(hasFullWindow(first) && !hasFullWindow(early))
             try await early.socket.close()
-            // At the first it had been sent something since the last.
+            // At the first ping there had been output since the previous one.
             for _ in 0..<2 { #expect(try await first.socket.nextFrame().opcode == Opcode.ping) }
             #expect(hasFullWindow(try await DeflateClient.open(edge, offer: offer)))
             for _ in 0..<3 {

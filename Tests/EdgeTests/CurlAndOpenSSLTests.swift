@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Clients that everybody has.
+    /// Common command-line clients.
     @Suite struct CurlAndOpenSSLTests {
         @Test func curlFetchesAChallengeOverVerifiedTLS() async throws {
             let certificates = try await DevCertificates.shared()
@@ -75,7 +75,7 @@ extension EdgeTests {
             try await program.ended()
         }
 
-        /// A resumed session reports the certificate of the first one as verified; it must not count.
+        /// A resumed TLS session reports the first session's certificate as verified; it must not be accepted.
         @Test(arguments: ["-tls1_2", "-tls1_3"])
         func aResumedSessionIsNoCertificate(version: String) async throws {
             let certificates = try await DevCertificates.shared()
@@ -96,7 +96,8 @@ extension EdgeTests {
             #expect(!second.outputText.contains("Reused, "), "\(second)")
         }
 
-        /// RFC 8446 section 4.6.3: a client may ask for new keys, and for ours too, but not for ever. s_client takes one command at a time.
+        /// RFC 8446 section 4.6.3: a client may update its keys and request updates of the server's, but not without limit. s_client
+        /// accepts one command at a time.
         @Test func aClientThatAsksForNewKeysAgainAndAgainLosesTheConnection() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)

@@ -25,7 +25,7 @@ extension EdgeTests {
             try await edge.gateway.errorLine(requestID)
         }
 
-        /// Standard output is the audit's alone, and standard error the log's, whatever is set: a machine can read both.
+        /// Standard output is only for the audit log and standard error only for the log, with every setting, so both are machine-readable.
         @Test func withJSONBothStreamsAreJSONFromTheFirstLineToTheLast() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
@@ -60,7 +60,7 @@ extension EdgeTests {
             }
         }
 
-        /// Which target a client wanted, and which it had.
+        /// The target that a client requested, and the one that it got.
         @Test func theLogNamesTargets() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))
@@ -74,7 +74,7 @@ extension EdgeTests {
             try await edge.gateway.errorLine("session ended", "target=127.0.0.1:\(edge.target.port)")
         }
 
-        /// What a stranger sends can't forge a line of the log.
+        /// Client input can't forge a line of the log.
         @Test func aClientsWordsCantForgeALine() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("LOG_LEVEL", "debug") }

@@ -3,16 +3,16 @@ import EdgeTestKit
 import Foundation
 import Testing
 
-/// A client's permessage-deflate (RFC 7692) on zlib itself: none of the gateway's code.
+/// A client's permessage-deflate (RFC 7692), directly on zlib and without the gateway's code.
 final class DeflateClient {
     let socket: TestWebSocket
-    /// As the 101 has it; nil: nothing was agreed on.
+    /// As in the 101; nil: nothing was negotiated.
     let answer: String?
     private let inflater: UnsafeMutablePointer<z_stream>
     private let deflater: UnsafeMutablePointer<z_stream>
     private let clientKeepsContext: Bool
     private let serverKeepsContext: Bool
-    /// Payload bytes of data frames from the gateway, as they came.
+    /// Payload bytes of data frames from the gateway, as received.
     private(set) var received = 0
 
     static func open(
@@ -23,7 +23,7 @@ final class DeflateClient {
         return try DeflateClient(try await edge.gateway.open(handshake), offer: offer)
     }
 
-    /// - Parameter offer: its windows hold, too, where the answer says nothing of them.
+    /// - Parameter offer: its window sizes also apply if the answer doesn't mention them.
     init(_ socket: TestWebSocket, offer: String) throws {
         self.socket = socket
         answer = socket.answer["sec-websocket-extensions"]
@@ -64,7 +64,7 @@ final class DeflateClient {
         return Array(output.dropLast(4))
     }
 
-    /// A compressed message, in `fragments` frames, with a ping behind each but the last where `pings`.
+    /// A compressed message in `fragments` frames; if `pings`, with a ping after each but the last.
     func frames(_ message: [UInt8], isText: Bool = true, fragments: Int = 1, pings: Bool = false) -> [UInt8] {
         let payload = deflate(message)
         let size = max((payload.count + fragments - 1) / fragments, 1)
@@ -95,14 +95,14 @@ final class DeflateClient {
         let isText: Bool
         let isCompressed: Bool
         let bytes: [UInt8]
-        /// Payload bytes as they came.
+        /// Payload bytes as received.
         let wireBytes: Int
 
         var text: String { String(decoding: bytes, as: UTF8.self) }
         var fields: [String: Any] { ReceivedMessage(isText: isText, bytes: bytes).fields }
     }
 
-    /// The next whole message. Control frames are skipped, but for a Close, which is an error.
+    /// The next whole message. Control frames are skipped, except for a Close, which is an error.
     func next() async throws -> Message {
         var opcode: UInt8?
         var isCompressed = false
@@ -131,7 +131,7 @@ final class DeflateClient {
         }
     }
 
-    /// Payloads of as many messages as it takes.
+    /// Reads as many messages as needed, and returns their payloads.
     func receive(_ count: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count { bytes += try await next().bytes }

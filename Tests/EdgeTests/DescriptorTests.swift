@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// When the process has no descriptor left for another connection.
+    /// The process has no descriptor left for another connection.
     @Suite struct DescriptorTests {
         private static let maximumFiles = 100
 
@@ -15,14 +15,14 @@ extension EdgeTests {
             let clients = try await inParallel(Self.maximumFiles) { _ in try await gateway.connect() }
             try await gateway.errorLine("new connections wait")
             try await untilAsleep(gateway)
-            // What stands goes on.
+            // Existing sessions continue.
             try await Edge.expectEcho(standing)
             for client in clients { await client.close() }
             try await Edge.expectEcho(standing)
             #expect(try await gateway.get("/health").status == 200)
         }
 
-        /// Whoever knocks at the control socket then waits too, and is answered afterwards.
+        /// A tool that connects to the control socket then waits too, and is answered afterwards.
         @Test func neitherDoesTheControlSocketSpin() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("control.sock")

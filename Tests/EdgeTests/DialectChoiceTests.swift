@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// `DEFAULT_DIALECT=auto`: the first message decides, or the wait for it; what either side says meanwhile isn't lost.
+    /// `DEFAULT_DIALECT=auto`: the first message decides, or the timeout for it; nothing that either side sends meanwhile is lost.
     @Suite struct DialectChoiceTests {
         private typealias T = TelnetBytes
         private static let greeting: [UInt8] = [T.iac, T.will, T.echo] + Array("login: ".utf8)
@@ -32,7 +32,7 @@ extension EdgeTests {
             #expect(try await socket.receiveText(9) == "still raw")
         }
 
-        /// A first message in fragments is judged when it is whole, and each of its bytes arrives once.
+        /// A fragmented first message is examined when it is complete, and each of its bytes arrives once.
         @Test func aFirstMessageInFragmentsIsJudgedWhole() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
@@ -78,7 +78,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        /// 16 KiB are held; above that the target waits, and all of it arrives.
+        /// 16 KiB are buffered; above that the target is paused, and everything arrives.
         @Test func moreThanIsHeldWaitsAtTheTarget() async throws {
             var generator = SeededGenerator(seed: 9)
             let output = generator.bytes(1_000_000)
@@ -117,7 +117,7 @@ extension EdgeTests {
 
         // MARK: The query
 
-        /// What the query says goes before the default, and no target is dialled that the client hasn't asked for.
+        /// The query overrides the default, and no target is dialled that the client hasn't requested.
         @Test(arguments: ["raw", "legacy", "auto"])
         func theQueryNamesADialectWhateverTheDefaultIs(standard: String) async throws {
             let edge = try await Edge.start(.scripted) {
@@ -143,7 +143,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(Handshake().path("/?dialect=" + name)), 404, "not_found")
         }
 
-        /// The one reactor has had its turns: what a target has sent before is read, as far as it is going to be.
+        /// The single reactor has run: it has read everything that it is going to read of the target's earlier output.
         private func settle(_ edge: Edge) async throws {
             for _ in 0..<5 { try await edge.expectHealthy() }
         }

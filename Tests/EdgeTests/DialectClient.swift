@@ -1,7 +1,7 @@
 import EdgeTestKit
 import Foundation
 
-/// Telnet's bytes (RFC 854), written down once for all tests of this folder.
+/// Telnet's bytes (RFC 854), defined once for all tests of this folder.
 enum TelnetBytes {
     static let iac: UInt8 = 255, dont: UInt8 = 254, `do`: UInt8 = 253, wont: UInt8 = 252, will: UInt8 = 251
     static let begin: UInt8 = 250, goAhead: UInt8 = 249, noOperation: UInt8 = 241, end: UInt8 = 240
@@ -72,7 +72,7 @@ extension TestWebSocket {
         return message
     }
 
-    /// Text of as many typed `data` messages as it takes, to its last byte.
+    /// Reads as many typed `data` messages as needed for the text, to its last byte.
     func typedText(_ count: Int) async throws -> String {
         var text = ""
         while text.utf8.count < count {
@@ -91,7 +91,7 @@ extension TestWebSocket {
 }
 
 extension TargetConnection {
-    /// Everything up to the first `mark` and with it.
+    /// Everything up to and including the first `mark`.
     func receive(upTo mark: [UInt8]) async throws -> [UInt8] {
         try await stream.wait(for: "\(mark) at the target", within: .seconds(20)) { stream in
             if let found = stream.unread.firstRange(of: mark) {
@@ -105,7 +105,7 @@ extension TargetConnection {
     func receive(upTo mark: String) async throws -> [UInt8] { try await receive(upTo: Array(mark.utf8)) }
 }
 
-/// One session through a gateway, with its target in the test's hand. Whoever holds it keeps all of them alive.
+/// One session through a gateway, with a target that the test controls. A reference to it keeps all of them alive.
 struct Play: Sendable {
     let edge: Edge
     let socket: TestWebSocket

@@ -3,19 +3,20 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Clients that go at every stage, by FIN and by RST: nothing of them stays, and only those that were sent a 101 count as admitted.
+    /// Clients that disconnect at every stage, by FIN and by RST: they leave no state, and only those that were sent a 101 count as
+    /// admitted.
     @Suite struct DisconnectTests {
         enum Farewell: String, CaseIterable { case finish, close, reset }
 
-        /// How far the client comes before it goes.
+        /// The stage at which the client disconnects.
         struct Stage: Sendable, CustomTestStringConvertible {
             let testDescription: String
-            /// What it sends in one piece.
+            /// The bytes that it sends in one piece.
             let bytes: [UInt8]
-            /// What it waits for: an answer with this status, and a frame behind it where `awaitsFrame`.
+            /// The answer's status that it waits for, and a frame after it if `awaitsFrame`.
             var status: Int?
             var awaitsFrame = false
-            /// What it sends then.
+            /// The bytes that it sends then.
             var last: [UInt8] = []
 
             init(
@@ -68,7 +69,7 @@ extension EdgeTests {
 
         private static let fragment = WebSocketFrame(WebSocketFrame.Opcode.text, Array("lo".utf8), isFinal: false)
             .encoded()
-        /// Which no client may send.
+        /// Clients may not send this.
         private static let unmasked = WebSocketFrame.text("naked").encoded(mask: nil)
 
         private static let rounds = 4
@@ -80,7 +81,7 @@ extension EdgeTests {
             let edge = try await Edge.start {
                 Self.tight($0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false"))
             }
-            // What is made at the first registration and the first session is made.
+            // Everything that is created at the first registration and the first session exists now.
             _ = try await edge.gateway.post("/attest/register", "{}")
             _ = try await edge.gateway.open().close()
             try await edge.gateway.errorLine("session ended")
@@ -122,7 +123,7 @@ extension EdgeTests {
             try await expectEveryPlaceFree(at: edge)
         }
 
-        /// Its target never answers: the dial has to end with the client.
+        /// Its target never answers: the dial must be cancelled with the client.
         @Test(arguments: Farewell.allCases)
         func nothingStaysOfADial(farewell: Farewell) async throws {
             let silent = try SilentPort()
@@ -142,8 +143,8 @@ extension EdgeTests {
             try await expectHonestAudit(of: gateway)
         }
 
-        /// As few places as the stages of one round need: what leaks is missed at once. The health checks need some, too. One reactor, because
-        /// each opens some files when it is first used.
+        /// Only as many connections as the stages of one round need, so a leak is noticed at once. The health checks need some, too. One
+        /// reactor, because each opens some files at its first use.
         private static func tight(_ settings: GatewaySettings) -> GatewaySettings {
             settings.setting("REACTOR_THREADS", 1).setting("MAX_SESSIONS_GLOBAL", places)
                 .setting("MAX_CONNECTIONS_PER_ADDRESS", 4 * places).setting("MAX_CONNECTIONS", 4 * places)
@@ -157,13 +158,14 @@ extension EdgeTests {
             let connection = try await gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(try await connection.answer().status == 200)
-            // Otherwise it closes when it goes: to wait for that would take NIO's 5 s, as the gateway doesn't answer a close_notify.
+            // Otherwise it is closed when it is released: waiting for that would take NIO's 5 s, since the gateway doesn't answer a
+            // close_notify.
             if case .reset = farewell { await connection.reset() }
             let socket = try await gateway.open()
             if case .reset = farewell { await socket.connection.reset() }
         }
 
-        /// What is open beside the connection that asks, once nobody else is there: the least of some looks.
+        /// The minimum over several samples of the open files, without the connection that asks.
         private func idleFiles(of gateway: GatewayProcess, by watch: RawConnection) async throws -> Int {
             var least = Int.max
             for _ in 0..<50 { least = min(least, try await openFiles(of: gateway, by: watch)) }
@@ -192,7 +194,7 @@ extension EdgeTests {
             for socket in sockets { try await socket.close() }
         }
 
-        /// Who is called admitted has had a 101, and so a session, whose end is logged. An admission that was taken back has a second line.
+        /// Each client logged as admitted was sent a 101 and has a session whose end is logged. A withdrawn admission has a second line.
         private func expectHonestAudit(of gateway: GatewayProcess) async throws {
             let output = try await gateway.stop()
             let lines = output.outputLines.filter { $0.contains(#""event":"upgrade""#) }
@@ -210,7 +212,7 @@ extension EdgeTests {
             #expect(admitted.subtracting(identifiers("failed")) == Set(ended))
         }
 
-        /// The beginning of one, and random bytes in place of the rest.
+        /// The beginning of a ClientHello, followed by random bytes.
         private static let clientHello: [UInt8] =
             [0x16, 3, 1, 0, 0x80, 1, 0, 0, 0x7C, 3, 3] + (0..<122).map { UInt8(truncatingIfNeeded: $0 &* 73) }
     }

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// SIGTERM: nobody new, everybody told, and an end in time.
+    /// SIGTERM: no new clients, every client is told, and the process ends in time.
     @Suite struct DrainTests {
         @Test func aDrainTellsEverybodyAndEndsWithStatusZero() async throws {
             let edge = try await Edge.start { $0.setting("SHUTDOWN_GRACE_MS", 3000) }
@@ -33,7 +33,7 @@ extension EdgeTests {
             try await Edge.expectEcho(held)
         }
 
-        /// A client that never answers the Close can't hold the process.
+        /// A client that never answers the Close can't delay the exit.
         @Test func aStubbornClientIsLeftBehindAtTheDeadline() async throws {
             let edge = try await Edge.start(.deaf) {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 2000)
@@ -54,7 +54,7 @@ extension EdgeTests {
             #expect(output.ending == .exited(0), "\(output)")
         }
 
-        /// The grace is for sessions: with none, or when the last one has gone, nothing is waited for.
+        /// The grace period is for sessions: without any, or after the last one has ended, the process doesn't wait.
         @Test(arguments: [false, true])
         func whenNobodyIsLeftTheGraceIsOver(hasSession: Bool) async throws {
             let edge = try await Edge.start {
@@ -84,7 +84,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        /// Asks for the health until it tells of the drain.
+        /// Polls `/health` until it reports the drain.
         private func drainingHealth(of gateway: GatewayProcess) async throws -> ReceivedAnswer {
             let deadline = ContinuousClock.now.advanced(by: .seconds(20))
             while ContinuousClock.now < deadline {

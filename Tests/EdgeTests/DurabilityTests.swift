@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// What was answered is true after a `kill -9` too.
+    /// Answers remain true after a `kill -9`.
     @Suite struct DurabilityTests {
         @Test func aKeyIsKnownAfterAKillRightBehindIts200() async throws {
             let apple = try SimulatedApple()

@@ -10,7 +10,7 @@ struct Edge: Sendable {
     let target: TargetServer
     let gateway: GatewayProcess
 
-    /// - Parameter change: what the test's gateway has beside the defaults of `GatewaySettings`.
+    /// - Parameter change: the settings that differ from the defaults of `GatewaySettings`.
     static func start(
         _ manner: TargetServer.Manner = .echo, _ change: (GatewaySettings) -> GatewaySettings = { $0 }
     ) async throws -> Edge {

@@ -15,7 +15,7 @@ extension EdgeTests {
             ("windows-1251", [[0xE4, 0xE0, 0xFF], [0xFF]], "дая"), ("euc-kr", [[0xC7, 0xD1, 0xB1], [0xDB]], "한글"),
         ]
 
-        /// Cut inside their characters, and with я of windows-1251, which is telnet's own byte.
+        /// Split inside characters, and with я of windows-1251, which is telnet's IAC byte.
         @Test(arguments: samples) func textIsReadAndWrittenInTheSettingsEncoding(sample: Sample) async throws {
             let (name, pieces, text) = sample
             let edge = try await Edge.start(.scripted) { $0.setting("TN_ENCODING", name) }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Log and audit log say with the same word why a session has ended.
+    /// The log and the audit log use the same word for the reason why a session ended.
     @Suite struct EndReasonTests {
         private func expectEnd(_ reason: String, at gateway: GatewayProcess) async throws {
             try await gateway.errorLine("session ended", "reason=\(reason)")

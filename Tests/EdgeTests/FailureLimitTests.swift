@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Who fails too often is told to wait; who has a valid credential still passes.
+    /// A client that fails too often must wait; a valid credential is still accepted.
     @Suite struct FailureLimitTests {
         @Test func afterTenFailuresFurtherOnesAre429() async throws {
             let apple = try SimulatedApple()

@@ -3,7 +3,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Every named forgery, through the real door.
+    /// Every named forgery, against the real gateway.
     @Suite struct ForgeryTests {
         @Test func noForgedAttestationIsRegistered() async throws {
             let apple = try SimulatedApple()
@@ -39,7 +39,7 @@ extension EdgeTests {
                 } else {
                     let answer = try await edge.gateway.refusal(handshake)
                     #expect(answer.status == 401, "\(defect): \(answer)")
-                    // An empty header is one that is missing.
+                    // An empty header counts as missing.
                     let expected = defect == .empty ? "app_auth_required" : "assertion_rejected"
                     #expect(answer.code == expected, "\(defect)")
                 }

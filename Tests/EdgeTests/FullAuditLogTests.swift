@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The disk of the audit log is full. The key store is elsewhere: only what is written down is at stake.
+    /// The disk of the audit log is full. The key store is on another disk, so only the audit log is affected.
     @Suite(.enabled(if: SmallDisk.isAvailable, "nobody may mount a tmpfs in a namespace here (unshare)"))
     struct FullAuditLogTests {
         private let apple: SimulatedApple
@@ -28,7 +28,7 @@ extension EdgeTests {
             return Edge(target: target, gateway: try await GatewayProcess.start(settings, disk: disk))
         }
 
-        /// The whole lines: what was torn by the full disk is none.
+        /// The complete lines, without those torn by the full disk.
         private func lines(of gateway: GatewayProcess) throws -> [[String: String]] {
             try disk.read(Self.file, of: gateway.processID).split(separator: "\n").compactMap {
                 try? JSONDecoder().decode([String: String].self, from: Data($0.utf8))
@@ -52,7 +52,7 @@ extension EdgeTests {
                 "POST /ticket HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: 0\r\n\r\n")
         }
 
-        /// What the file's last page has room for is still written: a few come in before the first is refused.
+        /// The file's last page still has room: a few clients are admitted before the first is refused.
         private func admittedUntilRefused(_ device: TestDevice, at gateway: GatewayProcess) async throws -> Int {
             for admitted in 0..<100 {
                 switch try await gateway.attempt(device.handshake(at: gateway)) {
@@ -104,7 +104,7 @@ extension EdgeTests {
             #expect(lines.contains { $0["event"] == "gap" })
         }
 
-        /// The log itself says how many lines it misses, and with them it has one for each decision.
+        /// The log states how many lines are missing; with these it has one line for each decision.
         @Test func withContinueEverybodyIsAdmittedAndTheGapIsWrittenDown() async throws {
             let edge = try await start("continue")
             let gateway = edge.gateway
@@ -134,7 +134,7 @@ extension EdgeTests {
             #expect(try #require(missing.first) > 10)
         }
 
-        /// Nobody has to come for the gateway to notice that there is room again.
+        /// The gateway notices free space without a new request.
         @Test func theGatewayTriesAgainByItself() async throws {
             let edge = try await start(nil)
             let device = try await apple.enrolledDevice(at: edge.gateway)

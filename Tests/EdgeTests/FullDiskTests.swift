@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The disk of the key store is full: what can't be written down isn't granted.
+    /// The disk of the key store is full: what can't be stored isn't granted.
     @Suite(.enabled(if: SmallDisk.isAvailable, "nobody may mount a tmpfs in a namespace here (unshare)"))
     struct FullDiskTests {
         @Test func nobodyIsAdmittedWhoseCounterCanNotBeKeptUntilThereIsRoomAgain() async throws {
@@ -25,7 +25,7 @@ extension EdgeTests {
             try await Edge.expectEcho(live)
 
             try disk.empty(of: gateway.processID)
-            // It wasn't taken then, and is now.
+            // It wasn't used up then, and is now.
             try await Edge.expectEcho(gateway.open(device.handshake(at: gateway, counter: refused)))
             let again = try await gateway.refusal(device.handshake(at: gateway, counter: refused))
             expectRefusal(again, 401, "assertion_rejected")
@@ -34,7 +34,7 @@ extension EdgeTests {
             try await Edge.expectEcho(live)
         }
 
-        /// What the store's log has room for already is written, and counts: a few may come before the first refusal.
+        /// The store's WAL may already have space for a few writes, so a few requests may succeed before the first refusal.
         private func firstRefusedCounter(
             of device: TestDevice, from first: UInt32, at gateway: GatewayProcess
         ) async throws -> UInt32 {

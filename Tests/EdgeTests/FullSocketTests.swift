@@ -2,8 +2,8 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// TLS clients that don't read while they are flooded, and end badly then: a connection that libwebsockets closes while it holds
-    /// output back and TLS has input waiting would stop its reactor for good.
+    /// TLS clients that don't read while they are flooded, and then fail. If libwebsockets closed a connection with buffered output and
+    /// pending TLS input, its reactor would block forever.
     @Suite struct FullSocketTests {
         private typealias Opcode = WebSocketFrame.Opcode
         private static let piece = [UInt8](repeating: 0x61, count: 16_384)
@@ -32,7 +32,7 @@ extension EdgeTests {
             try await flood.expectServiceOfOthers()
         }
 
-        /// What is written is never more than the socket takes, so a slow reader loses nothing over TLS either.
+        /// The gateway never writes more than the socket accepts, so a slow reader loses nothing over TLS either.
         @Test func aClientThatReadsLateGetsEverything() async throws {
             let flood = try await Flood.start()
             try await flood.expectServiceOfOthers()
@@ -41,8 +41,8 @@ extension EdgeTests {
             #expect(bytes.allSatisfy { $0 == 0x62 })
         }
 
-        /// Whole TLS records of small messages: when the gateway stops reading it is in the middle of one. Every message arrives, when the
-        /// target reads on.
+        /// TLS records full of small messages: the gateway stops reading in the middle of one. Every message arrives when the target
+        /// continues reading.
         @Test(arguments: [100, 1_000, 4_000])
         func smallMessagesInLargeRecordsToAStalledTargetStopNobody(bytes: Int) async throws {
             let certificates = try await DevCertificates.shared()
@@ -58,14 +58,14 @@ extension EdgeTests {
             try await expectHealthyOverTLS(edge)
         }
 
-        /// Posted, because over TLS what is sent to a reactor that stands still never returns.
+        /// Not awaited, because over TLS a send to a blocked reactor never returns.
         private func expectHealthyOverTLS(_ edge: Edge) async throws {
             let probe = try await edge.gateway.connect()
             probe.post(Array("GET /health HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
             try #require(try await probe.answer().status == 200)
         }
 
-        /// RFC 6455 section 5.5.1: nothing follows a Close, although the target goes on sending.
+        /// RFC 6455 section 5.5.1: nothing follows a Close, although the target continues sending.
         @Test(arguments: faults)
         func behindTheCloseThatAFaultBringsNothingFollows(fault: WebSocketFrame) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("REACTOR_THREADS", 1) }
@@ -99,14 +99,14 @@ private struct Flood {
         let target = try await edge.target.connection()
         try await socket.connection.setReading(false)
         for _ in 0..<pieces { target.post(piece) }
-        // The one reactor has had its turns when it has answered others.
+        // The single reactor has run when it has answered others.
         for _ in 0..<20 { try await edge.expectHealthy() }
         return Flood(edge: edge, socket: socket, target: target)
     }
 
     /// A whole session of another client on the same reactor.
     func expectServiceOfOthers() async throws {
-        // Posted, because over TLS what is sent to a reactor that stands still never returns.
+        // Not awaited, because over TLS a send to a blocked reactor never returns.
         let probe = try await edge.gateway.connect()
         probe.post(Array("GET /health HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
         try #require(try await probe.answer().status == 200)

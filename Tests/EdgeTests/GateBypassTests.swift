@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The ways around a gate.
+    /// Attempts to bypass the gate.
     @Suite struct GateBypassTests {
         static let detours: [String] = [
             "CONNECT host:1 HTTP/1.1\r\nHost: host:1\r\n\r\n",
@@ -71,7 +71,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// What a trusted proxy has appended counts, whatever stands before it. The names begin like ones that HTTP knows.
+        /// The element appended by a trusted proxy counts, whatever precedes it. The names begin like known HTTP headers.
         @Test(arguments: ["X", "X-A", "X-Forwarded-Fo", "Re", "Accept-C", "Get", "Post", "Sec-WebSocket-"])
         func noFieldHidesTheAddressThatAProxyHasAdded(name: String) async throws {
             let directory = try TemporaryDirectory()
@@ -89,7 +89,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(free))
         }
 
-        /// Of two it can't be known which one somebody else has looked at.
+        /// With two values, other servers may have used either one.
         @Test(arguments: [
             "Authorization", "Origin", "X-App-Assert-KeyId", "X-App-Assert-Data", "X-App-Assert-Nonce",
             "Sec-WebSocket-Key", "Sec-WebSocket-Version",
@@ -102,7 +102,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        /// Extensions are offered at any length; none is agreed on, and nothing is spent for an offer that can't be read.
+        /// Extension offers of any length; none is accepted, and a malformed offer spends nothing.
         @Test func aLongOfferOfExtensionsIsAdmittedAndAMalformedOneSpendsNothing() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Where one request ends and the next begins must never be a matter of opinion.
+    /// The boundary between requests must never be ambiguous.
     @Suite struct HTTPFramingTests {
         struct BadFraming: Sendable, CustomTestStringConvertible {
             let name: String
@@ -40,7 +40,7 @@ extension EdgeTests {
             BadFraming("no length", "POST", "", body: "{}", status: 411),
         ]
 
-        /// The request behind must not be served: the answer is the last thing on the connection.
+        /// The following request must not be served: the answer is the last data on the connection.
         @Test(arguments: badFramings)
         func itIsRefusedAndNothingBehindItIsServed(framing: BadFraming) async throws {
             let apple = try SimulatedApple()
@@ -52,7 +52,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// RFC 9112 section 6: what means nothing to a GET is read all the same.
+        /// RFC 9112 section 6: a GET's body is read although it has no meaning.
         @Test(arguments: [
             "Content-Length: 2\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n", "Content-Length: 0\r\n\r\n",
@@ -124,7 +124,7 @@ extension EdgeTests {
             #expect(try await connection.lastAnswer().status == 408)
         }
 
-        /// A short name, a long one that begins like a known one: neither swallows the next.
+        /// Neither a short name nor a long one with a known prefix swallows the next header.
         @Test(arguments: ["X", "X-A", "Re", "Accept-C", "Get", "Sec-WebSocket-"])
         func noFieldHidesTheNextOne(name: String) async throws {
             let edge = try await Edge.start()

@@ -2,9 +2,9 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// How often handshakes may begin, and when a handshake's time ends.
+    /// The rate limit and the time limit of TLS handshakes.
     @Suite struct HandshakeRateTests {
-        /// Ten seconds' worth may come at once, so of two hundred within some seconds the last ones are closed.
+        /// A burst may use ten seconds' allowance, so the last of two hundred within a few seconds are closed.
         @Test func anAddressThatBeginsTooManyHandshakesIsClosedUnanswered() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
@@ -16,7 +16,7 @@ extension EdgeTests {
             #expect(try await last.receiveToEnd().isEmpty)
         }
 
-        /// A session begins, and takes the only handshake of its second. The others wait, and it isn't disturbed.
+        /// A session begins and uses the only handshake of its second. The others wait, and the session isn't disturbed.
         @Test func handshakesAboveTheTotalWaitForTheirTurn() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
@@ -31,7 +31,7 @@ extension EdgeTests {
             for socket in waiting { try await Edge.expectEcho(socket) }
         }
 
-        /// The time for a header counts from the end of the handshake: that of the handshake is far longer here.
+        /// The time limit of a header starts at the end of the handshake, whose own limit is far longer here.
         @Test func aClientThatIsSilentAfterItsHandshakeHasTheHeadersTime() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The first thing that is looked at: is it a WebSocket handshake at all? (RFC 6455 section 4.2.1)
+    /// The first check: whether the request is a WebSocket handshake (RFC 6455 section 4.2.1).
     @Suite struct HandshakeTests {
         @Test func aWellFormedHandshakeIsAnsweredWith101() async throws {
             let edge = try await Edge.start()
@@ -63,7 +63,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        /// Whatever the status is, it is no 101, and nothing reaches the target.
+        /// Whatever the status is, it isn't 101, and nothing reaches the target.
         @Test(arguments: ["POST", "HEAD", "PUT", "OPTIONS", "PATCH", "DELETE", "BREW"])
         func onlyGETUpgrades(method: String) async throws {
             let edge = try await Edge.start()

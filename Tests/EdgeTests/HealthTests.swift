@@ -22,7 +22,7 @@ extension EdgeTests {
             try await edge.gateway.logLine("APPATTEST_ROOT_CA_PATH")
         }
 
-        /// With IPv6 compiled in, libwebsockets takes "127.0.0.1" for every interface. Our own sockets must not.
+        /// With IPv6 compiled in, libwebsockets takes "127.0.0.1" for every interface. The gateway's own sockets must not.
         @Test func itListensWhereItIsToldAndNowhereElse() async throws {
             let edge = try await Edge.start()
             let hexPort = String(edge.gateway.port, radix: 16, uppercase: true)

@@ -4,13 +4,14 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// A hostile target can't raise the gateway's memory above its limits, nor end any session but its own.
+    /// A hostile target can't raise the gateway's memory above its limits, and can't end any session but its own.
     ///
-    /// Each attack is brought by several targets at once, against clients that don't read until it is over. The bound is stated, in bytes
-    /// a session: what the queues and one event of each kind may hold by their limits.
+    /// Several targets run each attack at once, against clients that don't read until it is over. The bound is given in bytes per session:
+    /// the limits of the queues and of one event of each kind.
     ///
-    /// The limits are small, and an attack is twice what all of them together allow and no more: the gateway under test isn't optimized, and
-    /// takes microseconds for each of a target's commands. No test here depends on how fast it is: what is waited for comes in the end.
+    /// The limits are small, and an attack is twice what all of them together allow and no more: the gateway under test isn't optimized,
+    /// and takes microseconds for each of a target's commands. No test here depends on its speed: everything that is awaited arrives
+    /// eventually.
     @Suite struct HostileTargetTests {
         private typealias T = TelnetBytes
 
@@ -20,7 +21,7 @@ extension EdgeTests {
         /// Those three; one read of the target; telnet's replies; a decompressor with a piece of its output; and the messages of one
         /// event, at most one subnegotiation whose bytes all become six in JSON.
         private static let limitPerSession = 3 * limit + 65_536 + 16_384 + 65_536 + 6 * limit
-        /// Of the process, whatever the number of sessions: the allocator's arenas, and buffers that are kept for the next one.
+        /// For the process, independent of the number of sessions: the allocator's arenas, and buffers kept for reuse.
         private static let margin = 3 * 1024 * 1024
 
         private static var boundKiB: Int { (sessions * limitPerSession + margin) / 1024 }
@@ -29,7 +30,7 @@ extension EdgeTests {
             case terminal, typed
         }
 
-        /// What a target sends, in pieces, and how often. What comes of it, or what answers it, is 2 MiB a session: together twice the bound.
+        /// What a target sends, in pieces, and how often. The resulting output or replies are 2 MiB per session: together twice the bound.
         enum Attack: String, CaseIterable, Sendable {
             case text, unterminatedSubnegotiation, largeSubnegotiations, echoStorm, terminalTypeStorm,
                 environmentStorm
@@ -74,7 +75,7 @@ extension EdgeTests {
                 }
             }
 
-            /// What the target is answered is the same in every dialect. Of GMCP and prompts a terminal hears nothing.
+            /// The replies to the target are the same in every dialect. A terminal gets no GMCP and no prompts.
             var dialects: [Dialect] {
                 switch self {
                 case .terminalTypeStorm, .environmentStorm, .charsetStorm, .windowSizeStorm: [.terminal]
@@ -92,7 +93,7 @@ extension EdgeTests {
             }
         }
 
-        /// Neither the client nor the target reads what it is sent while the attack lasts, so everything piles up that can.
+        /// Neither the client nor the target reads during the attack, so every queue fills up.
         @Test(arguments: Attack.inEachDialect)
         func anAttackCostsNoMoreThanTheLimitsAndEndsNothing(attack: Attack, dialect: Dialect)
             async throws
@@ -103,7 +104,7 @@ extension EdgeTests {
             for session in stage.hostile {
                 try await session.socket.connection.setReading(false)
                 try await session.target.setReading(false)
-                // An answer so big that nobody takes it off the target's socket.
+                // A reply so large that it doesn't fit into the target's socket.
                 session.target.post([T.iac, T.will, T.gmcp])
                 for _ in 0..<attack.count { session.target.post(piece) }
                 session.target.post([T.iac, T.end] + Array("THE END".utf8) + T.gmcp("The.End"))
@@ -116,7 +117,7 @@ extension EdgeTests {
             let grown = try ProcessMemory.peakKiB(of: stage.edge.gateway.processID) - quiet
             print("\(attack) \(dialect): \(grown) KiB above \(quiet), bound \(Self.boundKiB)")
             #expect(grown < Self.boundKiB, "\(grown) KiB above \(quiet)")
-            // The sessions themselves have lived through it.
+            // The sessions themselves have survived.
             for session in stage.hostile {
                 let line = dialect == .typed ? #"{"type":"input","text":"quit\r\n"}"# : "quit\r\n"
                 try await session.socket.send(text: line)
@@ -129,7 +130,7 @@ extension EdgeTests {
         // MARK: Compression
 
         enum Bomb: CaseIterable, Sendable {
-            /// Beyond `MAX_COMPRESSION_RATIO`: of bytes that a client sees, and of bytes that it doesn't.
+            /// Beyond `MAX_COMPRESSION_RATIO`: with bytes that reach the client, and with bytes that don't.
             case letters, zeros
             /// Within a ratio that allows it, but faster than `MAX_INFLATED_BYTES_PER_SECOND`: at the lowest rate, all of it would take
             /// four minutes. A slow machine inflates it faster than that, too.
@@ -165,7 +166,7 @@ extension EdgeTests {
             try await spared.drain(until: dialect == .typed ? "The.End" : "THE END")
         }
 
-        /// Below the ratio a compressed flood is only a flood: the client that doesn't read it holds it up.
+        /// Below the ratio a compressed flood is an ordinary flood: back-pressure from the client that doesn't read stops it.
         @Test(arguments: Dialect.allCases)
         func compressedTextWaitsForItsClient(dialect: Dialect) async throws {
             let stage = try await Stage.start(dialect, sessions: Self.sessions) {
@@ -216,18 +217,18 @@ extension EdgeTests {
     }
 }
 
-/// Sessions whose targets are hostile, and one that lives beside them on the same reactor.
+/// Sessions with hostile targets, and an honest one on the same reactor.
 private struct Stage: Sendable {
     struct Session: Sendable {
         let socket: TestWebSocket
         let target: TargetConnection
 
-        /// Reads and throws away everything up to `mark`, which has to be the last that is sent.
+        /// Reads and discards everything up to `mark`, which must be the last data sent.
         func drain(until mark: String) async throws {
             try await Stage.discard(socket.connection.stream, until: mark)
         }
 
-        /// Reads so much text.
+        /// Reads this much text.
         func read(_ count: Int, _ dialect: EdgeTests.HostileTargetTests.Dialect) async throws {
             switch dialect {
             case .terminal: _ = try await socket.receive(count, within: Stage.patience)
@@ -236,7 +237,7 @@ private struct Stage: Sendable {
         }
     }
 
-    /// Ends a test that is broken, on the slowest machine.
+    /// Stops a broken test, even on the slowest machine.
     static let patience = Duration.seconds(240)
 
     let edge: Edge
@@ -248,7 +249,7 @@ private struct Stage: Sendable {
         _ change: (GatewaySettings) -> GatewaySettings = { $0 }
     ) async throws -> Stage {
         let edge = try await Edge.start(.scripted) {
-            // How long a client takes to read, and how long it says nothing, is not what is tested here.
+            // The time that a client takes to read, and its silence, aren't tested here.
             let settings = $0.setting("REACTOR_THREADS", 1).setting("DIALECT_WAIT_MS", 60_000)
                 .setting("CLOSE_FLUSH_MS", 240_000).setting("SLOW_CLIENT_SECONDS", 3_600).setting(
                     "PEER_SILENCE_SECONDS", 3_600)
@@ -273,12 +274,12 @@ private struct Stage: Sendable {
         return stage
     }
 
-    /// Throws away all that comes up to `mark`, behind which nothing may come.
+    /// Discards everything up to `mark`, after which nothing may follow.
     static func discard(_ stream: Awaited<ByteStream>, until mark: String) async throws {
         let mark = Array(mark.utf8)
         try await stream.wait(for: "\(mark)", within: patience) { stream in
             let isThere = stream.unread.suffix(256).firstRange(of: mark) != nil
-            // A part of the mark may still come.
+            // Part of the mark may still follow.
             _ = stream.take(isThere ? stream.count : max(0, stream.count - 256))
             if !isThere, stream.isAtEnd { throw EdgeTestError("the stream ended: \(stream)") }
             return isThere ? true : nil

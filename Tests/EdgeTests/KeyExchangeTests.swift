@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// What a client may make the gateway compute to agree on keys.
+    /// The limits on the gateway's computation for key exchanges.
     @Suite struct KeyExchangeTests {
         private static let request = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
@@ -27,7 +27,7 @@ extension EdgeTests {
             #expect(result.errorText.contains("handshake failure"), "\(result)")
         }
 
-        /// RFC 8446 section 4.1.4: the client guessed a group that isn't spoken, and is asked for another one.
+        /// RFC 8446 section 4.1.4: the client guessed an unsupported group, and is asked for another one.
         @Test func aClientThatOffersBothIsAskedForTheCheapOne() async throws {
             let edge = try await start()
             let result = try await client(edge, ["-tls1_3", "-groups", "ffdhe8192:P-256"])
@@ -36,7 +36,7 @@ extension EdgeTests {
                 "\(result)")
         }
 
-        /// Computing that comes behind the first flight has a quarter of the total: the first is served at once, the next a second later.
+        /// Computation after the first flight has a quarter of the total: the first is served at once, the next a second later.
         @Test(arguments: [["-tls1_3", "-groups", "ffdhe2048:P-384"], ["-tls1_2", "-groups", "P-384"]])
         func laterFlightsThatCostMuchHaveARateOfTheirOwn(options: [String]) async throws {
             let certificates = try await DevCertificates.shared()
@@ -53,7 +53,7 @@ extension EdgeTests {
                     result.outputText.contains(" 200 OK") && result.outputText.contains("Key: ECDH, secp384r1"),
                     "\(result)")
             }
-            // At any speed of the machine; four a second is what the others have.
+            // At any speed of the machine; the others have four a second.
             #expect(ContinuousClock.now - began > .milliseconds(900))
         }
 

@@ -56,7 +56,7 @@ extension EdgeTests {
             #expect(!shown.outputText.contains(devices[0].keyID))
         }
 
-        /// Before the first start there is nothing to list, which is no error; a key to revoke there is none, which is one.
+        /// Before the first start there is no store: listing isn't an error, revoking a key is one.
         @Test func beforeTheFirstStartThereAreNoKeys() async throws {
             let path = try TemporaryDirectory().file("keys.sqlite")
             let list = try await GatewayProcess.run(["keys", "list", "--store", path])

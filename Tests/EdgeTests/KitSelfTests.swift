@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The kit's client against a server on NIO's WebSocket codec, before it judges the gateway.
+    /// Tests the kit's client against a server on NIO's WebSocket codec, before it is used to test the gateway.
     @Suite struct KitSelfTests {
         @Test func theClientAndAnotherImplementationUnderstandEachOther() async throws {
             let server = try await EchoWebSocketServer.start()

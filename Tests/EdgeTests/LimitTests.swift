@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Every limit that a stranger can run into: at it all is well, one above it isn't.
+    /// Every limit that an unauthenticated client can reach: accepted at the limit, refused one above it.
     @Suite struct LimitTests {
         @Test func theConnectionAboveTheAddressesLimitIsClosedUnanswered() async throws {
             let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS_PER_ADDRESS", 5) }
@@ -57,7 +57,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// The idle wait before it may be long, and is over with its first byte.
+        /// The idle time before it may be long, and ends with its first byte.
         @Test(arguments: ["G", "GET /health HTTP/1.1\r\nHost: loc"])
         func aLaterHeaderThatNeverEndsIsCutOffToo(beginning: String) async throws {
             let edge = try await Edge.start {
@@ -70,7 +70,7 @@ extension EdgeTests {
             _ = try await connection.receiveToEnd()
         }
 
-        /// libwebsockets' own limit would be 10 s: that the time passes is what this is about.
+        /// libwebsockets' own limit would be 10 s: the test must let that time pass.
         @Test func aHeaderMayTakeAsLongAsTheSettingSays() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates).setting("HTTP_HEADER_TIMEOUT_MS", 60_000) }
@@ -82,7 +82,8 @@ extension EdgeTests {
             #expect(String(decoding: bytes, as: UTF8.self).contains(" 200 "))
         }
 
-        /// A byte now and then doesn't buy more time: the limit is on the whole header. Each follows when somebody else was answered.
+        /// Sending single bytes doesn't extend the time: the limit is for the whole header. Each byte is sent after another client was
+        /// answered.
         @Test func aHeaderThatTricklesIsCutOffToo() async throws {
             let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 500) }
             let connection = try await edge.gateway.connect()
@@ -109,7 +110,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// A session has left the HTTP time limits behind.
+        /// The HTTP time limits don't apply to a session.
         @Test func theTimeLimitsOfHTTPDontEndASession() async throws {
             let edge = try await Edge.start {
                 $0.setting("HTTP_HEADER_TIMEOUT_MS", 200).setting("HTTP_BODY_TIMEOUT_MS", 200)
@@ -158,7 +159,7 @@ extension EdgeTests {
             #expect(try await healthSoon(at: edge.gateway) == 200)
         }
 
-        /// The gateway notices an end in its own time: asks again until it has.
+        /// The gateway notices an end asynchronously: polls until it has.
         private func healthSoon(at gateway: GatewayProcess) async throws -> Int {
             let deadline = ContinuousClock.now.advanced(by: .seconds(20))
             while true {

@@ -20,7 +20,7 @@ extension EdgeTests {
             }
             _ = try await edge.gateway.open().close()
             let files = try ProcessMemory.openFiles(of: edge.gateway.processID) + 2
-            // A first small wave makes what is made once.
+            // A small first wave creates everything that is created only once.
             try await wave(at: edge, count: 100, seed: 1)
             try await settle(edge, to: files)
             let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
@@ -36,7 +36,7 @@ extension EdgeTests {
             print("\(after) KiB in the end")
         }
 
-        /// The allocator gives memory back in its own time: asks until it has.
+        /// The allocator returns memory asynchronously: polls until it has.
         private func memoryReturned(at edge: Edge, to limit: Int) async throws -> Int {
             let deadline = ContinuousClock.now.advanced(by: .seconds(40))
             while true {
@@ -47,7 +47,7 @@ extension EdgeTests {
             }
         }
 
-        /// Opens all, then lets all talk at once; every second one is killed at a random round.
+        /// Opens all sessions, then runs all of them at once; every second one is killed in a random round.
         private func wave(at edge: Edge, count: Int, seed: UInt64) async throws {
             let sockets = try await inParallel(count) { _ in try await edge.gateway.open() }
             let survivors = try await inParallel(count) { index in
@@ -57,9 +57,9 @@ extension EdgeTests {
             _ = try await inParallel(count) { index in await sockets[index].connection.close() }
         }
 
-        /// Twenty rounds of random messages that have to come back byte for byte; a victim resets in the middle of one.
+        /// Twenty rounds of random messages that must be echoed exactly; a victim resets in the middle of one.
         ///
-        /// - Returns: whether the session lived to the end.
+        /// - Returns: whether the session survived to the end.
         private func talk(_ socket: TestWebSocket, index: Int, seed: UInt64) async throws -> Bool {
             var generator = SeededGenerator(seed: seed << 32 | UInt64(index))
             let lastRound = index.isMultiple(of: 2) ? Int.max : Int.random(in: 0..<20, using: &generator)
@@ -77,7 +77,7 @@ extension EdgeTests {
             return true
         }
 
-        /// Waits until the gateway has closed everything that we have left.
+        /// Waits until the gateway has closed all connections that the test has left.
         private func settle(_ edge: Edge, to files: Int) async throws {
             let deadline = ContinuousClock.now.advanced(by: .seconds(30))
             var last = Int.max

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// `portcullis-sim load` itself: what it says of a gateway is only worth something if each of its ways carries every byte.
+    /// Tests `portcullis-sim load` itself: its results are meaningful only if each of its scenarios carries every byte.
     @Suite struct LoadToolTests {
         @Test(arguments: [
             ["--scenario", "flood", "--window", "4"], ["--scenario", "flood", "--transport", "frames"],

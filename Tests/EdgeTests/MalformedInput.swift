@@ -1,6 +1,6 @@
 import EdgeTestKit
 
-/// Inputs that are nearly right, which is the dangerous kind: sound messages with a few random faults.
+/// Almost valid inputs, which are the most dangerous: valid messages with a few random faults.
 enum MalformedInput {
     static func request(_ generator: inout SeededGenerator) -> [UInt8] {
         var bytes = sound(&generator)

@@ -38,7 +38,7 @@ extension EdgeTests {
             }
         }
 
-        /// Limits that would end the test early are out of the way.
+        /// Limits that would end the test early are disabled or raised.
         private static func tolerant(_ settings: GatewaySettings) -> GatewaySettings {
             settings.setting("MAX_CONNECTIONS_PER_ADDRESS", 10_000).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
                 .setting("CHALLENGES_PER_MINUTE", 1_000_000).setting("REGISTRATIONS_PER_MINUTE", 1_000_000)

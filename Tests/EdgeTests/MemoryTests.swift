@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Several limits at once, reduced, against what docs/LIMITS.md says that each thing costs at most.
+    /// Several reduced limits at once, compared with the maximum costs in docs/LIMITS.md.
     @Suite struct MemoryTests {
         private typealias T = TelnetBytes
 
@@ -15,14 +15,14 @@ extension EdgeTests {
         @Test func atSeveralLimitsTogetherItStaysWithinTheStatedFigure() async throws {
             let edge = try await start()
             let process = edge.gateway.processID
-            // What is made once is made.
+            // Everything that is created only once exists now.
             try await spend(1, at: edge.gateway)
             let idle = try ProcessMemory.residentKiB(of: process)
             let crowd = try await crowd(at: edge)
             for index in 0..<Self.sessions { try await fill(crowd[index].socket, crowd[index].target, index: index) }
             let waiting = try await waitingConnections(at: edge.gateway)
             for number in 1...Self.addresses { try await spend(number, at: edge.gateway) }
-            // Each of its two queues is full, as nothing is read: so much at least.
+            // Both of its queues are full, since nothing is read: at least this much.
             try await grown(edge, by: Self.sessions * 128, over: idle)
             for _ in 0..<20 { try await edge.expectHealthy() }
             let peak = try ProcessMemory.peakKiB(of: process)
@@ -58,8 +58,8 @@ extension EdgeTests {
             return crowd
         }
 
-        /// A target that says much to a client that doesn't read, packages first; and a client that says much to a target that doesn't
-        /// read, or half of one large message.
+        /// A target that sends much to a client that doesn't read, packages first; and a client that sends much, or half of one large
+        /// message, to a target that doesn't read.
         private func fill(_ socket: TestWebSocket, _ target: TargetConnection, index: Int) async throws {
             try await target.send([T.iac, T.will, T.gmcp])
             _ = try await target.receive(upTo: [T.iac, T.do, T.gmcp])
@@ -95,7 +95,7 @@ extension EdgeTests {
             return connections
         }
 
-        /// A challenge that is asked for and used up, by an address of its own: four of the limiters remember it.
+        /// A challenge that is requested and spent from its own address: four of the limiters remember the address.
         private func spend(_ number: Int, at gateway: GatewayProcess) async throws {
             let address = "10.1.\(number / 256).\(number % 256)"
             let asked = try await gateway.request(
@@ -107,7 +107,7 @@ extension EdgeTests {
             #expect([401, 503].contains(try await gateway.refusal(handshake).status))
         }
 
-        /// Memory is touched in its own time: waits for so much of it, from one answer of the gateway to the next.
+        /// Memory is used asynchronously: polls until this much is in use, between answers of the gateway.
         private func grown(_ edge: Edge, by expected: Int, over idle: Int) async throws {
             let deadline = ContinuousClock.now.advanced(by: .seconds(60))
             while try ProcessMemory.residentKiB(of: edge.gateway.processID) - idle < expected {

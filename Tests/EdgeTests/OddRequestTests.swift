@@ -2,12 +2,12 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// What has smuggled requests past servers: each has one meaning here, or none, and then nothing behind it is served.
+    /// Known techniques of request smuggling: each has one meaning here, or is refused and nothing after it is served.
     @Suite struct OddRequestTests {
         private static let probe = "GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
         private static let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 
-        /// The request, and the statuses of all answers: 200 at the end is the one to the probe behind it.
+        /// The request, and the statuses of all answers: 200 at the end is the answer to the probe after it.
         private static let conversations: [(request: String, statuses: [Int])] =
             lengths + codings + chunks + targets + hosts + versions + fields + methods + upgrades
 
@@ -157,7 +157,7 @@ extension EdgeTests {
             (get("Connection: keep-alive\r\nConnection: UPGRADE\r\n" + upgrade, "/"), [101]),
         ]
 
-        /// All over one gateway: it outlives each of them.
+        /// All are sent to one gateway, which survives each of them.
         @Test func eachHasOneMeaningOrNone() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {

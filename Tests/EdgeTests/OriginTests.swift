@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// A browser brings its client certificate along for any page; only the page's origin tells them apart.
+    /// A browser sends its client certificate for any page; only the page's origin distinguishes them.
     @Suite struct OriginTests {
         @Test func withoutOriginAnUpgradePasses() async throws {
             let edge = try await Edge.start()

@@ -2,9 +2,9 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// A client that sends too much is slowed down. Nothing that it sends is lost, and nobody else notices.
+    /// A client that sends too much is slowed down. Nothing that it sends is lost, and other clients aren't affected.
     @Suite struct PaceTests {
-        /// A way to say lines of input, and what the target hears of them.
+        /// A form of input lines, and the bytes that the target receives.
         enum Dialect: String, CaseIterable, Sendable {
             case raw = "telnet"
             case terminal = "terminal.mudstandards.org"
@@ -22,7 +22,7 @@ extension EdgeTests {
                 }
             }
 
-            /// What the client has to say first.
+            /// What the client must send first.
             var greeting: WebSocketFrame? {
                 switch self {
                 case .typed: .text(#"{"type":"connect","target":""}"#)
@@ -46,7 +46,7 @@ extension EdgeTests {
             func lines(_ numbers: Range<Int>) -> String { numbers.map(line).joined() }
         }
 
-        /// All at once and at once: the target is still being dialled.
+        /// All in one piece and immediately, while the target is still being dialled.
         @Test(arguments: Dialect.allCases)
         func aBurstArrivesWholeAndInOrder(dialect: Dialect) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 60) }
@@ -55,7 +55,7 @@ extension EdgeTests {
             let target = try await edge.target.connection()
             let expected = dialect.lines(0..<150)
             #expect(try await target.receiveText(expected.utf8.count) == expected)
-            // It is read again when the burst is paid for.
+            // Reading resumes when the budget has recovered from the burst.
             socket.connection.post(dialect.frames(150..<151))
             #expect(try await target.receiveText(6) == "150.\r\n")
             guard dialect == .typed else { return }
@@ -68,14 +68,14 @@ extension EdgeTests {
             #expect(acknowledged == Array(1...151))
         }
 
-        /// More than one read brings: what is left waits with the client.
+        /// More than one read returns: the rest waits on the client's side.
         @Test(arguments: Dialect.allCases)
         func aFloodIsReadNoFasterThanItIsPaidFor(dialect: Dialect) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 1) }
             let socket = try await edge.gateway.open(dialect.handshake)
             socket.connection.post(dialect.greeting?.encoded() ?? [])
             let target = try await edge.target.connection()
-            // Each frame has 10 bytes at least, so one read brings less than 1,700. The next one would be due in many minutes.
+            // Each frame has at least 10 bytes, so one read returns fewer than 1,700 frames. The next one would be due in many minutes.
             socket.connection.post(dialect.frames(0..<20_000))
             let first = dialect.lines(0..<10)
             #expect(try await target.receiveText(first.utf8.count) == first)
@@ -100,11 +100,11 @@ extension EdgeTests {
                     #expect(try await target.receiveText(line.utf8.count) == line)
                 }
             }
-            // And it floods all the while.
+            // It floods during all of this.
             #expect(flooded.stream.current.totalReceived < Dialect.raw.lines(0..<20_000).utf8.count)
         }
 
-        /// The flood is slowed down, and comes through whole.
+        /// The flood is slowed down, and arrives completely.
         @Test func twoWhoShareAnAddressBothGetThrough() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND_PER_IP", 1_000) }
             var plays: [(TestWebSocket, TargetConnection)] = []
@@ -117,7 +117,7 @@ extension EdgeTests {
             for (_, target) in plays { #expect(try await target.receiveText(expected.utf8.count) == expected) }
         }
 
-        /// What is asked for behind a burst happens behind it.
+        /// A request after a burst is performed after the burst.
         @Test func aDisconnectWaitsItsTurn() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 600) }
             let socket = try await edge.gateway.open(Dialect.typed.handshake)
@@ -130,7 +130,7 @@ extension EdgeTests {
             #expect(try await socket.closedByServer().reason == "client disconnected")
         }
 
-        /// For longer than it may be silent: it can't be heard meanwhile, so that isn't held against it.
+        /// Longer than the silence limit: the gateway doesn't read it meanwhile, so the silence isn't counted.
         @Test func aClientThatIsHeldBackIsntTakenForSilent() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("CLIENT_BYTES_PER_SECOND", 1_000).setting("PING_INTERVAL_SECONDS", 1)
@@ -144,7 +144,7 @@ extension EdgeTests {
             #expect(try await target.receiveText(1) == "b")
         }
 
-        /// It isn't read, so only the pings find out.
+        /// It isn't read, so only pings detect the loss.
         @Test func theEndOfAClientThatIsHeldBackIsNoticed() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("MESSAGES_PER_SECOND", 1).setting("PING_INTERVAL_SECONDS", 1)
@@ -158,7 +158,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        /// What nobody filters in raw: the client is the telnet end, and the target's own business. docs/DIALECTS.md says so.
+        /// Raw isn't filtered: the client itself is the telnet peer of the target. See docs/DIALECTS.md.
         @Test func inRawAClientsTelnetIsItsOwn() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Dialect.raw.handshake)
@@ -167,7 +167,7 @@ extension EdgeTests {
             #expect(try await edge.target.connection().receive(message.count) == message)
         }
 
-        /// In every other dialect it is the gateway that speaks telnet.
+        /// In every other dialect the gateway speaks telnet.
         @Test(arguments: [
             (Dialect.gmcp, #"Portcullis.Session {"state":"detached"}"#),
             (.json, #"{"proto":"gmcp","id":"portcullis.session","data":{"state":"detached"}}"#),

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Input that has stopped a reactor or the process once: each ends its own connection alone.
+    /// Input that once blocked a reactor or crashed the process: each ends only its own connection.
     @Suite struct PipelineTests {
         private static let get = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
         private static let last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -23,7 +23,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// The end of a request that can't be read isn't known, so nothing behind it is one.
+        /// The end of a malformed request is unknown, so nothing after it is parsed as a request.
         @Test(arguments: [
             get + "GET  /health HTTP/1.1\r\nHost: x\r\n\r\n" + get, get + "X\r\n" + get,
             get + "POST /x HTTP/1.1\r\nHost: x\r\n\r\nb" + get,
@@ -42,7 +42,7 @@ extension EdgeTests {
             return text.matches(of: #/HTTP/1\.1 ([0-9]{3}) /#).map { String($0.output.1) }
         }
 
-        /// More answers than the socket's buffers hold: the gateway waits with them until there is room.
+        /// More answers than the socket's buffers hold: the gateway waits until there is room.
         @Test(arguments: [10, 5_000])
         func pipelinedRequestsOfAClientThatReadsLateAreAllAnswered(count: Int) async throws {
             let edge = try await Edge.start { $0.setting("REACTOR_THREADS", 1) }
@@ -55,7 +55,7 @@ extension EdgeTests {
             #expect(text.ranges(of: "HTTP/1.1 200 OK").count == count + 1)
         }
 
-        /// Long before the time that an idle connection has.
+        /// Long before the idle time limit.
         @Test func whoPipelinesAndNeverReadsTheAnswersLosesTheConnection() async throws {
             let edge = try await Edge.start {
                 $0.setting("REACTOR_THREADS", 1).setting("HTTP_KEEPALIVE_SECONDS", 3_600)

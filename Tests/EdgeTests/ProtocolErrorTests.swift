@@ -2,13 +2,13 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// What RFC 6455 forbids ends the session with the code that it names, and nothing of it reaches the target.
+    /// Violations of RFC 6455 end the session with the code that it specifies, and don't reach the target.
     @Suite struct ProtocolErrorTests {
         struct Violation: Sendable, CustomTestStringConvertible {
             let testDescription: String
             let code: Int
             let bytes: [UInt8]
-            /// What is right before the fault is relayed as it comes: messages aren't held back until they are whole.
+            /// Valid data before the fault is relayed as it arrives: messages aren't buffered until they are complete.
             var relayed: [UInt8] = []
 
             init(_ name: String, _ code: Int, _ frames: WebSocketFrame..., relayed: [UInt8] = []) {
@@ -62,7 +62,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// What came before the fault has been relayed already: messages aren't held back until they are whole.
+        /// Data before the fault has already been relayed: messages aren't buffered until they are complete.
         @Test func aCharacterThatTheNextFragmentSpoilsEndsTheSession() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
@@ -125,7 +125,7 @@ extension EdgeTests {
             #expect(try await fitting.closedByServer().code == 1009)
         }
 
-        /// Where the dialect has errors a large message is answered up to a multiple of the limit, and closed beyond it.
+        /// If the dialect has error messages, a large message is answered up to a multiple of the limit; beyond that the session is closed.
         @Test func aLargeMessageIsAnsweredAndAHugeOneIs1009() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))

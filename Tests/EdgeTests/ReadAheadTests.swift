@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// What a client sends in several TLS records that arrive together: nothing of it may lie until something else comes.
+    /// Data in several TLS records that arrive together: none of it may remain unread until more input arrives.
     @Suite struct ReadAheadTests {
         @Test(arguments: [2, 16, 64, 65, 66, 500])
         func everyRecordOfManyIsServed(count: Int) async throws {
@@ -15,7 +15,7 @@ extension EdgeTests {
             #expect(try await socket.receive(expected.count) == expected)
         }
 
-        /// A ping is answered without anybody behind the connection hearing of it.
+        /// A ping is answered by the connection itself, without an event for the session.
         @Test func aMessageBehindAPingIsServed() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.echo) { $0.tls(certificates) }
@@ -47,7 +47,7 @@ extension EdgeTests {
             #expect(try await socket.receiveToClose().close.code == 1000)
         }
 
-        /// Reading stops in the midst of what has arrived, and goes on without another byte from the client.
+        /// Reading stops in the middle of the received data, and continues without another byte from the client.
         @Test func whatLiesInsideWhileTheClientIsNotReadIsServedAfterwards() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.deaf) { $0.tls(certificates) }

@@ -3,13 +3,13 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Strangers who are refused again and again: the first ones are written down, the others are counted.
+    /// Repeated refusals: the first ones are written, the others are counted.
     @Suite struct RefusalFloodTests {
         private func objects(_ lines: [String]) throws -> [[String: String]] {
             try lines.map { try JSONDecoder().decode([String: String].self, from: Data($0.utf8)) }
         }
 
-        /// Each is sent when the one before was answered, on one connection.
+        /// Each is sent after the previous one was answered, on one connection.
         private func answers(to request: String, count: Int, at gateway: GatewayProcess) async throws
             -> [ReceivedAnswer]
         {
@@ -58,7 +58,7 @@ extension EdgeTests {
                 count["firstRequestId"] == answers[20].requestID && count["lastRequestId"] == answers[199].requestID)
         }
 
-        /// With room for four lines: two in full, and two counts. Who is admitted has a line all the same.
+        /// With room for four lines: two in full, and two counts. Admissions are always written.
         @Test func manyAddressesHaveNoMoreLinesThanTheSettingSays() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {

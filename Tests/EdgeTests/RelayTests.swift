@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// WebSocket ⇄ TCP, raw: payloads go through as they are, whatever the frames look like.
+    /// WebSocket ⇄ TCP, raw: payloads pass unchanged, whatever the framing is.
     @Suite struct RelayTests {
         @Test func textAndBinaryReachTheTargetRawAndItsBytesArriveAsBinary() async throws {
             let edge = try await Edge.start(.scripted)
@@ -29,7 +29,7 @@ extension EdgeTests {
             #expect(try await socket.receiveText(7) == "login: ")
         }
 
-        /// What is sent in one go with the handshake must not be lost while the target is being dialled.
+        /// Data sent together with the handshake must not be lost while the target is being dialled.
         @Test func framesSentRightBehindTheHandshakeArrive() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
@@ -74,7 +74,7 @@ extension EdgeTests {
             #expect(try await socket.receive(256) == payload)
         }
 
-        /// Every cut that TCP can make through the same frames gives the same bytes.
+        /// Every way in which TCP can split the same frames gives the same bytes.
         @Test func framesSplitAtEveryByteArriveWhole() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Sessions live through many reloads. What only newcomers are judged by must not be kept for them.
+    /// Sessions survive many reloads. They must not keep data alive that only decides about new clients.
     @Suite struct ReloadMemoryTests {
         private static let lines = 40_000
         private static let reloads = 8
@@ -12,7 +12,7 @@ extension EdgeTests {
             let bench = try await ReloadTests.Bench()
             let process = bench.gateway.processID
             var sessions: [TestWebSocket] = []
-            // Two lists are there while the second is read; what that takes stays with the allocator.
+            // Two lists exist while the second is read; the allocator keeps that memory.
             for number in 0..<3 { sessions.append(try await generation(number, of: bench)) }
             let before = try ProcessMemory.residentKiB(of: process)
             for number in 3..<3 + Self.reloads { sessions.append(try await generation(number, of: bench)) }
@@ -22,7 +22,7 @@ extension EdgeTests {
             for session in sessions { try await Edge.expectEcho(session) }
         }
 
-        /// Another list than before, and a session that begins under it.
+        /// A different list, and a session that begins under it.
         private func generation(_ number: Int, of bench: ReloadTests.Bench) async throws -> TestWebSocket {
             let list = (0..<Self.lines).map { "certificate \(String(format: "%056x%08x", number, $0))\n" }
             try bench.directory.write(list.joined(), to: "blocked")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Settings and files that change under a running gateway, while a session goes on.
+    /// Settings and files of a running gateway change while a session continues.
     @Suite struct ReloadTests {
         enum Way: CaseIterable { case signal, command }
 
@@ -29,7 +29,7 @@ extension EdgeTests {
             }
             let (old, new) = (bench.certificates.client, bench.certificates.foreignClient)
             let socket = try await bench.gateway.open(tls: TLSChoice(identity: old))
-            // A connection from before is no way around: what it showed is looked at again.
+            // An older connection can't bypass the change: its credentials are checked again.
             let waiting = try await bench.gateway.connect(TLSChoice(identity: old))
             try await waiting.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await waiting.answer().status == 200)
@@ -65,7 +65,7 @@ extension EdgeTests {
             expectRefusal(refused, 401, "invalid_client_certificate")
         }
 
-        /// Its client doesn't answer the Close, so that it is there for a while.
+        /// Its client doesn't answer the Close, so the session remains for a while.
         @Test func aSessionThatEndsAlreadyIsNotCountedAgain() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let socket = try await bench.gateway.open(tls: TLSChoice(identity: bench.certificates.client))
@@ -151,7 +151,7 @@ extension EdgeTests {
             try await expectBlocked(socket)
             try await Edge.expectEcho(neighbour)
 
-            // Again: what was restored can be revoked once more.
+            // Again: a restored key can be revoked once more.
             #expect(try await edge.gateway.keys("restore", device.keyID).ending == .exited(0))
             let next = try await edge.gateway.open(device.handshake(at: edge.gateway))
             try await Edge.expectEcho(next)
@@ -232,13 +232,13 @@ extension EdgeTests.ReloadTests {
             try Data(contentsOf: URL(fileURLWithPath: source)).write(to: URL(fileURLWithPath: path))
         }
 
-        /// Writes the gateway's environment file anew.
+        /// Rewrites the gateway's environment file.
         func set(_ changes: [String: String]) throws {
             let lines = gateway.settings.values.merging(changes) { $1 }.map { "\($0.key)=\($0.value)\n" }
             try gateway.directory.write(lines.joined(), to: "portcullis.env")
         }
 
-        /// Returns when the gateway has said what became of it.
+        /// Returns when the gateway has logged the result.
         @discardableResult
         func reload(_ way: EdgeTests.ReloadTests.Way, succeeds: Bool = true) async throws -> ChildOutput? {
             let before = count(in: gateway.output, succeeds)

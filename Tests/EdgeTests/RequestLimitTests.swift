@@ -9,7 +9,7 @@ extension EdgeTests {
         struct Kind: Sendable, CustomTestStringConvertible {
             let testDescription: String
             let text: String
-            /// Where the request is within its limit.
+            /// The answer to a request within the limit.
             let status: Int
         }
 
@@ -43,7 +43,7 @@ extension EdgeTests {
             }
         }
 
-        /// Sends them all at once, each on a connection of its own; nil where it was closed without an answer.
+        /// Sends them all at once, each on its own connection; nil if it was closed without an answer.
         private func answers(to texts: [String], at gateway: GatewayProcess) async throws -> [ReceivedAnswer?] {
             var connections: [RawConnection] = []
             for _ in texts { connections.append(try await gateway.connect()) }
@@ -91,8 +91,8 @@ extension EdgeTests {
                 served >= 4 && refused >= 20 && refused <= 5 * served && closed > 0, "\(served) \(refused) \(closed)")
         }
 
-        /// By the client's own address, also behind a proxy, and also where the request is malformed: whoever watches the gateway from
-        /// its own machine isn't shut out by strangers.
+        /// By the client's own address, even behind a proxy and for malformed requests: attackers can't exclude a monitor on the gateway's
+        /// machine.
         @Test func oneAddressFloodIsNoOthers() async throws {
             let edge = try await start { $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1") }
             let stranger = "Host: localhost\r\nX-Forwarded-For: 203.0.113.9\r\n"

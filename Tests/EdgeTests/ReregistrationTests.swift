@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// What a key keeps, whatever is registered again.
+    /// The data that a key keeps when it is registered again.
     @Suite struct ReregistrationTests {
         let apple: SimulatedApple
 

@@ -20,7 +20,7 @@ extension EdgeTests {
             #expect(try await socket.nextText() == #"Room {"n":1}"#)
             await socket.connection.reset()
             try await mud.send("Exit")
-            // It has seen the first two letters, and what came behind them is sent again.
+            // It has seen the first two letters; what followed is sent again.
             let back = try await edge.gateway.open(session.handshake("gmcp.mudstandards.org", after: 2))
             let resumed = try QuerySession(gmcp: try await back.nextText())
             #expect(resumed.seq == 2 && resumed.isResumed && resumed.id == session.id && resumed.token != session.token)
@@ -53,7 +53,7 @@ extension EdgeTests {
             #expect("abcd".map { String(repeating: $0, count: 1000) }.joined().hasSuffix(text))
         }
 
-        /// A client that has asked for a session, then for a target, and has closed: the session isn't his dialect's, wherever it is.
+        /// A client that requested a session, then a target, and has closed: the session belongs to another dialect, wherever it is.
         @Test func whatCameBehindAResumeThatFailsDialsNobody() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("REACTOR_THREADS", 4).setting("MAX_SESSIONS_GLOBAL", 20).setting("CLOSE_FLUSH_MS", 200)
@@ -94,7 +94,7 @@ extension EdgeTests {
     }
 }
 
-/// What a client of the gmcp and json dialects knows of its session.
+/// The session data that a client of the gmcp and json dialects has.
 private struct QuerySession {
     let id: String
     let token: String

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Clients that can't show credentials again, and come back when their tickets are long over: with the session's token alone.
+    /// Clients that can't present credentials again, and resume after their tickets have expired: with the session's token alone.
     @Suite struct ResumeByTokenTests {
         private typealias Bench = TicketProofTests.Bench
 
@@ -17,7 +17,7 @@ extension EdgeTests {
                 let socket = try await bench.gateway.open(session.handshake(after: 0))
                 let resumed = try await socket.nextTyped("resumed")
                 #expect(resumed["sessionId"] == session.id && resumed["token"] != session.token)
-                // What it has missed is said again, and it goes on with tickets as before.
+                // The missed output is sent again, and it gets tickets as before.
                 var ticket: String?
                 while ticket == nil { ticket = try await socket.nextMessage()["ticket"] }
                 #expect(ticket?.utf8.count == 43)
@@ -42,7 +42,7 @@ extension EdgeTests {
             for session in wrong {
                 expectRefusal(try await bench.gateway.refusal(session.handshake(after: 0)), 401, "invalid_resume")
             }
-            // No ticket follows from it by itself.
+            // It doesn't lead to a ticket by itself.
             let answer = try await bench.gateway.request(
                 GatewayProcess.post("/ticket?session=\(player.session.id)&token=\(player.session.token)", ""))
             #expect(answer.status == 401)

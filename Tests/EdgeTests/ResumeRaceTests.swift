@@ -2,9 +2,9 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Several connections that want one session at once, and connections that go while it is on its way to them.
+    /// Several connections that resume one session at once, and connections that close while it is being moved to them.
     @Suite struct ResumeRaceTests {
-        /// A slot that isn't given back would be missed at the end.
+        /// A leaked slot would be noticed at the end.
         @Test func whoGoesWhileHisSessionIsOnItsWayLeavesNothingBehind() async throws {
             let edge = try await start { $0.setting("MAX_SESSIONS_GLOBAL", 60).setting("CLOSE_FLUSH_MS", 200) }
             for round in 0..<60 {
@@ -15,7 +15,7 @@ extension EdgeTests {
                     let frames = WebSocketFrame.text(session.message(after: 0)).encoded()
                     socket.connection.post(isClosing ? frames + WebSocketFrame.close(1001).encoded() : frames)
                 }
-                // The service's end is the session's, whoever has it.
+                // When the service ends, the session ends, whichever connection has it.
                 await target.close()
             }
             try await edge.expectRoom(for: 60)
@@ -30,7 +30,7 @@ extension EdgeTests {
                 var tokens: [String] = []
                 for socket in sockets { tokens.append(try #require(try await socket.nextTyped("resumed")["token"])) }
                 #expect(Set(tokens).count == 2)
-                // The one that was served first has been replaced; the token of the other is the one that counts.
+                // The connection that was served first has been replaced; the token of the other one is valid.
                 let (_, resumed) = try await session.with(token: try await newest(tokens, at: edge, session))
                     .resumed(at: edge, after: 0)
                 #expect(resumed["sessionId"] == session.id)
@@ -86,7 +86,7 @@ extension EdgeTests {
 }
 
 extension Edge {
-    /// Places of sessions that have ended are given back within moments.
+    /// Places of ended sessions are released soon afterwards.
     func openEventually(_ handshake: Handshake = Handshake()) async throws -> TestWebSocket {
         let deadline = ContinuousClock.now.advanced(by: .seconds(30))
         while true {

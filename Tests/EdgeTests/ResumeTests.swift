@@ -38,7 +38,7 @@ extension EdgeTests {
             #expect(try await late.nextTyped("error")["code"] == "session_expired")
         }
 
-        /// Each connection lands on the reactor that the kernel chooses: among so many are both.
+        /// The kernel chooses the reactor of each connection: with this many, both are used.
         @Test(arguments: [false, true]) func theReactorOfTheNewConnectionMakesNoDifference(tls: Bool) async throws {
             let certificates = tls ? try await DevCertificates.shared() : nil
             let target = try await TargetServer.start(.scripted, tls: certificates?.server)
@@ -95,7 +95,7 @@ extension EdgeTests {
             }
         }
 
-        /// A client that has lost several answers: whichever connection comes last has the session, and none is told that it is gone.
+        /// A client that has lost several answers: the last connection gets the session, and none is told that the session has ended.
         @Test func ofManyResumesAtOnceOneHasTheSession() async throws {
             let play = try await start { $0.setting("REACTOR_THREADS", 2) }
             let session = try await TypedSession.connect(play.socket)
@@ -114,7 +114,7 @@ extension EdgeTests {
             #expect(play.edge.target.connectionCount == 1)
         }
 
-        /// A `resume` that was slow on its way takes the session from the connection that was answered.
+        /// A delayed `resume` takes the session from the connection that was answered.
         @Test func aClientThatWasOvertakenByItsOwnOldResumeComesBack() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
@@ -132,7 +132,7 @@ extension EdgeTests {
             let (_, resumed) = try await session.resumed(at: play.edge, after: 0)
             let (_, third) = try await session.with(token: try #require(resumed["token"])).resumed(
                 at: play.edge, after: 0)
-            // The one before the former is void.
+            // The token before the previous one is invalid.
             let socket = try await session.attempt(at: play.edge, after: 0)
             #expect(try await socket.nextTyped("error")["code"] == "invalid_resume")
             #expect(third["token"] != resumed["token"])
@@ -154,7 +154,7 @@ extension EdgeTests {
             _ = try await TypedSession.connect(socket)
         }
 
-        /// The keys of two devices: what the one began the other can't have, whatever token it shows.
+        /// The keys of two devices: one device can't resume the other's session, whatever token it presents.
         @Test func anotherIdentityIsRefused() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start(.scripted) { $0.appAttest(apple) }
@@ -269,7 +269,7 @@ extension EdgeTests {
     }
 }
 
-/// What a typed client knows of its session.
+/// The session data that a typed client has.
 struct TypedSession: Sendable {
     let id: String
     let token: String

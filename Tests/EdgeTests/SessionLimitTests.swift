@@ -18,7 +18,7 @@ extension EdgeTests {
             #expect(error["code"] == "rate_limited")
             #expect(error["message"] == "Connection limit exceeded for this IP address")
             #expect(edge.target.connectionCount == 2)
-            // With a place free again it gets one.
+            // When a place is free again, it gets it.
             try await raw.close()
             let ended = try await edge.target.connection(1)
             _ = try await ended.receiveToEnd()
@@ -58,7 +58,7 @@ extension EdgeTests {
             await sessions[0].socket.connection.reset()
             try await edge.gateway.logLine("session detached")
             _ = try await TypedSession.connect(third)
-            // The one without a client has ended, and its target heard so.
+            // The detached session has ended, and its target was told.
             let back = try await edge.gateway.open(device.handshake(at: edge.gateway))
             try await back.send(text: sessions[0].session.message(after: 0))
             #expect(try await back.nextTyped("error")["code"] == "session_expired")

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Settings that no other suite sets, each with what it changes from the outside.
+    /// Settings that no other suite uses, each with its externally visible effect.
     @Suite struct SettingTests {
         private typealias T = TelnetBytes
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// `AUTH_MODE=shared-secret`: what is demanded beside everything else.
+    /// `AUTH_MODE=shared-secret`: the additional requirement.
     @Suite struct SharedSecretTests {
         private static let first = String(repeating: "first-secret-", count: 3)
         private static let second = String(repeating: "second-secret-", count: 3)
@@ -25,7 +25,7 @@ extension EdgeTests {
             }
         }
 
-        /// Both, or nothing: each alone is refused, and what is refused for want of the secret spends no challenge.
+        /// Both are required: each alone is refused, and a refusal for a missing secret spends no challenge.
         @Test func itIsDemandedBesideAppAttest() async throws {
             let apple = try SimulatedApple()
             let secrets = try SecretsFile([("app", Self.first)])

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// The gateway's own clock over silent peers.
+    /// The gateway's time limit for silent peers.
     @Suite struct SilenceTests {
         private static func quick(_ settings: GatewaySettings) -> GatewaySettings {
             settings.setting("PING_INTERVAL_SECONDS", 1).setting("PEER_SILENCE_SECONDS", 2)
@@ -23,7 +23,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        /// Pongs alone are a sign of life: three pings later, far beyond the silence, the session still works.
+        /// Pongs alone keep a session alive: three pings later, far beyond the silence limit, it still works.
         @Test func aClientThatAnswersPingsStays() async throws {
             let edge = try await Edge.start(.echo, Self.quick)
             let socket = try await edge.gateway.open()
@@ -35,7 +35,7 @@ extension EdgeTests {
             try await Edge.expectEcho(socket)
         }
 
-        /// Any byte is a sign of life, not only a pong.
+        /// Any byte keeps a session alive, not only a pong.
         @Test func aClientThatSendsMessagesButNoPongsStays() async throws {
             let edge = try await Edge.start(.scripted, Self.quick)
             let socket = try await edge.gateway.open()
@@ -47,7 +47,7 @@ extension EdgeTests {
             }
         }
 
-        /// We have stopped reading the client, so it can't be blamed for its silence: the clock stands still.
+        /// The gateway has stopped reading the client, so its silence isn't counted: the timer is paused.
         @Test func whileReadingIsPausedTheClockStandsStill() async throws {
             let edge = try await Edge.start(.deaf, Self.quick)
             let socket = try await edge.gateway.open()

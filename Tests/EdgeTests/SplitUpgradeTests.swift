@@ -98,7 +98,7 @@ extension EdgeTests {
     }
 }
 
-/// A byte of each, then the next byte of each, when the reactor has read those before.
+/// One byte of each, then the next byte of each after the reactor has read the previous ones.
 private func sendBytes(of upgrades: [KnownUpgrade], to port: Int) throws {
     let barrier = try SegmentSocket(port: port)
     let sockets = try upgrades.map { _ in try SegmentSocket(port: port) }
@@ -131,12 +131,12 @@ private func pass(_ barrier: SegmentSocket) throws {
     guard barrier.receive(until: { $0.last == end }).last == end else { throw EdgeTestError("the barrier is closed") }
 }
 
-/// An upgrade, the message that an admitted one sends behind it, and what comes back.
+/// An upgrade, the message that an admitted client sends after it, and the response.
 private struct KnownUpgrade: Sendable {
     let bytes: [UInt8]
     let isAdmitted: Bool
     private let expected: String
-    /// Of one byte: a payload that is split is echoed in as many messages.
+    /// One byte, since a split payload is echoed in several messages.
     private static let message = UInt8(ascii: "k")
 
     init(_ request: String, at gateway: GatewayProcess) async throws {
@@ -176,10 +176,10 @@ private struct KnownUpgrade: Sendable {
         }
     }
 
-    /// A 101 and the echo of the message behind it.
+    /// A 101 and the echo of the following message.
     private static func isWhole(_ answer: [UInt8]) -> Bool { answer.suffix(3) == [0x82, 1, message] }
 
-    /// Without what differs each time.
+    /// Without the parts that vary.
     private static func comparable(_ answer: [UInt8]) -> String {
         String(decoding: answer, as: UTF8.self)
             .replacing(/X-App-Assert-Challenge: [0-9a-f]{64}/, with: "X-App-Assert-Challenge: …")

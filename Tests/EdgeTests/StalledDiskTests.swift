@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The key store's disk stalls in the middle of registrations, of which there are more than the machine has cores. It does so until the test
-    /// lets it go on: whatever is seen before is seen on a stalled disk.
+    /// The key store's disk stalls during more registrations than the machine has cores. It stalls until the test releases it, so
+    /// everything observed before that happens on a stalled disk.
     @Suite(.enabled(if: StallingDisk.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
     struct StalledDiskTests {
         @Test func aSessionGoesOnAndAnotherBeginsWithoutTheStore() async throws {
@@ -12,7 +12,7 @@ extension EdgeTests {
             let live = try await bench.gateway.open(bench.device.handshake(at: bench.gateway))
             try await bench.stalled {
                 for _ in 0..<20 { try await Edge.expectEcho(live) }
-                // The one in the disk's way has the write lock.
+                // The registration that waits for the disk holds the write lock.
                 let refused = try await bench.gateway.refusal(bench.device.handshake(at: bench.gateway))
                 expectRefusal(refused, 503, "store_unavailable")
                 #expect(try await bench.gateway.get("/health").status == 200)
@@ -46,7 +46,7 @@ extension EdgeTests {
             }
         }
 
-        /// The audit log is on the disk, too: its lines can't be written at the end, and aren't waited for.
+        /// The audit log is on the same disk: its last lines can't be written, and the exit doesn't wait for them.
         @Test func theProcessIsGoneAtTheDeadlineWhenItsAuditLogIsStuck() async throws {
             let disk = try await StallingDisk(stallsWrites: true)
             let bench = try await Bench(on: disk) {
@@ -60,7 +60,7 @@ extension EdgeTests {
             }
         }
 
-        /// A checkpoint is all that waits for the disk: there is nobody to wait for.
+        /// Only a checkpoint waits for the disk: the shutdown needn't wait for any client.
         @Test func aShutdownWithoutSessionsDoesNotWaitForACheckpoint() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100_000).setting("SHUTDOWN_DEADLINE_MS", 200_000)
@@ -80,7 +80,7 @@ extension EdgeTests {
                 let first = try #require(answers.first)
                 expectRefusal(first, 503, "attestation_unavailable")
                 #expect(first["retry-after"] == "2", "\(first)")
-                // The others wait for the disk; on a slow machine so long that they are told to come later, too.
+                // The others wait for the disk; on a slow machine they may wait so long that they are told to retry later, too.
                 for answer in answers.dropFirst() {
                     #expect(answer.status == 200 || answer["retry-after"] == "5", "\(answer)")
                 }
@@ -114,7 +114,7 @@ extension EdgeTests.StalledDiskTests {
             device = try await apple.enrolledDevice(at: gateway)
         }
 
-        /// Runs `body` while registrations wait for the disk, and then lets them go on.
+        /// Runs `body` while registrations wait for the disk, and then releases them.
         func stalled(_ body: () async throws -> Void) async throws {
             let count = min(ProcessInfo.processInfo.activeProcessorCount + 2, 60)
             try await prepared(count: count) { registrations in
@@ -125,12 +125,12 @@ extension EdgeTests.StalledDiskTests {
                     try await StallingDisk.isWaited(for: gateway)
                     try await body()
                 }
-                // Where the process is gone by now none is answered.
+                // If the process has ended, none is answered.
                 _ = try? await waiting.value
             }
         }
 
-        /// Connections, each with a registration that is yet to be sent.
+        /// Connections, each with a registration that hasn't been sent yet.
         func prepared(
             count: Int, _ body: ([(connection: RawConnection, request: String)]) async throws -> Void
         ) async throws {
@@ -143,7 +143,7 @@ extension EdgeTests.StalledDiskTests {
             try await body(registrations)
         }
 
-        /// Sends all of them, and returns the answers in the order in which they come.
+        /// Sends all of them, and returns the answers in order of arrival.
         func answers(
             to registrations: [(connection: RawConnection, request: String)],
             afterTheFirst: @escaping @Sendable () -> Void

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Another process holds the store's write lock: the reactors must not wait with it.
+    /// Another process holds the store's write lock: the reactors must not wait for it.
     @Suite(.enabled(if: StoreLock.isAvailable, "needs the sqlite3 program"))
     struct StoreLockTests {
         @Test func echoGoesOnAndUpgradesAreAskedToComeLater() async throws {

@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// A client that leaves one target for another while it reads nothing.
     @Suite struct TargetChangeTests {
-        /// The first target is paused for the client's sake when it is left; the second one has to be.
+        /// The first target is paused by back-pressure from the client when it is left; the second one must be paused too.
         @Test func theNextTargetWaitsForTheClientToo() async throws {
             let flood = try await TargetServer.start(.scripted)
             let edge = try await Edge.start(.scripted) {
@@ -16,7 +16,7 @@ extension EdgeTests {
             let first = try await edge.target.connection()
             let mirror = try await flood.connection(0)
             let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
-            // Its own errors fill the client's queue; that the last message is refused shows in the log.
+            // Its own errors fill the client's queue; the log shows that the last message is refused.
             try await socket.connection.setReading(false)
             let nonsense = WebSocketFrame.text(#"{"type":"\#(String(repeating: "x", count: 32))"}"#).encoded()
             socket.connection.post(Array([[UInt8]](repeating: nonsense, count: 40_000).joined()))
@@ -27,7 +27,7 @@ extension EdgeTests {
             try await socket.send(text: #"{"type":"connect","target":"flood"}"#)
             let second = try await flood.connection(1)
             second.post([UInt8](repeating: 0x62, count: 64 << 20))
-            // By the time that a neighbour on the one reactor has echoed so often a gateway that reads would have read it all.
+            // After this many echoes of another session on the single reactor, a gateway that still reads would have read everything.
             try await expectEcho(neighbour, mirror, times: 1_000)
             let grown = try ProcessMemory.residentKiB(of: edge.gateway.processID) - before
             #expect(grown < 16_384, "\(grown) KiB")

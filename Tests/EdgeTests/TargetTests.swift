@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Which target a client reaches, and what that target is told of it.
+    /// The target that a client reaches, and what the target is told about the client.
     @Suite struct TargetTests {
         private typealias T = TelnetBytes
 
@@ -66,7 +66,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(handshake))
             let tls = TLSChoice(identity: certificates.client)
             try await Edge.expectEcho(edge.gateway.open(Handshake().path("/mud/staging"), tls: tls))
-            // The message of a dialect leads no further than the path does.
+            // A dialect's message allows no more targets than the path.
             let typed = try await edge.gateway.open(device.handshake(at: edge.gateway))
             try await typed.send(text: #"{"type":"connect","target":"staging"}"#)
             #expect(try await typed.nextTyped("error")["code"] == "invalid_request")
@@ -95,7 +95,7 @@ extension EdgeTests {
             #expect(other.connectionCount == 0)
         }
 
-        /// A client that knows no host, as a web page, needn't name one.
+        /// A client that knows no host, such as a web page, needn't name one.
         @Test(arguments: ["allowlist", "arbitrary"]) func anEmptyTargetIsTheDefaultOne(mode: String) async throws {
             let apple = try SimulatedApple()
             let (list, entry) = mode == "allowlist" ? ("TARGET_ALLOWLIST", "a.example:1") : ("TARGET_PORTS", "1")
@@ -109,7 +109,7 @@ extension EdgeTests {
             #expect(try await socket.nextTyped("data").payload == "default")
         }
 
-        /// In `fixed` mode the address that old clients always send leads to the one target.
+        /// In `fixed` mode the address that old clients always send is ignored; the fixed target is used.
         @Test func aFixedGatewayKnowsOneTarget() async throws {
             let other = try await TargetServer.start()
             let edge = try await start()
@@ -152,7 +152,7 @@ extension EdgeTests {
             #expect(try await target.receiveText(4) == "look")
         }
 
-        /// A route may do otherwise than the gateway, and without a header nothing stands before the first byte.
+        /// A route may override the gateway's setting; without a header nothing precedes the first byte.
         @Test func aRouteMayHaveItsOwnHeader() async throws {
             let second = try await TargetServer.start()
             let edge = try await start {
@@ -217,7 +217,7 @@ extension EdgeTests {
             #expect(line.contains("203.0.113.9") && !line.contains("127.0.0.1"), "\(line)")
         }
 
-        /// The proxy has said that it can't: what the request says is the client's own word.
+        /// The proxy stated that it doesn't know the address, so what the request claims comes from the client.
         @Test func whereAPROXYHeaderNamesNobodyNoOtherHeaderDoes() async throws {
             let edge = try await start(proxied)
             let connection = try await edge.gateway.connect()
@@ -260,7 +260,7 @@ private struct ReceivedProxyHeader {
     let destinationPort: Int
     private var values: [UInt8: [UInt8]] = [:]
 
-    /// Takes it off the front of what a target has received; of IPv4 alone.
+    /// Removes it from the front of what a target has received; IPv4 only.
     init(_ target: TargetConnection) async throws {
         let signature: [UInt8] = [
             0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,

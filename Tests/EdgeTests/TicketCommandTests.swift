@@ -23,7 +23,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required")
         }
 
-        /// Nobody but the operator lets anybody in: no app, no authority.
+        /// Only the operator's tickets admit clients: no app, no authority.
         @Test func ticketsAloneAreAWayIn() async throws {
             let edge = try await Edge.start {
                 $0.setting("REQUIRE_APP_AUTH", "true").setting("CONTROL_SOCKET_PATH", path)
@@ -40,7 +40,7 @@ extension EdgeTests {
             #expect(fields?["event"] == "ticket" && fields?["outcome"] == "admitted" && fields?["way"] == "ticket")
             #expect(fields?["detail"] == "by the operator: 2 uses in 180 s" && fields?["address"] == "-")
             #expect(!line.contains(ticket))
-            // Whoever comes in by it is known by the same name.
+            // Every client admitted by it has the same name.
             let who = try #require(fields?["who"])
             try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket)))
             _ = try await edge.gateway.auditLine("upgrade", who)
@@ -87,7 +87,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket)))
         }
 
-        /// A gateway that was killed leaves its socket behind, which doesn't keep the next one from starting.
+        /// A gateway that was killed leaves its socket behind, which doesn't prevent the next one from starting.
         @Test func whatAKilledGatewayLeavesIsReplaced() async throws {
             let killed = try await start()
             try await killed.gateway.killNow()

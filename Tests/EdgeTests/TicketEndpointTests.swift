@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// `POST /ticket`: credentials in, a ticket out.
+    /// `POST /ticket` exchanges credentials for a ticket.
     @Suite struct TicketEndpointTests {
         let apple: SimulatedApple
 
@@ -46,7 +46,7 @@ extension EdgeTests {
             #expect(!output.errorText.contains(ticket) && !output.outputText.contains(ticket))
         }
 
-        /// No fallback: who brings a ticket is judged by it.
+        /// No fallback: a client that presents a ticket is checked by it.
         @Test func aWrongTicketIsNotSavedByGoodCredentials() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)

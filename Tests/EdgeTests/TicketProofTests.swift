@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Reloads that take back what tickets were given for: no ticket, no next ticket and no resume outlives its proof.
+    /// Reloads that revoke the basis of tickets: no ticket, no next ticket and no resume outlives its proof.
     @Suite struct TicketProofTests {
         // MARK: No credentials
 
@@ -17,7 +17,7 @@ extension EdgeTests {
             try await idle.expectSession(withTicket: false)
         }
 
-        /// The next ticket comes when half of the time of the one before is over: this session is refused its second or third.
+        /// The next ticket is issued after half of the previous one's lifetime: this session is refused its second or third.
         @Test func aSessionThatGoesOnIsHandedNoTicketWhenCredentialsAreRequired() async throws {
             let bench = try await Bench { $0.setting("TICKET_TTL_SECONDS", "10") }
             let player = try await bench.play(with: bench.ticket())
@@ -42,11 +42,11 @@ extension EdgeTests {
         @Test func anAnonymousSessionIsNotResumedWhenCredentialsAreRequired() async throws {
             let bench = try await Bench { $0 }
             let player = try await bench.play(with: bench.ticket())
-            // Admitted while everybody was.
+            // Admitted while every client was.
             let waiting = try await bench.open()
             try await bench.reload(requiring: true)
             try await bench.expectNotResumed(player, on: waiting)
-            // Credentials are another identity.
+            // With credentials it is another identity.
             let certified = try await bench.open(tls: TLSChoice(identity: bench.certificates.client))
             try await bench.expectNotResumed(player, on: certified)
             try await player.expectEcho()
@@ -67,7 +67,7 @@ extension EdgeTests {
             for socket in waiting { try await bench.expectNotResumed(player, on: socket) }
             try await idle.expectSession(withTicket: false)
             try await player.expectEcho()
-            // With its authority back it counts again.
+            // When its authority is restored, it is valid again.
             try bench.reloads.put(bench.certificates.clientCA, at: "ca.pem")
             try await bench.reloads.reload(.command)
             try await bench.expectResumed(player, on: bench.open(with: bench.ticket(mine)))
@@ -132,7 +132,7 @@ extension EdgeTests {
 }
 
 extension EdgeTests.TicketProofTests {
-    /// A gateway of the typed dialect, which has a place for tickets, and whose clients say when they want a target.
+    /// A gateway with the typed dialect, which can deliver tickets and whose clients request their target explicitly.
     struct Bench {
         let reloads: EdgeTests.ReloadTests.Bench
         var gateway: GatewayProcess { reloads.gateway }
@@ -163,7 +163,7 @@ extension EdgeTests.TicketProofTests {
             try await gateway.refusal(Handshake().path("/?ticket=" + ticket))
         }
 
-        /// Admitted, and nothing more.
+        /// Only admitted.
         func open(with ticket: String? = nil, tls: TLSChoice? = nil) async throws -> TestWebSocket {
             try await gateway.open(ticket.map { Handshake().path("/?ticket=" + $0) } ?? Handshake(), tls: tls)
         }
@@ -198,16 +198,16 @@ extension EdgeTests.TicketProofTests {
 }
 
 extension TestWebSocket {
-    /// A client that was admitted asks for its target; its ticket, if it is given one, comes before anything else.
+    /// An admitted client requests its target; its ticket, if any, is sent before anything else.
     fileprivate func expectSession(withTicket: Bool) async throws {
         try await connectTyped()
         let types = try await typesUpToEcho()
         #expect(types.contains("ticket") == withTicket, "\(types)")
     }
 
-    /// Says something, and awaits it from the target.
+    /// Sends something, and awaits its echo from the target.
     ///
-    /// - Returns: the types of the messages that came before.
+    /// - Returns: the types of the messages before it.
     fileprivate func typesUpToEcho() async throws -> [String] {
         try await send(text: #"{"type":"input","text":"look"}"#)
         var types: [String] = []

@@ -45,7 +45,7 @@ extension EdgeTests {
             #expect(try await page.text("\(title).style.color") == "var(--c14)")
             #expect(try await page.text("\(title).style.fontWeight") == "bold")
 
-            // What is typed is seen; a password isn't, nor is it kept.
+            // Typed text is visible; a password isn't, and isn't kept.
             try await shown("By what name are you known?", on: page)
             try await page.submit("Anna")
             try await shown("known? Anna", on: page)
@@ -120,7 +120,7 @@ extension EdgeTests {
             )
         }
 
-        /// Sequences and characters cut in two, and markup in every place where the page shows what the target says.
+        /// Split sequences and characters, and markup in every place where the page shows the target's output.
         @Test func whatTheTargetSendsIsShownAndNeverInterpreted() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
@@ -175,7 +175,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        /// The page names no host, and waits for nobody's guess: neither what targets there are nor the default dialect matters to it.
+        /// The page names no host and selects its dialect itself: neither the targets nor the default dialect matter to it.
         @Test func itConnectsWhateverTheDefaultDialectAndTheTargetsAre() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port) {
@@ -199,7 +199,7 @@ extension EdgeTests {
             try await page.open("http://127.0.0.1:\(relay.port)/")
             try await connected(page)
             let mud = try await target.connection()
-            // A password is asked for, and the colour is red: both must be so afterwards.
+            // A password is requested, and the colour is red: both states must be the same afterwards.
             try await mud.send(Array("before \u{1B}[31mred".utf8) + [255, 251, 1])
             try await shown("before red", on: page)
             try await page.wait(until: "\(Self.line).type === 'password'")
@@ -218,7 +218,7 @@ extension EdgeTests {
             try await page.submit("sesame")
             _ = try await mud.receive(upTo: "sesame\r\n")
 
-            // More than is kept.
+            // More than the buffer keeps.
             await relay.cut()
             try await mud.send(String(repeating: "lost ", count: 1_000) + "found")
             relay.mend()
@@ -248,7 +248,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        /// Nobody tells the page that its network swallows what it sends. It notices that no answer comes, and sends it again.
+        /// The page isn't told that its network drops what it sends. It notices that no answer comes, and sends it again.
         @Test func whatIsTypedIntoADeadConnectionArrivesOverTheNextOne() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
@@ -269,7 +269,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        /// Chromium says `online` by itself only where it has seen the network go.
+        /// Chromium fires `online` by itself only if it noticed that the network was lost.
         @Test func theReturnOfTheNetworkMovesTheSessionToANewConnection() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
@@ -305,7 +305,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        /// Nobody can come back for it, and it would count as one of the client's sessions.
+        /// It can't be resumed any more, and would count as one of the client's sessions.
         @Test func aPageThatIsLeftLeavesNoSessionBehind() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
@@ -320,7 +320,7 @@ extension EdgeTests {
             #expect(target.connectionCount == 2)
         }
 
-        /// A session's own ticket is the likeliest; when it doesn't admit, the one from the page's address is tried.
+        /// A session's own ticket is the most likely to work; if it fails, the one from the page's address is tried.
         @Test func anOperatorsTicketServesAgainWhenTheNewestOneDoesnt() async throws {
             let mud = try await DemoMudProcess.start()
             let directory = try TemporaryDirectory()
@@ -387,7 +387,7 @@ extension EdgeTests {
 }
 
 extension GatewayProcess {
-    /// A ticket for what the device is admitted to.
+    /// A ticket for the device.
     fileprivate func ticket(for device: TestDevice) async throws -> String? {
         let headers = try device.assertionHeaders(nonce: try await challenge())
         let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()

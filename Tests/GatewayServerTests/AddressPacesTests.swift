@@ -25,7 +25,7 @@ struct AddressPacesTests {
         for _ in 0..<100 { _ = first.spend(now: begin) }
         #expect(first.readableAt(begin) != nil)
         #expect(elsewhere.spend(now: begin) == nil)
-        // Its share is five; what is above waits for the budget.
+        // Its share is five; the rest waits for the budget.
         for _ in 0..<5 { #expect(second.spend(now: begin) == nil) }
         #expect(second.spend(now: begin) != nil)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// Where `portcullis ticket` says that the web client is.
+/// The web client's address as printed by `portcullis ticket`.
 @Suite struct PageAddressTests {
     private let bench: ConfigurationBench
 

@@ -7,7 +7,7 @@ import Settings
 import SettingsTestKit
 import Testing
 
-/// What becomes of refusals that are counted, and who writes them down.
+/// When counted refusals are written, and by which code.
 @Suite struct RefusalJournalTests {
     private let bench: ConfigurationBench
     private let path: String
@@ -79,7 +79,7 @@ import Testing
         #expect(try lines.count == 1)
     }
 
-    /// They have a budget of their own: a flood of them takes no line from the gate's decisions.
+    /// They have their own budget: a flood of them doesn't use up lines for the gate's decisions.
     @Test func refusedRequestsAreNoBusinessOfTheAuditLogs() throws {
         journal.setLinesPerMinute(20)
         #expect(try refuse(500, .request, .notFound) == 10)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// A whole gateway, on a free port of the loopback, whose environment file changes.
+/// A whole gateway on a free loopback port, whose environment file changes.
 struct ReloadTests {
     private let bench: ConfigurationBench
     private let path: String

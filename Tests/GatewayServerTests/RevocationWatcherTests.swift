@@ -10,7 +10,7 @@ import Testing
 @testable import GatewayServer
 @testable import KeyStoreSQLite
 
-/// The watch for revoked keys beside another store whose disk stalls.
+/// The watcher for revoked keys while a registration waits for a stalled disk.
 struct RevocationWatcherTests {
     private let bench: ConfigurationBench
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -5,7 +5,7 @@ import Testing
 @testable import Admission
 @testable import Relay
 
-/// What a dial may do depends on who chose the host.
+/// The permissions of a dial depend on whether the operator or the client chose the host.
 @Suite struct TargetDialerTests {
     private func options(_ request: TargetRequest, for client: ClientIdentity) throws -> DialOptions {
         let policy = try TargetPolicy(

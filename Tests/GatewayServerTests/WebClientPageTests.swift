@@ -4,7 +4,7 @@ import Reactors
 import Relay
 import Testing
 
-/// The page as it is served: what its policy allows is what it is made of.
+/// The page as served: its policy allows exactly its own parts.
 @Suite("The web client's page")
 struct WebClientPageTests {
     private let page = String(decoding: WebClientPage.answer.body, as: UTF8.self)
@@ -48,7 +48,7 @@ struct WebClientPageTests {
         #expect(!page.contains("http://") && !page.contains("https://"))
     }
 
-    /// The browser would stop each of them; a reader of the page need not wonder.
+    /// The browser would block each of them, so the page must not contain any.
     @Test("its script has no way from a string to markup or to code")
     func noSinks() throws {
         let script = try elements("script").joined()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A key identifier")
 struct KeyIDTests {
-    /// Has every symbol in which base64 and base64url differ.
+    /// Contains every symbol in which base64 and base64url differ.
     static let bytes: [UInt8] = [0xFB, 0xEF, 0xBE, 0xFF, 0xFF, 0xFF] + [UInt8](0..<26)
     static let standard = Data(bytes).base64EncodedString()
     static let urlSafe = standard.replacing("+", with: "-").replacing("/", with: "_")
@@ -34,7 +34,7 @@ struct KeyIDTests {
             "", "=", standard + "=", standard.dropLast() + "==", " " + standard, standard + "\n", "\n" + tail,
             // The last symbol carries two bits that encode nothing.
             head + "l=", head + "l",
-            // Padding in front, a symbol of neither alphabet, both alphabets at once, a letter outside ASCII.
+            // Leading padding, a symbol of neither alphabet, both alphabets, a non-ASCII letter.
             "=" + tail, "*" + tail, "-" + tail, "é" + tail.dropFirst(),
             String(repeating: "A", count: 100_000),
         ]

@@ -1,7 +1,7 @@
 import KeyStore
 import Testing
 
-/// What every store has to do; run once for each of them, and where both parts can do it, once for each part.
+/// The contract of every store; run for each store, and for both parts of a store if both can do it.
 @Suite("A key store")
 struct KeyRegistryContractTests {
     @Test("returns what was enrolled", arguments: RegistryKind.allCases)
@@ -123,7 +123,7 @@ struct KeyRegistryContractTests {
         let (registry, owner) = try kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
-        // Registrations of the same key run in between, and must not lower what was reached.
+        // Concurrent registrations of the same key must not lower the counter.
         async let enrolments: Void = { for _ in 0..<8 { _ = try await registry.enrol(.sample()) } }()
         _ = try await part.race(32, for: id, in: registry) { UInt32($0 + 1) }
         try await enrolments

@@ -25,7 +25,7 @@ struct SQLiteCheckpointTests {
         #expect(grown > 1200 * 4096)
 
         #expect(try registry.checkpoint() == SQLiteCheckpoint(remainingFrames: 0, walBytes: grown, truncated: false))
-        // The WAL is overwritten from its start from now on.
+        // From now on the WAL is overwritten from its start.
         for counter in UInt32(1201)...1300 { _ = try registry.advanceCounter(of: .sample(1), to: counter, at: 1) }
         #expect(registry.walBytes == grown)
         #expect(try registry.key(.sample(1))?.counter == 1300)
@@ -36,7 +36,7 @@ struct SQLiteCheckpointTests {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 1 << 30)
         _ = try registry.enrol(.sample())
-        // The header of a WAL changes whenever it begins anew.
+        // The header of a WAL changes with each restart.
         func header() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: registry.path + "-wal")).prefix(32) }
         let first = try header()
         try registry.checkpoint()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The SQLite store, while others use it")
 struct SQLiteContentionTests {
-    /// A connection that shares nothing with the registry but the file, as another process would.
+    /// A connection that shares only the file with the registry, like another process.
     private func stranger(_ path: String) throws -> DatabaseQueue {
         try DatabaseQueue(path: path)
     }
@@ -31,7 +31,7 @@ struct SQLiteContentionTests {
             #expect(try registry.keys(after: nil, limit: 9) == [.sample()])
             try database.rollback()
         }
-        // Nothing of it happened, and the connections are as good as before.
+        // The transaction had no effect, and the connections still work.
         #expect(try registry.key(id) == .sample())
         #expect(try registry.advanceCounter(of: id, to: 1, at: 1) == .advanced)
         #expect(try registry.enrol(.sample(2)) == .enrolled)
@@ -63,7 +63,7 @@ struct SQLiteContentionTests {
             if thread == 0 {
                 try other.inTransaction(.immediate) { _ in
                     locked.signal()
-                    // Long enough for the other thread to meet the lock; if it doesn't, the test proves less and still holds.
+                    // Long enough for the other thread to find the lock taken; otherwise the test still passes, but proves less.
                     usleep(20_000)
                     return .commit
                 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyStoreSQLite
 
-/// What a store still knows after its process is gone. The whole gateway is killed in EdgeTests.
+/// The data that survives the end of a store's process. EdgeTests kill the whole gateway.
 @Suite("What the SQLite store has acknowledged")
 struct SQLiteDurabilityTests {
     @Test("is there when the store is opened again")
@@ -84,7 +84,7 @@ struct SQLiteDurabilityTests {
         await #expect(processExitsWith: .success) { [path = path as String] in
             let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
             _ = try registry.enrol(.sample(1))
-            // No file of this process may grow beyond this size: every further write fails as on a full disk.
+            // No file of this process may exceed this size: further writes fail as on a full disk.
             signal(SIGXFSZ, SIG_IGN)
             limitFileSize(to: rlim_t(registry.walBytes))
             for _ in 0..<3 {
@@ -98,7 +98,7 @@ struct SQLiteDurabilityTests {
             #expect(try registry.key(.sample(1)) == .sample(1))
             #expect(try registry.key(.sample(2)) == nil)
             limitFileSize(to: nil)
-            // Space again: the same connections work again.
+            // With free space, the same connections work again.
             #expect(try registry.enrol(.sample(2)) == .enrolled)
             #expect(try registry.advanceCounter(of: .sample(1), to: 5, at: 1) == .advanced)
         }

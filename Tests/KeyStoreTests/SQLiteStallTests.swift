@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyStoreSQLite
 
-/// A disk that stalls in the middle of a registration: who waits, who doesn't, and who is refused.
+/// A disk that stalls during a registration: which calls wait, which don't, and which are refused.
 @Suite("The SQLite store on a disk that stalls")
 struct SQLiteStallTests {
     private let directory: TemporaryDirectory
@@ -24,7 +24,7 @@ struct SQLiteStallTests {
         return try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
     }
 
-    /// From here on a registration waits at its commit, with the write lock in its hand, as it does for an fsync.
+    /// From now on a registration waits at its commit while it holds the write lock, as it would for an fsync.
     private func stallCommits(of store: SQLiteKeyRegistry) throws {
         try store.database.administration.use {
             $0.add(transactionObserver: CommitStall(gate), extent: .databaseLifetime)
@@ -43,7 +43,7 @@ struct SQLiteStallTests {
         let immediate: any ImmediateKeyRegistry = store
         for _ in 0..<3 {
             #expect(try immediate.standing(of: .sample(1)) == DeviceKey.sample(1).standing)
-            // Its write lock is taken: busy, after the busy limit.
+            // The write lock is taken: `.busy` after the busy limit.
             #expect(throws: KeyRegistryError.busy) { try immediate.advanceCounter(of: .sample(1), to: 1, at: 1) }
             #expect(try await store.standing(of: .sample(1)) == DeviceKey.sample(1).standing)
             #expect(try await store.key(.sample(2)) == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The file of the SQLite store")
 struct SQLiteStoreFileTests {
-    /// True when opening throws `.unavailable` with a text in which `word` occurs.
+    /// True if opening throws `.unavailable` with a text that contains `word`.
     private func isUnusable(_ path: String, creating: Bool = true, saying word: String) -> Bool {
         do {
             _ = try SQLiteKeyDatabase(path: path, limits: .impatient, creating: creating)
@@ -54,7 +54,7 @@ struct SQLiteStoreFileTests {
         try Data().write(to: URL(fileURLWithPath: directory.file("plain")))
         #expect(isUnusable(directory.file("plain/keys.sqlite"), saying: "plain/ can't be used"))
         #expect(isUnusable(directory.path, saying: "is not a regular file"))
-        // Not even root can make a file there.
+        // Not even root can create a file there.
         #expect(isUnusable("/proc/portcullis.sqlite", saying: "/proc/"))
     }
 
@@ -162,7 +162,7 @@ struct SQLiteStoreFileTests {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
-        // A table that isn't strict, as damage may make of it.
+        // A table that isn't strict, as a result of damage.
         try DatabaseQueue(path: registry.path).inDatabase {
             try $0.execute(
                 sql: """
@@ -188,7 +188,7 @@ struct SQLiteStoreFileTests {
     func specialNames() async throws {
         let directory = try TemporaryDirectory()
         await #expect(processExitsWith: .success) { [path = directory.path as String] in
-            // In a process of its own, because the working directory belongs to all of one.
+            // In its own process, because the working directory is global to a process.
             try #require(FileManager.default.changeCurrentDirectoryPath(path))
             for name in [":memory:", "file:x?mode=memory", "plain"] {
                 do { _ = try SQLiteKeyDatabase(path: name).enrol(.sample()) }

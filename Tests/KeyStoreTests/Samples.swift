@@ -3,7 +3,7 @@ import KeyStore
 import KeyStoreSQLite
 import Synchronization
 
-/// A directory of its own that goes when the last reference to it goes.
+/// A temporary directory that is removed with its last reference.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -18,12 +18,12 @@ final class TemporaryDirectory: Sendable {
     func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// The stores that have to keep the contract.
+/// The stores that must fulfil the contract.
 enum RegistryKind: CaseIterable, Sendable {
     case memory
     case sqlite
 
-    /// An empty store, and what has to live as long as it does.
+    /// An empty store, and the objects that must live as long as it does.
     func make() throws -> (registry: any KeyRegistry & ImmediateKeyRegistry, owner: AnyObject?) {
         switch self {
         case .memory: return (MemoryKeyRegistry(), nil)
@@ -34,7 +34,7 @@ enum RegistryKind: CaseIterable, Sendable {
     }
 }
 
-/// Through which part of a store a test does what both parts can do.
+/// The part of a store that a test uses for operations that both parts have.
 enum StorePart: CaseIterable, Sendable {
     case immediate
     case asynchronous
@@ -55,7 +55,7 @@ enum StorePart: CaseIterable, Sendable {
         }
     }
 
-    /// Many at once, on threads or in tasks; the outcomes are in no order.
+    /// Many calls at once, on threads or in tasks; the outcomes are unordered.
     func race(
         _ count: Int, for id: KeyID, in store: any KeyRegistry & ImmediateKeyRegistry,
         to counter: @escaping @Sendable (Int) -> UInt32
@@ -78,7 +78,7 @@ enum StorePart: CaseIterable, Sendable {
 }
 
 extension SQLiteKeyRegistry.Limits {
-    /// For tests where waiting is not the point: a slow machine mustn't turn into `.busy`.
+    /// For tests that aren't about waiting: a slow machine mustn't cause `.busy`.
     static var patient: Self {
         var limits = Self()
         limits.busyMilliseconds = 60_000
@@ -86,7 +86,7 @@ extension SQLiteKeyRegistry.Limits {
         return limits
     }
 
-    /// For tests where somebody holds the lock all the time.
+    /// For tests in which the lock is held all the time.
     static var impatient: Self {
         var limits = Self()
         limits.busyMilliseconds = 5
@@ -96,7 +96,7 @@ extension SQLiteKeyRegistry.Limits {
 }
 
 extension KeyID {
-    /// 32 times the same byte: in the order of the bytes.
+    /// 32 equal bytes, so the identifiers are ordered by that byte.
     static func sample(_ byte: UInt8) -> KeyID {
         guard let id = KeyID(bytes: [UInt8](repeating: byte, count: KeyID.length)) else { preconditionFailure() }
         return id
@@ -114,7 +114,7 @@ extension DeviceKey {
     }
 }
 
-/// Runs `body` on `count` threads that start together, and returns what it returned, in no order.
+/// Runs `body` on `count` threads that start together, and returns the results, unordered.
 func onThreads<Value: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) -> [Result<
     Value, any Error
 >] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Settings
 
-/// Secrets, block list, and what they mean for who is let in.
+/// Secrets, the block list, and their effect on admission.
 @Suite struct ConfigurationGateTests {
     private static let line = "main sha256:" + String(repeating: "ab", count: 32)
     private let bench: ConfigurationBench
@@ -15,7 +15,7 @@ import Testing
         bench = try ConfigurationBench()
     }
 
-    /// Settings for a gateway that demands the secrets in `text`.
+    /// Settings for a gateway that requires one of the secrets in `text`.
     private func sharing(_ text: String, mode: Int = 0o600, _ changes: [String: String?] = [:]) throws -> [String:
         String]
     {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Settings
 
-/// The example file and the table in the documentation say what the code does.
+/// The example file and the tables in the documentation match the code.
 @Suite struct ConfigurationManualTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -12,7 +12,7 @@ import Testing
         try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8).components(separatedBy: "\n")
     }
 
-    /// Lines that set something, or would without their `#`.
+    /// Lines with an assignment, including those commented out.
     private func assignments() throws -> [(index: Int, text: String)] {
         try lines("config/portcullis.env.example").enumerated().compactMap { index, line in
             let text = line.hasPrefix("#") ? String(line.dropFirst()) : line

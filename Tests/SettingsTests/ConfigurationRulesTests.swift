@@ -177,7 +177,7 @@ import Testing
         #expect(bench.problems(bench.least(), file: file) == ["ENTIRELY_DIFFERENT is no setting"])
     }
 
-    /// What would follow from it, for instance that all settings are missing, isn't said.
+    /// Consequences of the error, such as missing settings, aren't reported.
     @Test(arguments: [[:], ["TN_PORT": "x"]])
     func aMissingFileStopsTheStartByItselfAlone(environment: [String: String]) {
         let errors = bench.errors(environment, file: "/nonexistent.env")

@@ -30,7 +30,7 @@ private final class ListeningSocketFile {
     }
 }
 
-/// The settings about targets, tickets and proxies: what goes together, and what doesn't.
+/// The settings about targets, tickets and proxies: valid and invalid combinations.
 @Suite struct ConfigurationTargetTests {
     private let bench: ConfigurationBench
 
@@ -178,7 +178,7 @@ private final class ListeningSocketFile {
         #expect(errors.map(\.remedy) == ["It says: entry 2: there is no port: write host:port."])
     }
 
-    /// Who mistakes the separators, or a value, is told what there is.
+    /// A wrong separator or value gives an error that names the valid ones.
     @Test(
         arguments: [
             (
@@ -220,7 +220,7 @@ private final class ListeningSocketFile {
         #expect(try bench.load(settings).configuration.trustedProxies.header == .forwarded)
     }
 
-    /// The running gateway's own socket is no obstacle to reading its settings again.
+    /// The running gateway's own socket doesn't prevent reading its settings again.
     @Test func aSocketThatIsThereIsNoObstacle() throws {
         let path = bench.folder + "/control.sock"
         let socket = try ListeningSocketFile(path)

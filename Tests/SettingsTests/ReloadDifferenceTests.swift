@@ -4,7 +4,7 @@ import Testing
 
 @testable import Settings
 
-/// What a reload says that it has changed, and what it hasn't.
+/// The differences that a reload reports, applied or not.
 struct ReloadDifferenceTests {
     private let bench: ConfigurationBench
 
@@ -48,7 +48,7 @@ struct ReloadDifferenceTests {
         #expect(lines(difference.needingRestart) == ["WS_PORT: 6200 -> 1", "REACTOR_THREADS: 0 -> 3"])
     }
 
-    /// Turning App Attest or TLS on takes more than settings.
+    /// Enabling App Attest or TLS takes more than new settings.
     @Test func `a way in that can't be opened now takes its settings along`() throws {
         let without = try inEffect(
             bench.secured(["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil, "REQUIRE_APP_AUTH": "false"]))

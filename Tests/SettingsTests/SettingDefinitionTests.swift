@@ -18,7 +18,7 @@ private struct TrialSection: SettingSection {
     let name = Setting<String?>.path("TRIAL_PATH", "a file", "A file of the trial.").required()
 }
 
-/// One definition is enough: everything that is said about a setting comes from it.
+/// One definition is enough: everything that is shown about a setting is derived from it.
 struct SettingDefinitionTests {
     private let table = SettingTable([TrialSection()])
     private let bench: ConfigurationBench

@@ -16,7 +16,7 @@ import Testing
         #expect(throws: SettingProblem.self) { try SettingGrammar.integer("8", in: 5...7) }
     }
 
-    /// Each number's range as the table documents it, tried through loading.
+    /// The documented range of each number, tested through the loader.
     @Test func everyNumberIsAcceptedAtBothEndsOfItsDocumentedRangeAndRefusedBeyond() throws {
         let bench = try ConfigurationBench()
         for row in GatewaySettings.table.rows {

@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// The 32 bytes of a challenge. It carries everything that is needed to recognise it, so that handing one out costs no memory.
+/// The 32 bytes of a challenge. It carries everything needed to recognise it, so issuing one takes no memory.
 ///
 /// ```
 /// byte  0            10          16                              32
@@ -11,9 +11,10 @@ import FoundationEssentials
 ///       └────────────┴───────────┴───────────────────────────────┘
 ///       └──────── identity ──────┘
 /// ```
-/// - *randomness*: sets apart the challenges of one millisecond. Nobody needs to be kept from guessing it: that is the MAC's work.
-/// - *issued at*: milliseconds since the process' epoch, big-endian. 48 bits last for 8,900 years, so a time never comes round again.
-/// - *MAC*: the first 128 bits of HMAC-SHA256 over the other 16 bytes under a key of this process. A guess is right once in 2¹²⁸.
+/// - *randomness*: distinguishes challenges of the same millisecond. It may be guessable: the MAC prevents forgery.
+/// - *issued at*: milliseconds since the process' epoch, big-endian. 48 bits last for 8,900 years, so the value never wraps.
+/// - *MAC*: the first 128 bits of HMAC-SHA256 over the other 16 bytes under a key of this process. A guess is correct with probability
+///   2⁻¹²⁸.
 struct Challenge {
     static let byteCount = 32
     private static let identityByteCount = 16
@@ -31,7 +32,7 @@ struct Challenge {
         var generator = SystemRandomNumberGenerator()
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
-        // Each number is a system call, so two of them and not ten.
+        // Each number is a system call: two calls instead of ten.
         Self.append(generator.next(), low: 8, to: &bytes)
         Self.append(generator.next(), low: Self.randomByteCount - 8, to: &bytes)
         Self.append(milliseconds, low: Self.identityByteCount - Self.randomByteCount, to: &bytes)
@@ -46,10 +47,10 @@ struct Challenge {
         return expected.matches(bytes.dropFirst(Self.identityByteCount))
     }
 
-    /// Milliseconds since the epoch; means something only if the challenge is authentic.
+    /// Milliseconds since the epoch; meaningful only if the challenge is authentic.
     var issuedAt: UInt64 { number(Self.randomByteCount..<Self.identityByteCount) }
 
-    /// Two authentic challenges with one identity are the same challenge.
+    /// Two authentic challenges with the same identity are the same challenge.
     var identity: ChallengeIdentity { ChallengeIdentity(high: number(0..<8), low: number(8..<16)) }
 
     private func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
@@ -63,7 +64,7 @@ struct Challenge {
     }
 }
 
-/// The key of a process' challenges: HMAC-SHA256 that has taken it in already, which is half of the work for so short a message.
+/// The MAC key of a process, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so short a message.
 struct ChallengeKey: Sendable {
     private let authenticator = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
 
@@ -74,7 +75,7 @@ struct ChallengeKey: Sendable {
     }
 }
 
-/// The part of a challenge under the MAC, in the 16 bytes that a remembered challenge costs.
+/// The part of a challenge that the MAC covers: the 16 bytes that are stored for a spent challenge.
 struct ChallengeIdentity: Hashable, Sendable {
     let high: UInt64
     let low: UInt64

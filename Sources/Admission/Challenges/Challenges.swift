@@ -2,14 +2,14 @@ import Synchronization
 
 /// Issues challenges and lets each be used once. Shared by all reactors.
 ///
-/// The MAC key and the set of used challenges belong to this process and die with it: a challenge is never good in the next one.
+/// The MAC key and the set of used challenges belong to this process and end with it: a challenge is never valid in the next process.
 package final class Challenges: Sendable {
     package static let defaultTimeToLive: Duration = .seconds(60)
     /// `MAX_SPENT_CHALLENGES`.
     package static let defaultMaximumSpent = 100_000
-    /// Longer than this a challenge never lives, whatever is asked for.
+    /// The upper limit of a challenge's lifetime, whatever is configured.
     package static let longestTimeToLive: Duration = .seconds(3600)
-    /// Milliseconds. Two reactors' times differ by as much as one of their turns takes; one must not refuse what the other issued.
+    /// Milliseconds. The times of two reactors can differ by the duration of one turn; a reactor must accept what another one just issued.
     static let clockTolerance: UInt64 = 1_000
 
     private let key = ChallengeKey()
@@ -18,7 +18,7 @@ package final class Challenges: Sendable {
     private let timeToLive: UInt64
     private let spent: Mutex<SpentSet>
 
-    /// - Parameter epoch: any time before the first challenge; the start of the process.
+    /// - Parameter epoch: any time before the first challenge, such as the start of the process.
     package init(
         epoch: MonotonicTime, timeToLive: Duration = defaultTimeToLive, maximumSpent: Int = defaultMaximumSpent
     ) {
@@ -27,14 +27,14 @@ package final class Challenges: Sendable {
         spent = Mutex(SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive))
     }
 
-    /// Keeps nothing.
+    /// Stores nothing.
     package func issue(at moment: Moment) -> IssuedChallenge {
         let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: epoch), key: key)
         let (expires, overflow) = moment.unixMilliseconds.addingReportingOverflow(Int64(timeToLive))
         return IssuedChallenge(nonce: challenge.hex, expires: overflow ? .max : expires)
     }
 
-    /// One atomic step: of any number of callers with the same challenge one gets `.spent`.
+    /// Atomic: exactly one of several callers with the same challenge gets `.spent`.
     ///
     /// - Parameter hex: as the client sent it; 64 hexadecimal digits of either case.
     package func spend(_ hex: String, at time: MonotonicTime) -> ChallengeSpending {
@@ -51,14 +51,14 @@ package final class Challenges: Sendable {
         }
     }
 
-    /// How many used challenges are remembered; for metrics.
+    /// The number of spent challenges that are remembered; for metrics.
     package var spentCount: Int { spent.withLock { $0.count } }
 }
 
-/// What `GET /attest/challenge` hands out.
+/// The response of `GET /attest/challenge`.
 package struct IssuedChallenge: Sendable {
     /// 64 lower-case hexadecimal digits.
     package let nonce: String
-    /// Unix milliseconds; for display. What counts is the gateway's own monotonic clock.
+    /// Unix milliseconds; for display only. The gateway's monotonic clock decides.
     package let expires: Int64
 }

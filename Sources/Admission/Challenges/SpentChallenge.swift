@@ -1,15 +1,15 @@
 import Crypto
 import FoundationEssentials
 
-/// A challenge of ours that was in time and that nobody had used before. Only ``Challenges`` makes one, and one of each challenge.
+/// An authentic challenge that was neither expired nor spent. Only ``Challenges`` makes one, and only once per challenge.
 package struct SpentChallenge: Sendable {
-    /// SHA-256 of the challenge's 32 bytes: what a device signs, in registration as in assertion.
+    /// SHA-256 of the challenge's 32 bytes: what a device signs in registrations and assertions.
     package let clientDataHash: [UInt8]
 
     init(_ challenge: Challenge) { clientDataHash = Array(SHA256.hash(data: challenge.bytes)) }
 }
 
-/// What became of an attempt to spend a challenge.
+/// The outcome of an attempt to spend a challenge.
 package enum ChallengeSpending: Sendable {
     case spent(SpentChallenge)
     /// Not 64 hexadecimal digits.
@@ -17,10 +17,10 @@ package enum ChallengeSpending: Sendable {
     /// Its MAC isn't ours: forged, damaged, or of another process.
     case foreign
     case expired
-    /// Ours, from a moment that hasn't come. With sane clocks it doesn't occur.
+    /// Authentic, but issued in the future. This can't happen with a correct clock.
     case notYetIssued
     case alreadySpent
-    /// `MAX_SPENT_CHALLENGES` are remembered. The challenge remains good. Worth another try after this many seconds.
+    /// `MAX_SPENT_CHALLENGES` are remembered already. The challenge remains valid; retry after this many seconds.
     case full(retryAfter: Int)
 
     /// For the log.

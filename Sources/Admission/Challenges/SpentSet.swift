@@ -1,7 +1,7 @@
-/// The challenges that were used and haven't expired: all the memory that challenges cost. A value; ``Challenges`` holds its lock.
+/// The challenges that were spent and haven't expired: the only state that challenges need. A value; ``Challenges`` holds its lock.
 ///
-/// They lie in one set for each second of issue. A whole second is forgotten at once when its last challenge has expired, so that no
-/// operation ever walks over the challenges themselves.
+/// There is one set for each second of issue. It is dropped as a whole when its last challenge has expired, so no operation iterates over
+/// challenges.
 struct SpentSet {
     enum Insertion: Equatable {
         case inserted
@@ -19,8 +19,8 @@ struct SpentSet {
     private let timeToLive: UInt64
     private var buckets: [UInt64: Set<ChallengeIdentity>] = [:]
     private(set) var count = 0
-    /// The latest time seen. Reactors hand in their time without agreeing first; one that comes late must not look behind what is
-    /// forgotten already, or a used challenge would be fresh again.
+    /// The latest time seen. Reactors pass their own times, which aren't synchronised. Without this a late time could accept a challenge
+    /// again whose set was already dropped.
     private var latest: UInt64 = 0
 
     init(maximum: Int, timeToLive: UInt64) {
@@ -41,7 +41,7 @@ struct SpentSet {
         return .inserted
     }
 
-    /// At most once a second there is anything to do, for at most as many buckets as the time to live has seconds.
+    /// Does work at most once a second, for at most as many buckets as the time to live has seconds.
     private mutating func forgetExpired(at time: UInt64) {
         let lastSecond = latest / Self.millisecondsPerBucket
         latest = max(latest, time)

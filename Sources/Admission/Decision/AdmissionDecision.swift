@@ -5,29 +5,29 @@ package enum AdmissionDecision: Sendable {
     case later(LaterDecision<AdmissionDecision>)
 }
 
-/// A client that may have its 101.
+/// A client that is sent the 101.
 package struct Admitted: Sendable {
     package let principal: Principal
-    /// The one to name in the 101; `nil` if the client offered none.
+    /// The subprotocol for the 101; `nil` if the client offered none.
     package let subprotocol: String?
-    /// Keep it for as long as the session lives: it is one of `MAX_SESSIONS_GLOBAL`.
+    /// One of `MAX_SESSIONS_GLOBAL`. Keep it for the lifetime of the session.
     package let slot: SessionSlot
 }
 
-/// The gate's answer where a client only shows who it is.
+/// The gate's answer to a client that only authenticates, without a session.
 package enum CredentialDecision: Sendable {
     case authenticated(Principal)
     case refused(Refusal)
     case later(LaterDecision<CredentialDecision>)
 }
 
-/// A decision that depends on a verification whose answer comes later.
+/// A decision that waits for an asynchronous verification.
 package struct LaterDecision<Decision: Sendable>: Sendable {
     private let start: @Sendable (@escaping @Sendable (Decision) -> Void) -> Void
 
     init(start: @escaping @Sendable (@escaping @Sendable (Decision) -> Void) -> Void) { self.start = start }
 
-    /// Begins the verification: call it once. The decision may be handed over on any thread, and isn't `later` again.
+    /// Begins the verification; call it once. The decision may be delivered on any thread, and isn't `later` again.
     package func whenDecided(_ body: @escaping @Sendable (Decision) -> Void) { start(body) }
 
     func map<Other: Sendable>(_ change: @escaping @Sendable (Decision) -> Other) -> LaterDecision<Other> {

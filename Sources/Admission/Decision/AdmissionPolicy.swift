@@ -1,11 +1,11 @@
-/// One rule of the gate that holds for every admission method. A policy refuses or passes, and admits nobody.
+/// One rule of the gate for every admission method. A policy refuses or passes a request; it never admits one.
 protocol AdmissionPolicy: Sendable {
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome
 }
 
 enum PolicyOutcome: Sendable {
     case passed
-    /// Passed, with a secret that every client has to show.
+    /// Passed; the client presented a valid shared secret.
     case showed(SharedSecret)
     case refused(Refusal)
 

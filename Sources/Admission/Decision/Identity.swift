@@ -1,11 +1,12 @@
 import Crypto
 import FoundationEssentials
 
-/// Who a client is: the method that has verified it, and its name among the clients of that method. Sessions, tickets, lists, logs and the
-/// PROXY header go by it as it is.
+/// A client's identity: the method that verified it, and its name among that method's clients. Sessions, tickets, lists, logs and the PROXY
+/// header use it unchanged.
 package struct Identity: Hashable, Sendable {
     package let method: MethodName
-    /// Not secret. `nil` for clients without credentials: their sessions belong to whichever client has the token, and count by address.
+    /// Not secret. `nil` for clients without credentials: a session of theirs belongs to any client that presents its token, and is counted
+    /// by address.
     package let subject: String?
 
     /// - Parameter subject: its one canonical form.
@@ -23,7 +24,7 @@ package struct Identity: Hashable, Sendable {
 
     package var isAnonymous: Bool { subject == nil }
 
-    /// 32 bytes, whatever the method: what identities are compared by where the time that takes must tell nothing.
+    /// 32 bytes for every method, for comparing identities in constant time.
     var mark: [UInt8] {
         Array(SHA256.hash(data: Array(method.label.utf8) + [0] + Array((subject ?? "").utf8)))
     }

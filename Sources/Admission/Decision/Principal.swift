@@ -1,14 +1,15 @@
-/// An admitted client: its identity, and what has proved it. Only this module can make one: the gate, when a method has verified a credential,
-/// and the ticket office, from a ticket that was spent.
+/// An admitted client: its identity and the proof of it. Only this module can make one: the gate after a method has verified a credential,
+/// and the ticket office from a spent ticket.
 package struct Principal: Sendable {
     package let identity: Identity
-    /// For the method that has verified the identity; `nil` where it needs none.
+    /// Used by the method that verified the identity; `nil` if that method needs none.
     package let proof: (any AdmissionProof)?
-    /// For a client that came by a ticket: until when another may follow. `nil`: the credentials themselves were shown.
+    /// For a client admitted by a ticket: the time until which further tickets may be issued. `nil`: the client presented the credentials
+    /// themselves.
     let ticketChainEnd: MonotonicTime?
-    /// The shared secret that was shown besides, now or for the ticket; `nil` where none is demanded.
+    /// The shared secret that the client also presented, now or for the ticket; `nil` if none is required.
     private(set) var secret: SharedSecret?
-    /// It came back to its session with the session's token alone.
+    /// The client resumed its session with the session's token alone.
     package private(set) var isByToken = false
 
     init(
@@ -23,11 +24,11 @@ package struct Principal: Sendable {
 
     static let anonymous = Principal(.anonymous, proof: nil)
 
-    /// The credentials themselves were shown before, for a ticket, and the ticket now.
+    /// The client presented its credentials earlier, for a ticket, and now presented that ticket.
     package var isByTicket: Bool { ticketChainEnd != nil }
 
-    /// The method whose credential the client has shown this time: that of its identity, unless it came by a ticket or by the token of its
-    /// session. This is what the log, the audit log and metrics count by.
+    /// The method whose credential the client presented this time: its identity's method, unless it used a ticket or its session's token.
+    /// The log, the audit log and metrics use this.
     package var shown: MethodName {
         if isByToken { return SessionTokenMethod.name }
         return isByTicket ? TicketMethod.name : identity.method
@@ -36,7 +37,7 @@ package struct Principal: Sendable {
     /// For the PROXY header.
     package var proxyName: String { isByTicket ? identity.method.proxyByTicket : identity.method.proxy }
 
-    /// Names the shared secret in logs; `nil` where none was shown.
+    /// The name of the shared secret for logs; `nil` if none was presented.
     package var secretName: String? { secret?.name }
 
     func showing(_ secret: SharedSecret?) -> Principal {
@@ -46,7 +47,7 @@ package struct Principal: Sendable {
         return principal
     }
 
-    /// The same, when it comes back to its session with the session's token alone.
+    /// The same client when it resumes its session with the session's token alone.
     var comingBack: Principal {
         var principal = self
         principal.isByToken = true

@@ -1,13 +1,13 @@
 import KeyStore
 
-/// Decides whether a client that was admitted once would still be admitted by the proof it gave then: by the settings, the store and the time of
-/// now.
+/// Decides whether a client that was admitted earlier would still be admitted by the same proof, under the current settings, store and
+/// time.
 ///
-/// A ticket that is spent, the next ticket of a session, and a resume depend on a proof that was given earlier. Each of them asks here, and none
-/// is allowed because an earlier one was.
+/// Spending a ticket, issuing a session's next ticket and resuming depend on an earlier proof. Each of them is checked here every time; an
+/// earlier success allows nothing.
 struct ProofCheck: Sendable {
     private let methods: [MethodName: any AdmissionMethod]
-    /// `nil`: none is demanded.
+    /// `nil`: none is required.
     private let sharedSecrets: SharedSecrets?
 
     init(_ methods: [any AdmissionMethod], sharedSecrets: SharedSecrets?) {
@@ -16,7 +16,7 @@ struct ProofCheck: Sendable {
         self.sharedSecrets = sharedSecrets
     }
 
-    /// An identity whose method is gone is refused.
+    /// An identity whose method is no longer configured is refused.
     func refusal(of principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
         guard let method = methods[principal.identity.method] else {
             return Refusal(.invalidTicket, detail: "\(principal.identity.method.label) admits no client any more")
@@ -29,7 +29,7 @@ struct ProofCheck: Sendable {
         return try method.recheck(principal, at: moment)
     }
 
-    /// A secret is demanded of this client, and it has shown none.
+    /// This client must present a shared secret and hasn't.
     func lacksSecret(_ principal: Principal) -> Bool {
         sharedSecrets != nil && principal.secret == nil
             && methods[principal.identity.method]?.needsSharedSecret ?? true

@@ -1,5 +1,4 @@
-/// What a refused client is told: status, code and text. This table is the whole public vocabulary of refusals, and what
-/// `docs/PROTOCOL.md` lists.
+/// The answer to a refused client: status, code and text. This table has all public refusals; `docs/PROTOCOL.md` lists the same.
 package struct RefusalAnswer: Hashable, Sendable {
     /// HTTP status.
     package let status: Int

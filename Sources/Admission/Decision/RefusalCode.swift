@@ -1,4 +1,4 @@
-/// The stable name of a refusal in the `code` of an answer. Clients may branch on it: a case never changes its text.
+/// The stable name of a refusal in the `code` of an answer. Clients may branch on it, so the text of a case never changes.
 package enum RefusalCode: String, CaseIterable, Sendable {
     // The handshake and the state of the gateway.
     case malformedHandshake = "malformed_handshake"
@@ -13,7 +13,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case storeUnavailable = "store_unavailable"
     case auditUnavailable = "audit_unavailable"
 
-    // Who the client is.
+    // The client's identity.
     case sharedSecretRequired = "shared_secret_required"
     case invalidSharedSecret = "invalid_shared_secret"
     case appAuthRequired = "app_auth_required"
@@ -48,11 +48,11 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case upgradeTimedOut = "upgrade_timed_out"
     case versionNotSupported = "version_not_supported"
 
-    /// 5xx: trouble of the gateway's, not a judgement on the client.
+    /// 5xx: a failure of the gateway, not a decision about the client.
     package var isGatewayFailure: Bool { RefusalAnswer.all.contains { $0.code == self && $0.status >= 500 } }
 
-    /// Whether an upgrade refused for this counts towards `FAILED_UPGRADES_PER_MINUTE`: only what an attacker could be trying out.
-    /// The gateway's own troubles and plain mistakes of a client don't.
+    /// Whether an upgrade refused for this reason counts towards `FAILED_UPGRADES_PER_MINUTE`. Only what an attacker could be guessing
+    /// counts; failures of the gateway and plain client mistakes don't.
     package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,

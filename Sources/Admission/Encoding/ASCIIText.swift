@@ -1,7 +1,7 @@
 /// Header values whose case doesn't matter.
 enum ASCIIText {
-    /// `nil` for text beyond ASCII: some of its characters have a lower case within (U+212A, the Kelvin sign, is `k`), and would pass
-    /// for it.
+    /// `nil` for text that isn't ASCII: some other characters have an ASCII lower case (U+212A, the Kelvin sign, becomes `k`) and would be
+    /// accepted in its place.
     static func lowercased(_ text: String) -> String? {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.lowercased() : nil
     }

@@ -13,7 +13,7 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Upper and lower case are the same bytes. `nil` unless `text` is exactly `count` bytes.
+    /// Upper and lower case are equivalent. `nil` unless `text` encodes exactly `count` bytes.
     static func decode(_ text: String, count: Int) -> [UInt8]? {
         guard text.utf8.count == 2 * count else { return nil }
         var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Thrown once, by the shutdown, and seen by every reactor.
+/// Set once, by the shutdown, and read by every reactor.
 package final class DrainSwitch: Sendable {
     private let draining = Atomic(false)
 

@@ -17,18 +17,18 @@ package struct EndpointLimits: Sendable {
         registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
     }
 
-    /// For a reload: what was counted stays counted.
+    /// For a reload: existing counts are kept.
     package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int) {
         challenges.setLimit(challengesPerMinute)
         registrations.setLimit(registrationsPerMinute)
     }
 
-    /// Counts a request for a challenge. `nil`: it may have one.
+    /// Counts a request for a challenge. `nil`: it is allowed.
     package func refuseChallenge(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
         refusal(challenges.count(address.prefix, at: time), "challenges per minute")
     }
 
-    /// Counts a registration. `nil`: it may go on.
+    /// Counts a registration. `nil`: it is allowed.
     package func refuseRegistration(from address: ClientAddress, at time: MonotonicTime) -> Refusal? {
         refusal(registrations.count(address.prefix, at: time), "registrations per minute")
     }

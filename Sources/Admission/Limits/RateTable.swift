@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a limit says to one event.
+/// The decision of a limit on one event.
 package enum RateDecision: Hashable, Sendable {
     case within
     /// Seconds until the window ends.
@@ -10,30 +10,30 @@ package enum RateDecision: Hashable, Sendable {
 /// Counts events by address prefix and allows `limit` of them in a window. Shared by all reactors; every call is one atomic step of
 /// constant cost.
 ///
-/// A prefix' window begins with its first event and counts from zero when it has ended, so 601 requests in any first minute are one too
-/// many, and nobody waits longer than one window. (Two windows that touch can let twice the limit pass in a short time. That is fine
-/// for what these limits are for: to bound work, not to meter it.) The table is bounded: when it is full, prefixes that aren't in it
-/// count together in one shared window, so that a flood of addresses can neither take memory nor push anybody out.
+/// A prefix' window begins with its first event. When it has ended, counting starts from zero, so no client waits longer than one window.
+/// (Two adjacent windows can let twice the limit pass in a short time. That is acceptable: these limits bound work, they don't meter it.)
+/// The table is bounded: when it is full, all prefixes that aren't in it share one window, so a flood of addresses can neither use up
+/// memory nor evict other prefixes.
 package final class RateTable: Sendable {
     /// `MAX_LIMITER_ENTRIES`.
     package static let defaultMaximumEntries = 65_536
 
     private let state: Mutex<RateWindows>
 
-    /// - Parameter limit: of each window; `nil` is no limit, 0 lets nothing pass.
+    /// - Parameter limit: events per window; `nil` means no limit, 0 refuses everything.
     package init(limit: Int?, window: Duration, maximumEntries: Int = defaultMaximumEntries) {
         state = Mutex(RateWindows(limit: limit, window: window, maximumEntries: maximumEntries))
     }
 
-    /// Holds for windows that have begun, too: what was counted stays counted.
+    /// Also applies to windows that have begun: existing counts are kept.
     package func setLimit(_ limit: Int?) { state.withLock { $0.limit = limit } }
 
-    /// Counts one event of `prefix`. One that is over the limit isn't counted.
+    /// Counts one event of `prefix`. Events above the limit aren't counted.
     package func count(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
         state.withLock { $0.decide(prefix, at: time, counting: true) }
     }
 
-    /// What ``count(_:at:)`` would say, without counting.
+    /// The decision that ``count(_:at:)`` would make, without counting.
     package func peek(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
         state.withLock { $0.decide(prefix, at: time, counting: false) }
     }

@@ -2,8 +2,9 @@ import DequeModule
 
 /// The state of a ``RateTable``, a value under its lock.
 ///
-/// All windows are equally long, so they end in the order in which they began: a queue in that order says which are over. Each call drops
-/// at most two of those and begins at most one, so the queue shrinks as long as any is over, and is never longer than the table.
+/// All windows have the same length, so they end in the order in which they began: a queue in that order finds the ended ones. Each call
+/// drops at most two ended windows and begins at most one, so the queue shrinks while any window has ended, and is never longer than the
+/// table.
 struct RateWindows {
     private struct Window {
         var start: MonotonicTime
@@ -18,9 +19,9 @@ struct RateWindows {
     private let maximumEntries: Int
     private var windows: [AddressPrefix: Window] = [:]
     private var beginnings: Deque<(prefix: AddressPrefix, start: MonotonicTime)> = []
-    /// For prefixes that find the table full.
+    /// For prefixes that aren't in the table while it is full.
     private var shared: Window
-    /// Reactors hand in their time without agreeing first; windows must begin in order.
+    /// Reactors pass their own times, which aren't synchronised; windows must begin in order.
     private var latest = MonotonicTime(nanoseconds: 0)
 
     init(limit: Int?, window: Duration, maximumEntries: Int) {
@@ -59,7 +60,7 @@ struct RateWindows {
         for _ in 0..<Self.dropsPerCall {
             guard let oldest = beginnings.first, latest >= oldest.start.advanced(by: length) else { return }
             beginnings.removeFirst()
-            // Where the prefix has begun another window since, this one's entry is gone already.
+            // If the prefix has begun another window since, the entry of this one was already replaced.
             if windows[oldest.prefix]?.start == oldest.start { windows[oldest.prefix] = nil }
         }
     }

@@ -1,4 +1,4 @@
-/// What becomes of a request before anybody looks at what it asks for.
+/// The decision on a request before its content is examined.
 package enum RequestVerdict: Sendable {
     case serve
     case refuse(Refusal)
@@ -8,15 +8,15 @@ package enum RequestVerdict: Sendable {
 
 /// The limit on requests of every kind, by address prefix: unknown paths, `/health`, malformed requests and upgrades count alike.
 ///
-/// Requests are counted over ``windowSeconds``, so that as much as a whole window's share may come at once. Above the limit a request is
-/// refused, and above ``answeredOverLimit`` refusals in a window it isn't answered any more. What is refused isn't counted as served, so
-/// that a client that keeps to the limit again is served in the next window.
+/// Requests are counted over ``windowSeconds``, so a burst may use the whole window's allowance. Above the limit a request is refused;
+/// after ``answeredOverLimit`` refusals in a window it isn't answered at all. Refused requests don't count as served, so a client that
+/// respects the limit again is served in the next window.
 package struct RequestLimits: Sendable {
     /// `REQUESTS_PER_SECOND_PER_ADDRESS`. A phone sends two requests when it connects, and `CHALLENGES_PER_MINUTE` allows its address ten
-    /// challenges a second: this leaves room for five times as many, and ends floods.
+    /// challenges a second: this allows five times as many, and stops floods.
     package static let defaultRequestsPerSecond = 50
     package static let windowSeconds = 4
-    /// Refusals that one prefix is sent in a window.
+    /// The number of refusals sent to one prefix in a window.
     package static let answeredOverLimit = 20
 
     private let requests: RateTable
@@ -32,7 +32,7 @@ package struct RequestLimits: Sendable {
         answers = RateTable(limit: Self.answeredOverLimit, window: window, maximumEntries: maximumEntries)
     }
 
-    /// For a reload: what was counted stays counted.
+    /// For a reload: existing counts are kept.
     package func setLimit(requestsPerSecond: Int?) { requests.setLimit(Self.limit(requestsPerSecond)) }
 
     /// Counts a request.

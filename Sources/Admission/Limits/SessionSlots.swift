@@ -2,8 +2,8 @@ import Synchronization
 
 /// Counts the sessions of the whole gateway, on all reactors.
 package final class SessionSlots: Sendable {
-    /// Places beyond the maximum, for clients that come back: a session without its client keeps its place, and the connection that brings
-    /// the client needs one until the two are one again.
+    /// Leases above the maximum, for clients that resume a session. A detached session keeps its lease, and the client's new connection
+    /// needs its own until the resume is complete.
     package static let reserve = 64
 
     private struct State {
@@ -17,7 +17,7 @@ package final class SessionSlots: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil` is no limit beside those on connections.
+    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil`: only the limits on connections apply.
     package init(maximum: Int?) { state = Mutex(State(maximum: maximum ?? .max)) }
 
     package var isFull: Bool { state.withLock { $0.taken >= $0.maximum } }
@@ -26,12 +26,12 @@ package final class SessionSlots: Sendable {
 
     package var count: Int { state.withLock { $0.taken } }
 
-    /// For a reload. Sessions that are above a lower one stay.
+    /// For a reload. Existing sessions above a lowered maximum continue.
     package func setMaximum(_ maximum: Int?) { state.withLock { $0.maximum = maximum ?? .max } }
 
     /// `nil` when all are taken.
     ///
-    /// - Parameter forReturning: for a client that has a session to come back for.
+    /// - Parameter forReturning: whether the client has a session that it can resume.
     func claim(forReturning: Bool = false) -> SessionSlot? {
         let isClaimed = state.withLock { state in
             guard state.taken < state.maximum(forReturning: forReturning) else { return false }
@@ -44,8 +44,8 @@ package final class SessionSlots: Sendable {
     fileprivate func release() { state.withLock { $0.taken -= 1 } }
 }
 
-/// One session's place among `MAX_SESSIONS_GLOBAL`. It is given back when the last reference goes, on whichever thread that happens: a
-/// session that ends halfway through its opening can't leak it.
+/// One session's lease on one of `MAX_SESSIONS_GLOBAL`. It is released with its last reference, on any thread, so a session that fails
+/// while it is being opened can't leak it.
 package final class SessionSlot: Sendable {
     private let slots: SessionSlots
 

@@ -1,7 +1,8 @@
-/// The two tables behind the limit on failed upgrades. ``RatePolicy`` asks them before, the gate tells them after.
+/// The two tables behind the limit on failed upgrades. ``RatePolicy`` checks them before a verification; the gate counts failures
+/// afterwards.
 ///
-/// Many honest clients may share one address with somebody who is guessing. So an address with too many failures isn't shut out:
-/// credentials from there are still checked, as long as the address' budget for checks lasts, and whoever has good ones comes in.
+/// Many honest clients may share an address with an attacker. So an address with too many failures isn't shut out: its credentials are
+/// still checked while its verification budget lasts, and clients with valid ones are admitted.
 package struct UpgradeLimits: Sendable {
     /// `FAILED_UPGRADES_PER_MINUTE`.
     package static let defaultFailedUpgradesPerMinute = 10
@@ -20,23 +21,23 @@ package struct UpgradeLimits: Sendable {
         verifications = RateTable(limit: verificationsPerSecond, window: .seconds(1), maximumEntries: maximumEntries)
     }
 
-    /// For a reload: what was counted stays counted.
+    /// For a reload: existing counts are kept.
     package func setLimits(failedUpgradesPerMinute: Int, verificationsPerSecond: Int) {
         failures.setLimit(failedUpgradesPerMinute)
         verifications.setLimit(verificationsPerSecond)
     }
 
-    /// Whether the prefix has had its failed upgrades already.
+    /// Whether the prefix has reached its limit of failed upgrades.
     func failuresSoFar(_ request: AdmissionRequest) -> RateDecision {
         failures.peek(request.address.prefix, at: request.moment.monotonic)
     }
 
-    /// Counts one failed upgrade; `.over` if it was one too many.
+    /// Counts one failed upgrade; `.over` if it exceeds the limit.
     func countFailure(_ request: AdmissionRequest) -> RateDecision {
         failures.count(request.address.prefix, at: request.moment.monotonic)
     }
 
-    /// Takes the cost of one verification from the prefix' budget; what is left of it where that isn't enough.
+    /// Takes the cost of one verification from the prefix' budget. If the rest of the budget isn't enough, that rest is used up.
     func payForVerification(_ request: AdmissionRequest, cost: Int) -> RateDecision {
         for _ in 0..<cost {
             let decision = verifications.count(request.address.prefix, at: request.moment.monotonic)

@@ -1,4 +1,4 @@
-/// Any number of ranges of addresses, in which one address is found by a binary search.
+/// A set of address ranges with look-up by binary search.
 struct AddressSet: Sendable, Equatable {
     private let ipv4: [ClosedRange<UInt128>]
     private let ipv6: [ClosedRange<UInt128>]
@@ -20,7 +20,7 @@ struct AddressSet: Sendable, Equatable {
         return low < ranges.count && ranges[low].contains(number)
     }
 
-    /// Sorted. Of two ranges in CIDR notation that have an address in common one contains the other, and the smaller one is left out.
+    /// Sorted. If two CIDR ranges overlap, one contains the other; the smaller one is dropped.
     private static func disjoint(_ ranges: [AddressRange]) -> [ClosedRange<UInt128>] {
         let sorted = ranges.map(\.bounds).sorted {
             ($0.lowerBound, $1.upperBound) < ($1.lowerBound, $0.upperBound)

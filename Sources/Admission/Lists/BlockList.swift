@@ -1,5 +1,4 @@
-/// Addresses, ranges and identities that are never admitted. A look-up costs the same however long the list is, except for a binary search in
-/// the sorted ranges.
+/// Addresses, ranges and identities that are never admitted. A look-up takes constant time, plus a binary search in the sorted ranges.
 ///
 /// ```
 /// address 203.0.113.0/24
@@ -7,18 +6,18 @@
 /// certificate 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 /// ```
 package struct BlockList: Sendable, Equatable {
-    /// Lines that hold an entry.
+    /// Maximum number of entries.
     package static let maximumCount = 100_000
 
     private var addresses = AddressSet([])
     private var identities: Set<Identity> = []
 
-    /// Blocks nobody.
+    /// Blocks no client.
     package init() {}
 
     /// - Parameters:
-    ///   - text: the file's. An entry may occur twice.
-    ///   - kinds: of identities, beside addresses.
+    ///   - text: the content of the file. An entry may be repeated.
+    ///   - kinds: the kinds of identities, in addition to addresses.
     package init(_ text: String, kinds: [BlockListKind]) throws(OperatorListError) {
         var ranges: [AddressRange] = []
         for (index, line) in OperatorList.lines(of: text).enumerated() {
@@ -76,10 +75,10 @@ package struct BlockList: Sendable, Equatable {
 package struct BlockListKind: Sendable {
     package let word: String
     package let method: MethodName
-    /// What is wrong with a value that can't be read, and what to do: for the operator.
+    /// For the operator: what is wrong with an invalid value, and what to do.
     let problem: String
     let remedy: String
-    /// The canonical subject; `nil` for a value that can't be read.
+    /// The canonical subject; `nil` for an invalid value.
     let subject: @Sendable (String) -> String?
 
     package init(

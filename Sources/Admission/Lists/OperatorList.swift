@@ -1,4 +1,4 @@
-/// What operators' lists have in common: one entry a line, in words; `#` begins a comment.
+/// The common format of operators' lists: one entry per line, made of words; `#` begins a comment.
 enum OperatorList {
     struct Line {
         /// From 1.
@@ -7,7 +7,7 @@ enum OperatorList {
         let words: [Substring]
     }
 
-    /// Lines that say something, in their order.
+    /// The lines that contain an entry, in order.
     static func lines(of text: String) -> some Sequence<Line> {
         let blanks: Set<UInt8> = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
         return text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).lazy.enumerated()
@@ -22,7 +22,7 @@ enum OperatorList {
 package struct OperatorListError: Error, Hashable, Sendable {
     /// From 1; `nil` when it is about the whole list.
     package let line: Int?
-    /// Follows "line 3" or the name of the list: "isn't …". It doesn't repeat what stands there.
+    /// Follows "line 3" or the name of the list: "isn't …". It doesn't quote the line.
     package let problem: String
     /// A sentence that says what to do.
     package let remedy: String

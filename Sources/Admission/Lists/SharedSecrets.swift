@@ -1,22 +1,22 @@
 import Crypto
 import FoundationEssentials
 
-/// The secrets of `AUTH_MODE=shared-secret`, each under a name of the operator's.
+/// The secrets of `AUTH_MODE=shared-secret`, each with a name chosen by the operator.
 ///
 /// ```
 /// # name sha256:<64 hexadecimal digits>
 /// app-2026 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 /// ```
-/// A secret is hashed once, without salt: it must be one that nobody can guess.
+/// A secret is hashed once, without salt, so it must have enough entropy to resist guessing.
 package struct SharedSecrets: Sendable, Equatable {
     package static let maximumCount = 64
     package static let maximumNameBytes = 64
-    /// Bytes. Whoever shows something else has no secret of ours.
+    /// Bytes. A text of another length can't be one of the secrets.
     static let lengths = 32...512
 
     private let secrets: [SharedSecret]
 
-    /// - Parameter text: the file's; at least one secret, and no name twice.
+    /// - Parameter text: the content of the file; at least one secret, and no duplicate names.
     package init(_ text: String) throws(OperatorListError) {
         var secrets: [SharedSecret] = []
         for line in OperatorList.lines(of: text) {
@@ -43,7 +43,7 @@ package struct SharedSecrets: Sendable, Equatable {
     /// In the file's order.
     package var names: [String] { secrets.map(\.name) }
 
-    /// Looks at every secret, whichever matches.
+    /// Compares with every secret, even after a match.
     ///
     /// - Parameter text: as the client sent it.
     func secret(shownAs text: String) -> SharedSecret? {
@@ -52,7 +52,7 @@ package struct SharedSecrets: Sendable, Equatable {
         return secrets.reduce(nil) { found, secret in secret.hash.matches(digest) ? secret : found }
     }
 
-    /// Whether a secret that was shown before is still one of these.
+    /// Whether a secret that was presented earlier is still configured.
     func contains(_ secret: SharedSecret) -> Bool { secrets.contains(secret) }
 }
 

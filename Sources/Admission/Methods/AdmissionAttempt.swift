@@ -1,4 +1,4 @@
-/// A request with the credentials that it shows: what the policies judge. Each credential is parsed once.
+/// A request with the credentials that it presents: the input of the policies. Each credential is parsed once.
 struct AdmissionAttempt: Sendable {
     let request: AdmissionRequest
     /// In the order of the gate's methods.
@@ -9,10 +9,10 @@ struct AdmissionAttempt: Sendable {
         presented = methods.compactMap { $0.presented(in: request) }
     }
 
-    /// The one that decides. There is no way back to another one when it is wrong.
+    /// The one that decides. If it is wrong, no other one is tried.
     var chosen: PresentedCredential? { presented.first }
 
-    /// For the log: by which method the client tried. A session's token that fits no session is a try as well.
+    /// The method that the client tried, for the log. A session's token that matches no session counts as an attempt too.
     var method: MethodName {
         if let chosen, chosen.method.cost > 0 { return chosen.method.name }
         return request.session == nil ? .none : SessionTokenMethod.name

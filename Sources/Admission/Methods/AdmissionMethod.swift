@@ -1,49 +1,48 @@
 package import KeyStore
 
-/// One way to be admitted: which credential it takes, whom that names, and how it is verified.
+/// One way to be admitted: its credential, the identity that the credential claims, and how it is verified.
 ///
-/// A method knows nothing of rates, capacity, lists, routes, tickets or logs: the gate applies these to every method alike. Adding a method
-/// means one folder with a type that conforms to this protocol, and one line in the composition root's list.
+/// A method is independent of rates, capacity, lists, routes, tickets and logs: the gate applies these to all methods. A new method is one
+/// folder with a conforming type, and one line in the composition root's list.
 package protocol AdmissionMethod: Sendable {
-    /// What a request shows of this method, parsed once. Nothing of it is verified.
+    /// This method's credential in a request, parsed once and unverified.
     associatedtype Credential: Sendable
 
-    /// Of the credential: what the log, the audit log and metrics call a try of a client.
+    /// The name of the credential: an attempt with it has this name in the log, the audit log and metrics.
     var name: MethodName { get }
-    /// Of the identities that the method verifies. Most methods have one name for both.
+    /// The names of the identities that the method verifies. Most methods use one name for both.
     var identityNames: [MethodName] { get }
-    /// Header fields and query parameters that the method reads. A request that repeats one of these header fields is refused.
+    /// The header fields and query parameters that the method reads. A request that repeats one of these header fields is refused.
     var fields: CredentialFieldNames { get }
-    /// How much of `VERIFICATIONS_PER_SECOND` one verification takes. 0 is for the method that verifies nothing.
+    /// How much of `VERIFICATIONS_PER_SECOND` one verification takes. 0 if the method verifies nothing.
     var cost: Int { get }
-    /// Whether its clients have to show a shared secret where one is demanded.
+    /// Whether its clients have to present a shared secret if one is required.
     var needsSharedSecret: Bool { get }
 
-    /// The credential that the request shows, right or wrong; `nil` where it shows none. The first method of the gate's list that finds one is
-    /// the request's method: it is verified by that one and by no other.
+    /// The credential that the request presents, valid or not; `nil` if it presents none. The first method in the gate's list that finds
+    /// one is the request's method; no other one verifies it.
     ///
     /// A method that isn't configured either finds its credential and refuses it, or ignores it here.
     func credential(in request: AdmissionRequest) -> Credential?
 
-    /// What the credential says before it is verified. Lists, routes and the capacity are asked by it first, so that nothing is used up in
-    /// vain.
+    /// What the credential claims before it is verified. Lists, routes and capacity are checked with it first, so that no credential is
+    /// used up for a request that they refuse.
     func claim(of credential: Credential) -> Claim
 
-    /// Verifies the credential, and uses up what can be used once. Asked at most once for a request, after everything that may refuse it
-    /// for nothing.
+    /// Verifies the credential, and uses up what can be used once. Called at most once per request, after all checks that use up nothing.
     ///
-    /// A refusal is an outcome. It throws only where a store can't answer, never because of what a client sent.
+    /// A refusal is a return value. An error is thrown only if a store can't answer, never because of client input.
     func verify(
         _ credential: Credential, of request: AdmissionRequest
     ) throws(KeyRegistryError) -> Verification
 
-    /// Whether an identity that this method has verified earlier would be admitted now, by its proof, the settings, the store and the time.
-    /// Asked before anything new follows from it: a spent ticket, the next ticket of a session, a resume.
+    /// Checks whether an identity that this method verified earlier would be admitted now, by its proof and the current settings, store and
+    /// time. Called before the identity is used again: for a spent ticket, a session's next ticket or a resume.
     ///
-    /// - Returns: `nil` where the proof still holds.
+    /// - Returns: `nil` if the proof is still valid.
     func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal?
 
-    /// What a client that was refused with 401 may use for its next try, without another round trip.
+    /// A challenge that a client refused with 401 can use for its next attempt, without another round trip.
     func freshChallenge(at moment: Moment) -> String?
 }
 
@@ -62,16 +61,15 @@ extension AdmissionMethod {
     }
 }
 
-/// What a credential says before it is verified.
+/// What a credential claims before it is verified.
 package struct Claim: Sendable {
-    /// Who the client would be. `nil` where that only shows when the credential is verified.
+    /// The claimed identity. `nil` if only verification reveals it.
     package var identity: Identity?
-    /// By which method it would be admitted, as routes tell methods apart. `nil` as above: then the method itself looks at what the route
-    /// allows.
+    /// The method of that identity, for the `admit=` of routes. `nil` as above; then the method itself checks the route.
     package var method: MethodName?
-    /// It belongs to a session that the client comes back to, which may take a place of the reserve.
+    /// The client resumes a session with this credential, and may use a lease of the reserve.
     package var isReturning = false
-    /// It was given to a client that had shown the shared secret, and stands for it.
+    /// It was issued to a client that presented the shared secret, and replaces it.
     package var standsForSecret = false
 
     package init(_ identity: Identity) {
@@ -79,13 +77,13 @@ package struct Claim: Sendable {
         method = identity.method
     }
 
-    /// - Parameter method: where the credential doesn't say who the client would be.
+    /// - Parameter method: for a credential that claims no identity.
     package init(method: MethodName?) { self.method = method }
 }
 
-/// What became of a verification.
+/// The outcome of a verification.
 package enum Verification: Sendable {
-    /// The credential is the method's, and right.
+    /// The credential is valid.
     ///
     /// - Parameters:
     ///   - identity: under one of the method's ``AdmissionMethod/identityNames``. Its subject is stable, not empty and not secret.
@@ -93,10 +91,11 @@ package enum Verification: Sendable {
     case verified(Identity, proof: any AdmissionProof)
     /// No credentials are needed.
     case anonymous
-    /// The credential was given to a client that had been admitted before. The gate asks the method of that client once more.
+    /// The credential was issued to a client that was admitted earlier. The gate rechecks it with that client's method.
     case given(Principal)
     case refused(Refusal)
-    /// The answer comes later. The gate calls the function once; the answer may come on any thread, once, and not as `.later` again.
+    /// The verification is asynchronous. The gate calls the function once. The answer may arrive on any thread, once, and isn't `.later`
+    /// again.
     case later(@Sendable (@escaping @Sendable (Result<Verification, KeyRegistryError>) -> Void) -> Void)
 
     package static func refused(_ answer: RefusalAnswer, _ detail: String, retryAfter: Int? = nil) -> Verification {
@@ -104,17 +103,18 @@ package enum Verification: Sendable {
     }
 }
 
-/// What a method keeps of a credential that it has verified, to check it again. It lives as long as the session and its tickets.
+/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets.
 package protocol AdmissionProof: Sendable {
-    /// Whether it takes kilobytes: tickets keep one for all of a client, and only so many (``TicketOffice/maximumLargeProofs``).
+    /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
+    /// (``TicketOffice/maximumLargeProofs``).
     var isLarge: Bool { get }
 }
 
-/// A credential with its method, whichever that is.
+/// A credential with its method, type-erased.
 struct PresentedCredential: Sendable {
     let method: any AdmissionMethod
     let claim: Claim
-    /// Uses it up: call it once.
+    /// Uses up the credential; call it once.
     let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
 
     init(

@@ -1,6 +1,6 @@
-/// The stable names of an admission method. They are fixed when the gateway is compiled, so nothing that a client sends becomes a metric label.
+/// The stable names of an admission method. They are compile-time constants, so no client input becomes a metric label.
 package struct MethodName: Hashable, Sendable {
-    /// Behind a reference: each session and each ticket has one of these.
+    /// A class, because each session and each ticket stores a reference to it.
     private final class Names: Sendable {
         let label: String
         let route: String?
@@ -17,18 +17,18 @@ package struct MethodName: Hashable, Sendable {
 
     private let names: Names
 
-    /// In the log, the audit log and metrics (`way`). No two methods have the same.
+    /// In the log, the audit log and metrics (`way`). It is unique among methods.
     package var label: String { names.label }
-    /// In the `admit=` of a route; `nil` for what is never an identity's method.
+    /// In the `admit=` of a route; `nil` if no identity has this method.
     package var route: String? { names.route }
     /// In the PROXY header toward a target.
     package var proxy: String { names.proxy }
-    /// The same, for a client that came by a ticket.
+    /// The same, for a client admitted by a ticket.
     package var proxyByTicket: String { names.proxyByTicket }
 
     /// - Parameters:
-    ///   - proxy: the label where there is no other name.
-    ///   - proxyByTicket: `proxy` with `_ticket` where there is no other name.
+    ///   - proxy: defaults to the label.
+    ///   - proxyByTicket: defaults to `proxy` with `_ticket`.
     package init(
         label: StaticString, route: StaticString?, proxy: StaticString? = nil, proxyByTicket: StaticString? = nil
     ) {
@@ -44,6 +44,6 @@ package struct MethodName: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(label) }
 
-    /// The request showed no credential, or was refused before one was looked for.
+    /// The request presented no credential, or was refused before the search for one.
     package static let none = MethodName(label: "none", route: nil)
 }

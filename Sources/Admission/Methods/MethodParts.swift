@@ -1,4 +1,4 @@
-/// What the composition root has for admission methods to use: state that they share with the rest of the gateway.
+/// What the composition root provides to admission methods: state that they share with the rest of the gateway.
 package struct MethodParts: Sendable {
     /// `nil`: App Attest isn't configured.
     package var appAttest: AppAttestSettings?
@@ -6,7 +6,7 @@ package struct MethodParts: Sendable {
     package var tickets: TicketOffice?
     /// `MTLS_CLIENT_CA_PATH`, `MTLS_CLIENT_CRL_PATH`. `nil`: a presented certificate is ignored.
     package var clientCertificates: (any CertificateStanding)?
-    /// Which client may come back to a session with its token alone.
+    /// The client that may resume a session with its token alone.
     package var sessionBearer: SessionTokenMethod.Bearer
 
     package init(

@@ -1,7 +1,7 @@
-/// Refuses what the operator has blocked: addresses, and every identity that a request claims, before any of it is checked or used up. A client
-/// that claims a blocked identity without being it is refused too.
+/// Refuses blocked addresses, and requests that claim a blocked identity, before a credential is verified or used up. A client that falsely
+/// claims a blocked identity is refused too.
 ///
-/// Whose a ticket is shows only when it is spent: the gate looks at every verified identity once more.
+/// The owner of a ticket is known only after it is spent, so the gate checks every verified identity again.
 struct BlockPolicy: AdmissionPolicy {
     let list: BlockList
 

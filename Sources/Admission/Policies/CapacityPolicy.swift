@@ -1,7 +1,7 @@
-/// Refuses while all sessions are taken, before anything of the client's is used up. The lease itself is taken at the very end.
+/// Refuses while all leases are taken, before any credential is used up. The lease itself is taken as the last step.
 ///
-/// A client that claims an identity with a session may be coming back for it, and is let through to the reserve. Its claim is verified
-/// before it gets a lease.
+/// A client that claims an identity with a session may be resuming it, and may use the reserve. Its claim is verified before it gets a
+/// lease.
 struct CapacityPolicy: AdmissionPolicy {
     /// Seconds.
     static let retryAfter = 5

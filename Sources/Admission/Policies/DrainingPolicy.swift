@@ -1,4 +1,4 @@
-/// A gateway that is shutting down starts nothing new.
+/// Refuses new sessions while the gateway shuts down.
 struct DrainingPolicy: AdmissionPolicy {
     /// Seconds; about as long as a restart takes.
     static let retryAfter = 5

@@ -1,9 +1,9 @@
 import KeyStore
 
-/// The opening handshake of RFC 6455 section 4.2.1, and a subprotocol that we know.
+/// Checks the opening handshake of RFC 6455 section 4.2.1, and that a subprotocol is supported.
 struct HandshakePolicy: AdmissionPolicy {
     private static let keyByteCount = 16
-    /// With its padding, which RFC 6455 section 4.1 doesn't leave out.
+    /// With padding, which RFC 6455 section 4.1 requires.
     private static let keyCharacterCount = 24
 
     let subprotocols: Subprotocols
@@ -30,7 +30,7 @@ struct HandshakePolicy: AdmissionPolicy {
     }
 }
 
-/// The subprotocols that the gateway speaks. Names are compared as they are: RFC 6455 section 11.5 folds no case.
+/// The subprotocols that the gateway speaks. Names are compared case-sensitively: see RFC 6455 section 11.5.
 package struct Subprotocols: Sendable {
     package static let standard = Subprotocols(["binary", "telnet", "telnet.mudstandards.org"])
 
@@ -38,6 +38,6 @@ package struct Subprotocols: Sendable {
 
     package init(_ names: [String]) { known = Set(names) }
 
-    /// The first known one in the client's order, which is the one that the 101 names.
+    /// The first supported one in the client's order; the 101 names it.
     func choose(from offered: [String]) -> String? { offered.first(where: known.contains) }
 }

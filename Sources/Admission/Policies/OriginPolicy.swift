@@ -1,8 +1,8 @@
-/// A browser brings its client certificate along for any page that asks, so a page must be one of ours. Clients that are no browser
-/// send no `Origin`, and pass unless `ALLOW_MISSING_ORIGIN` is false.
+/// A browser sends its client certificate for any page that opens a connection, so only pages of allowed origins are accepted. Other
+/// clients send no `Origin`, and pass unless `ALLOW_MISSING_ORIGIN` is false.
 ///
-/// Ours is what the request itself was addressed to. Over TLS the browser has compared that name with the certificate. Without TLS a
-/// proxy in front may have ended it, so https counts as well.
+/// The gateway's own origin is the host that the request was sent to. Over TLS the browser has compared that name with the certificate.
+/// Without TLS, a proxy may have terminated TLS, so https is accepted as well.
 struct OriginPolicy: AdmissionPolicy {
     let allowed: Set<WebOrigin>
     let allowsMissing: Bool

@@ -1,11 +1,12 @@
 /// Bounds guessing by address, and spares clients that share an address behind carrier NAT.
 ///
 /// - An address with few failures isn't limited here.
-/// - An address that has had its failed upgrades is refused, unless the request shows credentials. These cost the address their verification,
-///   whatever comes of it, and when its budget is used up they aren't looked at. (If they are wrong, the gate answers 429.)
+/// - An address that has reached its limit of failed upgrades is refused, unless the request presents credentials. Each verification is
+///   charged to the address, whatever its result. When the budget is used up, credentials aren't verified. (If they are wrong, the gate
+///   answers 429.)
 struct RatePolicy: AdmissionPolicy {
     let limits: UpgradeLimits
-    /// Where no secret is demanded an `Authorization` header is no credential.
+    /// If no shared secret is required, an `Authorization` header isn't a credential.
     let checksSecrets: Bool
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
@@ -22,7 +23,7 @@ struct RatePolicy: AdmissionPolicy {
         }
     }
 
-    /// A session's token has been looked up even where it fits no session.
+    /// A session's token costs a look-up even if it matches no session.
     private func cost(of attempt: AdmissionAttempt) -> Int {
         let request = attempt.request
         let showsMore = request.session != nil || checksSecrets && request.authorization != nil

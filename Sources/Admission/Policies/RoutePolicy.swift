@@ -1,5 +1,5 @@
-/// A route may be closed to some methods of admission (`admit=`). Most credentials say by which method their client would be admitted, and aren't
-/// used up where the route is closed to it. Tickets don't: their method spends none that doesn't fit.
+/// A route may be restricted to some admission methods (`admit=`). Most credentials claim their method, and aren't used up if the route
+/// doesn't allow it. Tickets don't; the ticket method itself doesn't spend a ticket that the route doesn't allow.
 struct RoutePolicy: AdmissionPolicy {
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         guard let method = attempt.chosen?.claim.method, let refusal = Self.refusal(of: method, attempt.request) else {

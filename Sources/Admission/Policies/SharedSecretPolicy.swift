@@ -1,7 +1,8 @@
-/// Demands one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), besides what the admission method demands.
+/// Requires one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), in addition to the admission method's
+/// credential.
 ///
-/// A request with a ticket need not show it again, since browsers can't: the ticket stands for the secret that was shown for it, which the gate
-/// checks again. The same goes for a session's token. A request that does show a secret must show a right one.
+/// A request with a ticket need not repeat it, since browsers can't: the ticket replaces the secret that was presented for it, and the gate
+/// rechecks that secret. The same applies to a session's token. A secret that is presented must be valid.
 struct SharedSecretPolicy: AdmissionPolicy {
     private static let scheme = "bearer"
 
@@ -10,7 +11,7 @@ struct SharedSecretPolicy: AdmissionPolicy {
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         let request = attempt.request
         guard let authorization = request.authorization else {
-            // Of a token that fits no session the client is told so.
+            // For a token that matches no session, a later check tells the client so.
             let standsForSecret = attempt.chosen?.claim.standsForSecret ?? (request.session != nil)
             return standsForSecret ? .passed : .refused(.sharedSecretRequired, "no Authorization header")
         }
@@ -23,7 +24,7 @@ struct SharedSecretPolicy: AdmissionPolicy {
         return .showed(secret)
     }
 
-    /// What follows the scheme and at least one space (RFC 9110 section 11.4).
+    /// The text after the scheme and at least one space (RFC 9110 section 11.4).
     private static func credentials(in authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard let name = parts.first, parts.count == 2, ASCIIText.lowercased(String(name)) == scheme else { return nil }

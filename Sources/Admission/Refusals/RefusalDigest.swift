@@ -1,16 +1,16 @@
-/// Says which refusals are written in full and which are only counted, so that strangers can't fill the disk.
+/// Decides which refusals are written in full and which are only counted, so that attackers can't fill the disk.
 ///
-/// Time is cut into periods; one begins with the first refusal after the last has ended. In a period the first ``inFullPerKind`` refusals
-/// of each kind are written in full, as long as half of the lines lasts that the period may have. The rest is counted by kind, and each
-/// count is one line when the period has ended: the other half. Where there are more kinds than lines or room, the smallest counts and
-/// the newest kinds become one count of them all. So a period has at most ``linesPerPeriod`` lines, whatever comes.
+/// Time is divided into periods; a period begins with the first refusal after the previous one has ended. The first ``inFullPerKind``
+/// refusals of each kind are written in full, up to half of the period's lines. The others are counted by kind; at the end of the period
+/// each count is one line, in the other half. If there are more kinds than lines or room, the smallest counts and the newest kinds are
+/// merged into one count. So a period never has more than ``linesPerPeriod`` lines.
 ///
-/// A value without a clock, a lock or a file: its owner brings the time, and writes.
+/// A value without a clock, a lock or a file: its owner passes the time, and does the writing.
 package struct RefusalDigest: Sendable {
     package static let period: Duration = .seconds(60)
     /// Refusals of one kind that are written in full in a period.
     package static let inFullPerKind = 10
-    /// Kinds that are told apart in a period.
+    /// Kinds that are counted separately in a period.
     package static let maximumKinds = 4_096
     /// `AUDIT_REFUSALS_PER_MINUTE`.
     package static let defaultLinesPerPeriod = 300
@@ -20,7 +20,7 @@ package struct RefusalDigest: Sendable {
         var counted: RefusalSummary?
     }
 
-    /// At least 2. A change holds for the period that has begun, too.
+    /// At least 2. A change also applies to the current period.
     package var linesPerPeriod: Int
     private let maximumKinds: Int
     private var start: MonotonicTime?
@@ -36,12 +36,12 @@ package struct RefusalDigest: Sendable {
     private var maximumInFull: Int { max(linesPerPeriod / 2, 1) }
     private var maximumSummaries: Int { max(linesPerPeriod - maximumInFull, 1) }
 
-    /// Kinds that are told apart now; for metrics.
+    /// Kinds that are counted separately now; for metrics.
     package var kindCount: Int { tallies.count }
 
-    /// Takes note of a refusal. To be asked for ``takeDue(at:)`` first: what is due belongs to another period.
+    /// Counts a refusal. Call ``takeDue(at:)`` first: due counts belong to an earlier period.
     ///
-    /// - Returns: whether it is to be written in full.
+    /// - Returns: whether to write it in full.
     package mutating func note(_ kind: RefusalKind, _ mark: RefusalMark, at time: MonotonicTime) -> Bool {
         if start == nil { start = time }
         let known = tallies[kind]
@@ -61,7 +61,7 @@ package struct RefusalDigest: Sendable {
         return true
     }
 
-    /// The counts of a period that has ended, the largest first; empty while it goes on.
+    /// The counts of a period that has ended, the largest first; empty while it continues.
     package mutating func takeDue(at time: MonotonicTime) -> [RefusalSummary] {
         guard let start, time >= start.advanced(by: Self.period) else { return [] }
         return takeAll()

@@ -1,11 +1,11 @@
-/// What was refused.
+/// The kind of event that was refused.
 package enum RefusedEvent: String, Hashable, Sendable {
     case upgrade, registration, ticket
-    /// A request that no rule of the gate has seen: its framing or its path was wrong, or it came too often.
+    /// A request that was refused before the gate: its framing or path was wrong, or it exceeded the rate limit.
     case request
 }
 
-/// Refusals that are counted together: of one network, for one reason.
+/// Refusals that are counted together: from one network, for one reason.
 package struct RefusalKind: Hashable, Sendable {
     package let prefix: AddressPrefix
     package let event: RefusedEvent
@@ -18,7 +18,7 @@ package struct RefusalKind: Hashable, Sendable {
     }
 }
 
-/// Names one refusal: where it is looked for in what the client was sent, and when it was.
+/// Identifies one refusal: by the request id that the client was sent, and by its time.
 package struct RefusalMark: Hashable, Sendable {
     package let requestID: String
     package let unixMilliseconds: Int64
@@ -29,9 +29,9 @@ package struct RefusalMark: Hashable, Sendable {
     }
 }
 
-/// Refusals that were counted and not written one by one.
+/// Refusals that were counted instead of written individually.
 package struct RefusalSummary: Hashable, Sendable {
-    /// `nil`: of several kinds, of those that found no room.
+    /// `nil`: several kinds for which there was no room.
     package let kind: RefusalKind?
     package internal(set) var count: Int
     package internal(set) var first: RefusalMark

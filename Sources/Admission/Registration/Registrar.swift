@@ -16,7 +16,7 @@ package struct Registrar: Sendable {
     private let limits: EndpointLimits
     private let maximumBodyBytes: Int
 
-    /// - Parameter registry: the asynchronous part of the same store that `settings` has.
+    /// - Parameter registry: the asynchronous part of the store in `settings`.
     package init(
         settings: AppAttestSettings, registry: any KeyRegistry, verifier: AttestationVerifier,
         limits: EndpointLimits, maximumBodyBytes: Int = defaultMaximumBodyBytes
@@ -28,7 +28,7 @@ package struct Registrar: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// - Parameter refuse: asked when the key is about to be stored, and writes that down. What it returns is the answer, and then nothing
+    /// - Parameter refuse: called right before the key is stored, and records that. If it returns a refusal, that is the answer and nothing
     ///   is stored.
     package func register(
         body: [UInt8], from address: ClientAddress, at moment: Moment,
@@ -73,7 +73,7 @@ package struct Registrar: Sendable {
 
     /// A key that is revoked after it was looked up is refused by the store.
     ///
-    /// - Parameter id: the verifier has found it to be the attested key's own.
+    /// - Parameter id: the verifier has confirmed that it is the attested key's.
     private func enrol(
         _ verified: VerifiedAttestation, as id: KeyID, at moment: Moment,
         unless refuse: @Sendable (RegisteredKey) -> Refusal?

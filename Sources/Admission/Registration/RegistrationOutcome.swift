@@ -1,12 +1,12 @@
 package import AppAttest
 package import KeyStore
 
-/// What became of a registration.
+/// The outcome of a registration.
 package enum RegistrationOutcome: Sendable {
     /// The key is durable.
     case registered(RegisteredKey)
     case refused(Refusal)
-    /// The key was about to be stored, which is written down already, and storing it failed.
+    /// The registration was already recorded in the audit log, but storing the key failed.
     case unstored(Refusal)
 }
 
@@ -15,6 +15,6 @@ package struct RegisteredKey: Sendable {
     package let id: KeyID
     package let app: AppID
     package let environment: AttestationEnvironment
-    /// It was registered before, and has been verified in full again.
+    /// It was already registered, and has been fully verified again.
     package let wasKnown: Bool
 }

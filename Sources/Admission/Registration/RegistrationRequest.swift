@@ -1,7 +1,7 @@
 import FoundationEssentials
 import KeyStore
 
-/// The body of `POST /attest/register`, read.
+/// The parsed body of `POST /attest/register`.
 ///
 /// ```json
 /// {"keyId":"<base64, 32 bytes>","attestation":"<base64>","nonce":"<64 hexadecimal digits>"}
@@ -9,7 +9,7 @@ import KeyStore
 struct RegistrationRequest {
     let keyID: KeyID
     let attestation: [UInt8]
-    /// As sent: that it is a challenge of ours is for ``Challenges`` to say.
+    /// As sent; ``Challenges`` decides whether it is authentic.
     let nonce: String
 
     private struct Fields: Decodable {

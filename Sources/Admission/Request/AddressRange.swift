@@ -1,14 +1,14 @@
 import AddressText
 
-/// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). An address alone is the
-/// range of itself.
+/// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). A single address is a range
+/// of one.
 package struct AddressRange: Hashable, Sendable {
     /// In network order: 4 bytes, or 16.
     let network: [UInt8]
     let bits: Int
 
-    /// - Parameter text: bits behind the prefix must be zero: whoever writes `10.0.0.5/8` means something else than it says. A
-    ///   range of IPv4-mapped addresses isn't one: addresses of that form are IPv4 addresses here, and are written so.
+    /// - Parameter text: bits after the prefix must be zero, because `10.0.0.5/8` is probably a mistake. Ranges of IPv4-mapped addresses
+    ///   are refused: such addresses are treated as IPv4 and must be written as IPv4.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let address = Self.bytes(of: parts[0]) else { return nil }
@@ -29,7 +29,7 @@ package struct AddressRange: Hashable, Sendable {
         return (0..<bits).allSatisfy { Self.bit($0, of: bytes) == Self.bit($0, of: network) }
     }
 
-    /// The parts of a list, parted by commas or blanks; `nil` if any isn't a range.
+    /// The ranges of a list separated by commas or blanks; `nil` if any element isn't a range.
     package static func list(_ text: String) -> [AddressRange]? {
         let parts = text.split { $0 == "," || $0.isWhitespace }
         let ranges = parts.compactMap { AddressRange(String($0)) }

@@ -1,6 +1,6 @@
-/// Everything the gate looks at in one request, as the edge has read it. Nothing in it is trusted; `certificate` is what TLS reported.
+/// Everything that the gate checks in one request, as parsed by the edge. Nothing in it is trusted; `certificate` is what TLS reported.
 package struct AdmissionRequest: Sendable {
-    /// Names this request in the answer and in the logs.
+    /// Identifies this request in the answer and in the logs.
     package var id: String
     package var address: ClientAddress
     package var moment: Moment
@@ -11,13 +11,13 @@ package struct AdmissionRequest: Sendable {
     /// The header's value; `nil` when absent or empty.
     package var authorization: String?
     package var isTLS: Bool
-    /// What the request has of the fields that the gate's methods read.
+    /// The fields of the request that the gate's methods read.
     package var fields: CredentialFields
     /// `nil` when none was presented.
     package var certificate: ClientCertificate?
-    /// The parameters `session` and `token` of the URL, of an upgrade that wants to go on with a session.
+    /// The URL parameters `session` and `token` of an upgrade that resumes a session.
     package var session: SessionCredential?
-    /// The methods that the route is open to, by their names in `admit=`; `nil`: all.
+    /// The methods that the route allows, by their names in `admit=`; `nil`: all.
     package var allowedMethods: Set<String>?
 
     package init(
@@ -46,7 +46,7 @@ package struct AdmissionRequest: Sendable {
 /// The opening handshake of RFC 6455 section 4.2.1, as received.
 package struct HandshakeFields: Sendable {
     package var method: String
-    /// RFC 6455 asks for HTTP/1.1 at least; there is no newer version that could come here.
+    /// RFC 6455 requires HTTP/1.1 or later; newer versions don't reach this code.
     package var isHTTP11: Bool
     package var upgrade: String?
     /// The `Connection` header holds the token `upgrade`.
@@ -55,7 +55,7 @@ package struct HandshakeFields: Sendable {
     package var key: String?
     /// In the client's order of preference.
     package var offeredSubprotocols: [String]
-    /// The rest of it follows the grammar too: nothing stands there twice, and lists and extensions can be read.
+    /// The rest of the handshake is valid too: no field is repeated, and lists and extensions parse.
     package var isWellFormed: Bool
 
     package init(
@@ -73,7 +73,7 @@ package struct HandshakeFields: Sendable {
     }
 }
 
-/// A certificate that the client presented, and what TLS found out about it.
+/// A certificate that the client presented, and TLS's findings about it.
 package struct ClientCertificate: Sendable {
     /// It chained to the configured client CA, within its validity and on no revocation list.
     package var isVerified: Bool
@@ -85,9 +85,9 @@ package struct ClientCertificate: Sendable {
     package var subject: String
     /// Unix milliseconds.
     package var notAfter: Int64?
-    /// By which a session of it can be found when it is revoked.
+    /// Used to find the certificate's sessions when it is revoked.
     package var number: CertificateNumber?
-    /// By which it can be verified again. `nil` where it isn't verified, and above the limits of a chain: then no ticket follows from it.
+    /// Used to verify it again. `nil` if it isn't verified or its chain exceeds the limits; then no ticket is issued for it.
     package var chain: ClientCertificateChain?
 
     package init(

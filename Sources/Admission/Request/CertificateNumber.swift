@@ -1,4 +1,4 @@
-/// What a revocation list names a certificate by (RFC 5280 section 5.1.2.6): its issuer and the number that this one gave it.
+/// Identifies a certificate in a revocation list (RFC 5280 section 5.1.2.6): its issuer and serial number.
 package struct CertificateNumber: Hashable, Sendable {
     /// The issuer's name, DER.
     package let issuer: [UInt8]

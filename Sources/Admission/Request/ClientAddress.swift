@@ -59,7 +59,7 @@ package struct ClientAddress: Hashable, Sendable {
     }
 }
 
-/// What limits count by: a whole IPv4 address (/32), or the /64 that one IPv6 subscriber is given at least.
+/// The unit that limits count by: an IPv4 address (/32), or an IPv6 /64, the smallest network that a subscriber gets.
 package struct AddressPrefix: Hashable, Sendable {
     enum Network: Hashable {
         case v4(UInt32)
@@ -76,7 +76,7 @@ package struct AddressPrefix: Hashable, Sendable {
         }
     }
 
-    /// `192.0.2.1` or `2001:db8::/64`: the address itself where the prefix is one, as single lines of a log have it.
+    /// `192.0.2.1` or `2001:db8::/64`: the plain address if the prefix is a single address, as in other log lines.
     package var textForLog: String {
         switch network {
         case .v4(let number): IPAddressText.dotted(bigEndianBytes(number))

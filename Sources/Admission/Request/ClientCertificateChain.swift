@@ -1,10 +1,10 @@
-/// The certificates by which a client has proved its identity: its own first, then those that it sent along, each in DER.
+/// The certificates that prove a client's identity: its own first, then the others that it sent, each in DER.
 ///
-/// It is kept for as long as something may follow from that proof: with a session, and with its tickets. They all share one copy.
+/// It is kept as long as the proof may be rechecked: with a session and its tickets, which share one copy.
 package struct ClientCertificateChain: Hashable, Sendable {
     /// Certificates, the client's own among them.
     package static let maximumCount = 3
-    /// Of all certificates together.
+    /// The total size of all certificates.
     package static let maximumBytes = 8_192
 
     package let certificates: [[UInt8]]
@@ -18,12 +18,12 @@ package struct ClientCertificateChain: Hashable, Sendable {
     }
 }
 
-/// What is trusted of client certificates today: the configured authorities and revocation lists.
+/// The current trust in client certificates: the configured authorities and revocation lists.
 package protocol CertificateStanding: Sendable {
-    /// Verifies a chain as the handshake of a new connection would. The gate asks on the thread of the request, a reactor's: a chain is
-    /// bounded, so the computation is.
+    /// Verifies a chain as the handshake of a new connection would. The gate calls it on the request's reactor thread; the size of a chain
+    /// is bounded, and so is the computation.
     ///
     /// - Parameter time: Unix milliseconds. No clock is read.
-    /// - Returns: `nil` where the chain verifies; otherwise why it doesn't, for the log alone.
+    /// - Returns: `nil` if the chain verifies; otherwise the reason, for the log alone.
     func problem(with chain: ClientCertificateChain, at time: Int64) -> String?
 }

@@ -1,4 +1,4 @@
-/// The names of the header fields and query parameters by which a request may show a credential. Those of headers are lower case.
+/// The names of the header fields and query parameters that may carry a credential. Header names are lower case.
 package struct CredentialFieldNames: Sendable, Equatable {
     package var headers: [String]
     package var parameters: [String]
@@ -9,7 +9,7 @@ package struct CredentialFieldNames: Sendable, Equatable {
     }
 }
 
-/// What a request has of these fields, and nothing else of the request.
+/// The values of these fields in a request, and nothing else.
 package struct CredentialFields: Sendable {
     private struct Field: Sendable {
         let name: String
@@ -23,7 +23,7 @@ package struct CredentialFields: Sendable {
 
     /// - Parameters:
     ///   - header: a field's value by its lower-case name; `nil` when absent, which differs from empty.
-    ///   - parameter: the same of a query parameter. One that can't be read, or that the request repeats, is the empty text.
+    ///   - parameter: the same for a query parameter. The value is empty if it can't be decoded or the parameter is repeated.
     package init(_ names: CredentialFieldNames, header: (String) -> String?, parameter: (String) -> String?) {
         headers = names.headers.compactMap { name in header(name).map { Field(name: name, value: $0) } }
         parameters = names.parameters.compactMap { name in parameter(name).map { Field(name: name, value: $0) } }

@@ -1,10 +1,10 @@
-/// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which `for` counts.
+/// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which only `for` is used.
 struct ForwardedElement {
-    /// Nobody, where there is no `for`.
+    /// An unnamed node if there is no `for`.
     let node: ForwardedFor.Node
 
     /// - Parameter text: of ``isText(_:)``.
-    /// - Returns: `nil` for anything but pairs, for a quoted string without an end, for a repeated `for`, and for a value that names no node.
+    /// - Returns: `nil` for anything but pairs, an unterminated quoted string, a repeated `for`, or a value that isn't a node.
     init?(_ text: Substring) {
         var found: ForwardedFor.Node?
         guard let pairs = Self.pairs(text) else { return nil }
@@ -28,7 +28,7 @@ struct ForwardedElement {
         return elements.hasOpenQuote ? nil : pairs
     }
 
-    /// Graphic ASCII, blanks and tabs. In it each byte is a `Character`.
+    /// Printable ASCII, blanks and tabs, so each byte is a `Character`.
     static func isText(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 } }
 
     static func trimmed(_ text: Substring) -> Substring {
@@ -39,7 +39,7 @@ struct ForwardedElement {
         return text[first...last]
     }
 
-    /// A token, or a quoted string without escapes: none of the characters of an address needs one.
+    /// A token, or a quoted string without escapes: an address needs none.
     private static func unquoted(_ text: Substring) -> String? {
         guard text.hasPrefix("\"") else { return text.isEmpty || text.contains("\"") ? nil : String(text) }
         let inner = text.dropFirst().dropLast()

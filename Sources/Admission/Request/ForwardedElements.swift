@@ -1,23 +1,23 @@
-/// A list whose parts are taken off from the right, where the nearest proxy wrote.
+/// A list that is consumed from the right, where the nearest proxy appended its element.
 ///
-/// It is cut at bytes, never at `Character`s: a client may end its own part with a scalar that would swallow the separator behind it
-/// (U+0600), and so hide the proxy's part in its own. For the same reason quotes are matched from the right: a quote that the client
-/// doesn't close takes in its own part alone.
+/// It is split at bytes, never at `Character`s: a client could end its own element with a scalar that combines with the following separator
+/// (U+0600), and so hide the proxy's element in its own. For the same reason quotes are matched from the right: an unclosed quote of the
+/// client affects only its own element.
 struct ForwardedElements {
     private var rest: Substring?
     private let separator: UInt8
     private let hasQuotes: Bool
-    /// The last part that was taken, the text's first, holds a quote that isn't closed.
+    /// The last element that was taken, the first of the text, contains an unclosed quote.
     private(set) var hasOpenQuote = false
 
-    /// - Parameter hasQuotes: separators within quoted strings part nothing.
+    /// - Parameter hasQuotes: whether separators within quoted strings are ignored.
     init(_ text: some StringProtocol, separator: UInt8, hasQuotes: Bool) {
         rest = Substring(text)
         self.separator = separator
         self.hasQuotes = hasQuotes
     }
 
-    /// The part behind the last separator; the whole of what is left where there is none.
+    /// The element after the last separator; all remaining text if there is no separator.
     mutating func popLast() -> Substring? {
         guard let text = rest else { return nil }
         let bytes = text.utf8
@@ -37,7 +37,7 @@ struct ForwardedElements {
         return text
     }
 
-    /// An odd number of backslashes stands before it.
+    /// An odd number of backslashes precedes it.
     private static func isEscaped(_ index: Substring.Index, in bytes: Substring.UTF8View) -> Bool {
         bytes[..<index].reversed().prefix { $0 == UInt8(ascii: "\\") }.count % 2 == 1
     }

@@ -1,14 +1,15 @@
-/// What proxies say about where a request came from: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
+/// The client's address as reported by proxies: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
 ///
-/// Anybody can send these headers, so they count only as far as trusted proxies have written them: read from the right, where the nearest
-/// proxy wrote, up to the first address that isn't a trusted proxy's. That one is the client. Whatever stands to its left is its own word.
+/// Any client can send these headers, so only elements written by trusted proxies count. They are read from the right, where the nearest
+/// proxy appended, up to the first address that isn't a trusted proxy's. That address is the client. Everything to its left comes from the
+/// client and is ignored.
 package struct ForwardedFor: Sendable {
-    /// So many hops are walked at most. No honest chain of proxies is longer.
+    /// The maximum number of hops that are followed. No legitimate chain of proxies is longer.
     package static let maximumHops = 32
-    /// A longer element names nobody.
+    /// A longer element is treated as unnamed.
     package static let maximumElementBytes = 256
 
-    /// Each is all fields of its name, joined with commas (RFC 9110 section 5.3); `nil` when absent.
+    /// Each holds all fields of its name, joined with commas (RFC 9110 section 5.3); `nil` when absent.
     package var xForwardedFor: String?
     package var forwarded: String?
 
@@ -17,11 +18,11 @@ package struct ForwardedFor: Sendable {
         self.forwarded = forwarded
     }
 
-    /// Whom a request is from: `peer`, unless that is a trusted proxy and says otherwise.
+    /// The client of a request: `peer`, unless that is a trusted proxy that names another.
     ///
-    /// Where a hop that decides is malformed or isn't named, it is the last address that is certain: the nearest trusted proxy that could
-    /// say no more. Limits then count everybody behind it as one, which is the safe side.
-    /// - Parameter peer: who connected, or whom a PROXY header from a trusted peer has named.
+    /// If the deciding hop is malformed or unnamed, the result is the last certain address: the trusted proxy that reported that hop.
+    /// Limits then count all clients behind that proxy as one, which is the safe choice.
+    /// - Parameter peer: the connected peer, or the address in a PROXY header from a trusted peer.
     /// - Parameter trusted: `TRUSTED_PROXY_CIDRS`.
     package func client(of peer: ClientAddress, trusted: [AddressRange]) -> ClientAddress {
         func isTrusted(_ address: ClientAddress) -> Bool { trusted.contains { $0.contains(address) } }
@@ -29,7 +30,7 @@ package struct ForwardedFor: Sendable {
         var certain = peer
         guard var elements else { return peer }
         for _ in 0..<Self.maximumHops {
-            // What stands behind an untrusted hop may be anything: it isn't read at all.
+            // Elements beyond an untrusted hop may be forged: they aren't read.
             guard let element = elements.popLast(), let address = node(element)?.address else { return certain }
             certain = address
             guard isTrusted(address) else { return certain }
@@ -37,7 +38,7 @@ package struct ForwardedFor: Sendable {
         return certain
     }
 
-    /// None where both headers are there: a proxy that writes one may have let the client's own other one pass.
+    /// `nil` if both headers are present: a proxy that writes one may have passed on the other from the client.
     private var elements: ForwardedElements? {
         switch (xForwardedFor, forwarded) {
         case (let list?, nil): ForwardedElements(list, separator: UInt8(ascii: ","), hasQuotes: false)
@@ -46,14 +47,14 @@ package struct ForwardedFor: Sendable {
         }
     }
 
-    /// What isn't ASCII text is malformed. A hop's own bytes alone decide of it: those before it are its client's.
+    /// Anything but ASCII text is malformed. Only the hop's own bytes decide this; the bytes before them come from its client.
     private func node(_ element: Substring) -> Node? {
         guard element.utf8.count <= Self.maximumElementBytes, ForwardedElement.isText(element) else { return nil }
         let text = ForwardedElement.trimmed(element)
         return forwarded == nil ? Self.node(text) : ForwardedElement(text)?.node
     }
 
-    /// Who a hop was. `nil` in it: somebody who isn't named.
+    /// The node of a hop. A `nil` address means that the node is unnamed.
     struct Node {
         let address: ClientAddress?
     }

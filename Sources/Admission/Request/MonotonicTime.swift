@@ -1,4 +1,5 @@
-/// A point on the machine's monotonic clock, in nanoseconds since an arbitrary moment. It is handed in: nothing here reads a clock.
+/// A point on the machine's monotonic clock, in nanoseconds since an arbitrary moment. It is always an argument: this module reads no
+/// clock.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
     package let nanoseconds: UInt64
 
@@ -6,18 +7,18 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
 
     package static func < (one: MonotonicTime, other: MonotonicTime) -> Bool { one.nanoseconds < other.nanoseconds }
 
-    /// This time and `duration` later; stops at the end of the clock.
+    /// This time plus `duration`; saturates at the end of the clock.
     package func advanced(by duration: Duration) -> MonotonicTime {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? .max : sum)
     }
 
-    /// Whole milliseconds from `earlier` to here; 0 if `earlier` lies later.
+    /// Whole milliseconds since `earlier`; 0 if `earlier` is later.
     func milliseconds(since earlier: MonotonicTime) -> UInt64 {
         nanoseconds > earlier.nanoseconds ? (nanoseconds - earlier.nanoseconds) / 1_000_000 : 0
     }
 
-    /// Seconds from here to `later`, rounded up and at least 1: what a `Retry-After` can say.
+    /// Seconds until `later`, rounded up and at least 1, for `Retry-After`.
     func secondsForRetry(until later: MonotonicTime) -> Int {
         guard later > self else { return 1 }
         let (seconds, rest) = (later.nanoseconds - nanoseconds).quotientAndRemainder(dividingBy: 1_000_000_000)
@@ -25,7 +26,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
     }
 }
 
-/// One moment on both clocks: the monotonic one decides, the calendar is for records and for certificates.
+/// One moment on both clocks. The monotonic clock decides; the wall clock is for records and certificates.
 package struct Moment: Hashable, Sendable {
     package let monotonic: MonotonicTime
     package let unixMilliseconds: Int64
@@ -37,7 +38,7 @@ package struct Moment: Hashable, Sendable {
 }
 
 extension Duration {
-    /// Clamped to 0 … `UInt64.max`, so that no setting can make the arithmetic trap.
+    /// Clamped to 0 … `UInt64.max`, so that no setting can make the arithmetic overflow and trap.
     var wholeNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,4 +1,4 @@
-/// Which peers are proxies of the operator's, and in which header they say where a request came from.
+/// The operator's proxies, and the header in which they report the client's address.
 package struct TrustedProxies: Hashable, Sendable {
     /// `TRUSTED_PROXY_HEADER`
     package enum Header: String, Sendable, CaseIterable {
@@ -15,10 +15,10 @@ package struct TrustedProxies: Hashable, Sendable {
         self.header = header
     }
 
-    /// Whether `peer` is one of them: then what isn't a request is nobody's in particular.
+    /// Whether `peer` is one of them. Malformed input on such a connection can't be attributed to a client.
     package func contains(_ peer: ClientAddress) -> Bool { ranges.contains { $0.contains(peer) } }
 
-    /// Whom a request is from; the one header alone is looked at.
+    /// The client of a request. Only the configured header is read.
     ///
     /// - Parameter field: a header's value by its lower-case name; nil where it is absent.
     package func client(of peer: ClientAddress, _ field: (String) -> String?) -> ClientAddress {

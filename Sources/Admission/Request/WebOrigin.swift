@@ -1,8 +1,8 @@
 import AddressText
 
-/// A web origin (RFC 6454) in its one normal form: scheme and host in lower case, the port that a scheme implies left out.
+/// A web origin (RFC 6454) in normal form: scheme and host in lower case, the scheme's default port omitted.
 ///
-/// The opaque origin `null`, and anything with user information, a path, a query or characters beyond ASCII, isn't one.
+/// The opaque origin `null`, and anything with user information, a path, a query or non-ASCII characters, is refused.
 package struct WebOrigin: Hashable, Sendable {
     /// Longer ones are refused: a host name has 253 characters at most.
     static let maximumByteCount = 300

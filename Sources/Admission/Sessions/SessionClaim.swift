@@ -1,36 +1,36 @@
-/// What became of an attempt to come back to a session.
+/// The outcome of an attempt to resume a session.
 package enum SessionClaim<Holder> {
-    /// The session is the client's, and is to be moved from its holder: ``SessionRegister/arrived(_:at:detachedAt:)`` or
-    /// ``SessionRegister/claimFailed(_:)`` has to follow. The client is sent the new token.
+    /// The session belongs to the client and must be moved from its holder: call ``SessionRegister/arrived(_:at:detachedAt:)`` or
+    /// ``SessionRegister/claimFailed(_:)`` next. The client is sent the new token.
     case claimed(SessionRegister<Holder>.Place, Holder, newToken: SessionToken)
-    /// The session exists. The token is wrong, or the session belongs to another identity: no client is told which.
+    /// The session exists, but the token is wrong or the session belongs to another identity. The client isn't told which.
     case invalid
-    /// It is the client's, and just moving to another connection of the client. Worth another try in a moment.
+    /// The session belongs to the client, but is being moved to another connection of the client. The client can retry in a moment.
     case underway
-    /// No such session, or none any more.
+    /// There is no such session, or it has ended.
     case unknown
 }
 
 extension SessionClaim: Sendable where Holder: Sendable {}
 
-/// The tokens that are good for one session, as hashes: the last one given, and the one before it, in case the answer with the last one was
-/// lost. The one before stays good until the client has confirmed that the new one has reached it, and for a short time after that: a client
-/// that is offline for minutes must not lose its session with one lost answer.
+/// The hashes of a session's valid tokens: the last one issued, and the previous one in case the answer with the last one was lost. The
+/// previous token stays valid until the client has confirmed the new one, and for a short time after that, so a client that is offline for
+/// minutes doesn't lose its session because of one lost answer.
 ///
-/// Where the one before is used again, the one given meanwhile stays good as well: its answer may have been only slow, or the slow one is
-/// the request that came last.
+/// If the previous token is used again, the one issued in between stays valid too: its answer may only have been slow, or the last request
+/// may be the delayed one.
 struct SessionTokens: Sendable {
     private var current: Secret
     private var previous: Secret
     private var previousEnds: MonotonicTime
-    /// Given for the previous one, before the current one was.
+    /// Issued for the previous one, before the current one.
     private var meanwhile = Self.none
     private var meanwhileEnds = MonotonicTime(nanoseconds: 0)
 
     /// Not confirmed yet.
     private static let open = MonotonicTime(nanoseconds: .max)
 
-    /// Nothing hashes to it but by chance of 1 in 2²⁵⁶.
+    /// No text is known to hash to it.
     private static let none = Secret([UInt8](repeating: 0xff, count: 32))
 
     init(_ token: SessionToken) {
@@ -39,7 +39,7 @@ struct SessionTokens: Sendable {
         previousEnds = MonotonicTime(nanoseconds: 0)
     }
 
-    /// What unknown sessions have, so that looking at them takes as long.
+    /// For unknown sessions, so that checking them takes the same time.
     private init() {
         current = Self.none
         previous = Self.none
@@ -52,7 +52,7 @@ struct SessionTokens: Sendable {
         case current, previous, meanwhile
     }
 
-    /// Compares with all, whatever comes of the first.
+    /// Compares with all tokens, even after a match.
     func match(_ digest: [UInt8], at time: MonotonicTime) -> Match? {
         let isCurrent = current.matches(digest)
         let isPrevious = previous.matches(digest)
@@ -62,7 +62,8 @@ struct SessionTokens: Sendable {
         return isMeanwhile && time < meanwhileEnds ? .meanwhile : nil
     }
 
-    /// The one that was used becomes the previous one. One that has an end keeps it: nobody lives on an old token for ever.
+    /// The token that was used becomes the previous one. If it already has an expiry time, it keeps it, so an old token can't be used
+    /// forever.
     mutating func rotate(to token: SessionToken, usedBefore match: Match) {
         switch match {
         case .current:
@@ -76,7 +77,7 @@ struct SessionTokens: Sendable {
         current = token.hash
     }
 
-    /// The client has the current one: the others end after `overlap`, and not later than they would anyway.
+    /// The client has the current token. The others expire after `overlap`, or earlier if they would have.
     mutating func confirm(at time: MonotonicTime, overlap: Duration) {
         let end = time.advanced(by: overlap)
         previousEnds = min(previousEnds, end)
@@ -84,7 +85,7 @@ struct SessionTokens: Sendable {
     }
 }
 
-/// A session and its token, as an upgrade names them in its query. Nothing of it is verified.
+/// A session and its token, from the query of an upgrade. Unverified.
 package struct SessionCredential: Sendable, CustomStringConvertible, CustomReflectable {
     package let id: String
     package let token: String
@@ -99,19 +100,19 @@ package struct SessionCredential: Sendable, CustomStringConvertible, CustomRefle
 }
 
 extension SessionRegister {
-    /// How long the previous token is still good once the client has confirmed the new one.
+    /// How long the previous token stays valid after the client has confirmed the new one.
     package static var tokenOverlap: Duration { .seconds(30) }
 
-    /// The client of the session has shown that the newest token has reached it.
+    /// The session's client has confirmed that it received the newest token.
     package mutating func tokenConfirmed(_ place: Place, at time: MonotonicTime) {
         changeTokens(of: place) { $0.confirm(at: time, overlap: Self.tokenOverlap) }
     }
 
-    /// The client that may come back to this session with its token alone: that of a session that began with a ticket, which has no
-    /// credentials that it could show again. `nil` for every other session, and where session or token is wrong.
+    /// The client that may resume this session with its token alone, because the session began with a ticket and the client has no
+    /// credentials to present again. `nil` for every other session, and if the session or the token is wrong.
     ///
-    /// Nothing changes by this; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take the same
-    /// time whatever is wrong.
+    /// This changes nothing; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take constant
+    /// time, whatever is wrong.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
         let isOfLength = credential.id.utf8.count <= SessionPlaceLimits.maximumIDBytes
         let session = (isOfLength ? place(of: credential.id) : nil).flatMap { entries[$0]?.session }
@@ -119,9 +120,9 @@ extension SessionRegister {
         return match == nil ? nil : session?.bearer
     }
 
-    /// Hands a session over to a client that comes back to it, and gives it a new token.
+    /// Hands a session over to a client that resumes it, and issues a new token.
     ///
-    /// Hashing and comparing take the same time whichever of session, token and owner is wrong.
+    /// Hashing and comparing take the same time whether the session, the token or the owner is wrong.
     ///
     /// - Parameter id: as the client sent it.
     /// - Parameter token: as the client sent it.

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Counts sessions by identity and address, and finds the sessions that a client may come back to. A value: its owner holds the lock.
+/// Counts sessions by identity and address, and finds the sessions that a client may resume. A value: its owner holds the lock.
 ///
-/// A session's place is taken before its target is dialled and given back when the session has ended, with or without a client in
-/// between. Nothing is kept but what belongs to places that are taken.
+/// A session's place is taken before its target is dialled and released when the session has ended, even if the client was detached in
+/// between. The register stores nothing except for places that are taken.
 ///
-/// A place counts for the address where its session began, wherever its client comes back from: no limit keeps a client from coming back.
+/// A place counts for the address where its session began, even if its client resumes from another one: no limit prevents a resume.
 package struct SessionRegister<Holder> {
-    /// One place. It means something only in the register that gave it.
+    /// One place. It is meaningful only in the register that issued it.
     package struct Place: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -15,11 +15,11 @@ package struct SessionRegister<Holder> {
     struct Entry {
         let owner: Identity
         let address: ClientAddress
-        /// Since when the session has been without its client; `nil` while it has it.
+        /// When the session lost its client; `nil` while it is attached.
         var detachedAt: MonotonicTime?
-        /// Behind a reference: a table has up to twice the room that its entries need, and many sessions can never be found.
+        /// A reference, because a dictionary allocates up to twice the space of its entries, and many sessions can't be resumed at all.
         fileprivate var found: Found?
-        /// `nil` until the session can be found.
+        /// `nil` until the session can be resumed.
         var session: OpenSession? {
             get { found?.session }
             set { found = newValue.map(Found.init) }
@@ -35,25 +35,25 @@ package struct SessionRegister<Holder> {
     struct OpenSession {
         let id: String
         var tokens: SessionTokens
-        /// The client that may come back with the token alone; `nil`: none may.
+        /// The client that may resume with the token alone; `nil`: none may.
         let bearer: Principal?
-        /// What runs the session: a driver, on its reactor.
+        /// The owner of the session: a driver, on its reactor.
         var holder: Holder
-        /// Set while the session moves to the holder that has claimed it: the tokens as they were.
+        /// The tokens before the claim; set while the session moves to the holder that has claimed it.
         var tokensBefore: SessionTokens?
     }
 
-    /// Settable, for a reload. Lowering one ends no session: an identity or address above it gets no new one.
+    /// Settable, for a reload. Lowering a limit ends no session; an identity or address above it only gets no new one.
     package var limits: SessionPlaceLimits
     private(set) var entries: [Place: Entry] = [:]
     private var places: [String: Place] = [:]
-    /// Of owners with a subject.
+    /// The places of owners with a subject.
     private var owned: [Identity: Set<Place>] = [:]
     private var perAddress: [AddressPrefix: Set<Place>] = [:]
     private var openPer: [Key: Int] = [:]
     private var nextNumber: UInt64 = 0
 
-    /// What owners are counted by where they aren't verified.
+    /// The key for counting owners that aren't verified.
     private enum Key: Hashable {
         case owner(Identity)
         case anonymous(AddressPrefix)
@@ -67,9 +67,9 @@ package struct SessionRegister<Holder> {
 
     // MARK: Places
 
-    /// Takes a place. At the limit of its owner, the owner's session ends that has been without its client for longest: its holder is
-    /// returned, and has no place from then on. At the limit of an address the same goes for sessions there that are the owner's or
-    /// anonymous. Where none is detached nothing changes.
+    /// Takes a place. At the owner's limit, the owner's session that has been detached for longest is evicted: its place is released and
+    /// its holder is returned. At an address' limit, the same applies to sessions from that address that are the owner's or anonymous. If
+    /// none of them is detached, nothing changes.
     package mutating func reserve(for owner: Identity, from address: ClientAddress) -> SessionReservation<Holder> {
         let places = owned[owner, default: []]
         let here = perAddress[address.prefix, default: []]
@@ -81,7 +81,7 @@ package struct SessionRegister<Holder> {
         let leaves = oldest.map { here.contains($0.place) } ?? false
         if here.count - (leaves ? 1 : 0) >= limits.perAddress {
             let mayGo = here.filter { entries[$0]?.owner == owner || entries[$0]?.owner == .anonymous }
-            // One of its own that is elsewhere makes no room here.
+            // Evicting a session of the owner at another address wouldn't help the limit of this one.
             guard oldest == nil, let found = oldestDetached(of: mayGo) else { return .refused(.address) }
             oldest = found
         }
@@ -90,7 +90,7 @@ package struct SessionRegister<Holder> {
         return .reservedInPlaceOf(take(for: owner, from: address), evicted: oldest.holder)
     }
 
-    /// Gives a place back. For one that isn't taken any more nothing happens.
+    /// Releases a place. Has no effect if it is no longer taken.
     package mutating func release(_ place: Place) {
         guard let entry = entries.removeValue(forKey: place) else { return }
         if let id = entry.session?.id {
@@ -114,8 +114,7 @@ package struct SessionRegister<Holder> {
         return place
     }
 
-    /// Walks over the places of one owner or one address, of which there are at most as many as the limits say. Sessions that are moving
-    /// are left out.
+    /// Iterates over the places of one owner or address; the limits bound their number. Sessions that are being moved are skipped.
     private func oldestDetached(of places: Set<Place>) -> (place: Place, holder: Holder)? {
         let detached = places.compactMap { place in
             entries[place].flatMap { entry in
@@ -136,12 +135,11 @@ package struct SessionRegister<Holder> {
 
     // MARK: Sessions
 
-    /// Lets the session of a place be found by its id from here on.
+    /// Makes the session of a place available for resuming by its id.
     ///
     /// - Parameter id: the gateway's own; at most ``SessionPlaceLimits/maximumIDBytes``.
-    /// - Parameter principal: the client. One that came by a ticket may come back with the token alone.
-    /// - Returns: false, and nothing is changed, where the place isn't taken or has its session already, and for an id that is in
-    ///   use or too long.
+    /// - Parameter principal: the client. One that was admitted by a ticket may resume with the token alone.
+    /// - Returns: false, without any change, if the place isn't taken or already has a session, or if the id is in use or too long.
     @discardableResult
     package mutating func open(
         _ place: Place, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
@@ -156,16 +154,16 @@ package struct SessionRegister<Holder> {
         return true
     }
 
-    /// The session has lost its client, and may have to make room. What can't be found can't be detached.
+    /// The session has lost its client and may be evicted from now on. A session that can't be resumed can't be detached.
     package mutating func detached(_ place: Place, at time: MonotonicTime) {
         guard let entry = entries[place], entry.session != nil, entry.detachedAt == nil else { return }
         entries[place]?.detachedAt = time
     }
 
-    /// The session that was claimed is `holder`'s from here on.
+    /// The claimed session belongs to `holder` from now on.
     ///
-    /// - Parameter detachedAt: nil: it has its client.
-    /// - Returns: false where its place is gone meanwhile: then the session has to end.
+    /// - Parameter detachedAt: nil if its client is attached.
+    /// - Returns: false if its place was released meanwhile; then the session has to end.
     package mutating func arrived(_ place: Place, at holder: Holder, detachedAt: MonotonicTime?) -> Bool {
         guard entries[place]?.session != nil else { return false }
         entries[place]?.session?.holder = holder
@@ -174,7 +172,7 @@ package struct SessionRegister<Holder> {
         return true
     }
 
-    /// The session that was claimed stays where it is, and its tokens are what they were.
+    /// The claimed session stays with its holder, and its previous tokens are restored.
     package mutating func claimFailed(_ place: Place) {
         guard let before = entries[place]?.session?.tokensBefore else { return }
         entries[place]?.session?.tokens = before
@@ -185,7 +183,7 @@ package struct SessionRegister<Holder> {
 
     func place(of id: String) -> Place? { places[id] }
 
-    /// Of a session that is moving, the tokens that it had before: its client doesn't have the new one yet.
+    /// For a session that is being moved, changes the tokens from before the claim: its client doesn't have the new one yet.
     mutating func changeTokens(of place: Place, _ change: (inout SessionTokens) -> Void) {
         guard var session = entries[place]?.session else { return }
         if var before = session.tokensBefore {
@@ -203,13 +201,13 @@ package struct SessionRegister<Holder> {
         entries[place]?.session?.tokens = tokens
     }
 
-    /// Whether a client may be coming back for a session: `owner` has one, or, if it is anonymous, the address has an anonymous one. The gateway
-    /// often notices that a client is gone only after it has come back.
+    /// Whether a client may be resuming a session: `owner` has one or, if it is anonymous, the address has an anonymous one. Attached
+    /// sessions count too, because a client often reconnects before the gateway notices the loss of its old connection.
     package func hasSession(_ owner: Identity, from address: ClientAddress) -> Bool {
         openPer[Key(owner, address)] != nil
     }
 
-    /// Of all sessions that can be found. Walks over them all.
+    /// The matching holders of all sessions that can be resumed. Iterates over all of them.
     package func holders(where isMeant: (Identity, ClientAddress) -> Bool) -> [Holder] {
         entries.values.compactMap { entry in
             isMeant(entry.owner, entry.address) ? entry.session?.holder : nil
@@ -220,7 +218,7 @@ package struct SessionRegister<Holder> {
     package var count: Int { entries.count }
     package var detachedCount: Int { entries.values.count { $0.detachedAt != nil } }
 
-    /// How many things are remembered, in all tables together; for tests.
+    /// The total number of entries in all tables; for tests.
     var footprint: Int {
         entries.count + places.count + owned.count + perAddress.count + openPer.count
     }
@@ -233,14 +231,14 @@ extension SessionRegister.OpenSession: Sendable where Holder: Sendable {}
 
 package enum SessionReservation<Holder> {
     case reserved(SessionRegister<Holder>.Place)
-    /// The other session ends; its holder has to be told.
+    /// The other session was evicted; its holder must be told.
     case reservedInPlaceOf(SessionRegister<Holder>.Place, evicted: Holder)
     case refused(SessionPlaceLimit)
 }
 
 extension SessionReservation: Sendable where Holder: Sendable {}
 
-/// Which limit a session was refused by.
+/// The limit that refused a session.
 package enum SessionPlaceLimit: Hashable, Sendable {
     /// `MAX_SESSIONS_PER_DEVICE`
     case device
@@ -252,9 +250,9 @@ package struct SessionPlaceLimits: Hashable, Sendable {
     /// Longer ids aren't looked up: the gateway's own have 16 characters.
     package static let maximumIDBytes = 64
 
-    /// `MAX_SESSIONS_PER_DEVICE`: of one owner with a subject.
+    /// `MAX_SESSIONS_PER_DEVICE`: sessions of one owner with a subject.
     package var perDevice: Int
-    /// `MAX_SESSIONS_PER_IP`: of one ``AddressPrefix``.
+    /// `MAX_SESSIONS_PER_IP`: sessions of one ``AddressPrefix``.
     package var perAddress: Int
 
     package init(perDevice: Int = 5, perAddress: Int = 10) {

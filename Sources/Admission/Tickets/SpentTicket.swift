@@ -1,12 +1,12 @@
-/// A ticket of ours that was valid and had a use left, which is taken now. Only ``TicketOffice`` makes one.
+/// A ticket that was valid, and one use of which has now been spent. Only ``TicketOffice`` makes one.
 struct SpentTicket: Sendable {
-    /// Whose upgrade it is.
+    /// The identity of the upgrade.
     let identity: Identity
-    /// The proof that the ticket was given for.
+    /// The proof that the ticket was issued for.
     let proof: (any AdmissionProof)?
-    /// Until when further tickets may follow from this one.
+    /// The time until which further tickets may be issued from this one.
     let chainEnd: MonotonicTime
-    /// What its holder had shown besides.
+    /// The shared secret that its holder had presented.
     let secret: SharedSecret?
 
     fileprivate init(_ entry: TicketTable.Entry, _ proof: (any AdmissionProof)?) {
@@ -18,24 +18,24 @@ struct SpentTicket: Sendable {
 }
 
 extension Principal {
-    /// - Parameter ticket: that it was spent is the proof.
+    /// - Parameter ticket: its existence proves that it was spent.
     init(_ ticket: SpentTicket) {
         self.init(ticket.identity, proof: ticket.proof, ticketChainEnd: ticket.chainEnd, secret: ticket.secret)
     }
 }
 
-/// What became of an attempt to spend a ticket.
+/// The outcome of an attempt to spend a ticket.
 enum TicketSpending: Sendable {
     case spent(SpentTicket)
-    /// Not ours, used up, or forgotten after its time: nobody can tell these apart.
+    /// Not issued here, used up, or expired: these can't be told apart.
     case unknown
     case expired
-    /// Ours and still good, but the route isn't open to its holder.
+    /// Valid, but the route doesn't allow its holder's method.
     case methodNotAllowed
 }
 
 extension TicketTable {
-    /// Takes one use. What isn't allowed takes none.
+    /// Takes one use, unless the holder isn't allowed.
     mutating func spend(_ hash: TicketHash, at time: MonotonicTime, isAllowed: (Identity) -> Bool)
         -> TicketSpending
     {

@@ -1,10 +1,10 @@
 import Crypto
 
-/// What a client that can't send headers puts into its URL, once: 32 random bytes. Whoever has it comes in, so no description and no log
-/// has it.
+/// A credential for clients that can't send headers, put into the URL: 32 random bytes. It admits its bearer, so no description and no log
+/// contains it.
 package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     static let byteCount = 32
-    /// Of the text: base64url (RFC 4648 section 5) without padding.
+    /// The length of the text: base64url (RFC 4648 section 5) without padding.
     static let characterCount = 43
 
     /// For the client alone.
@@ -32,12 +32,12 @@ package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConve
     }
 }
 
-/// All that is kept of a ticket: the SHA-256 of its text. Tickets are looked up by it, and how long that takes tells nothing: nobody can
+/// The only stored form of a ticket: the SHA-256 of its text. The timing of a look-up by hash reveals nothing useful: an attacker can't
 /// choose a hash, and knowing one doesn't help.
 struct TicketHash: Hashable, Sendable {
     private let digest: SHA256Digest
 
-    /// `nil` for what can't be a ticket. The text itself is hashed, so that there is one spelling of each.
+    /// `nil` for a text that can't be a ticket. The text is hashed, not the decoded bytes, so each ticket has one spelling.
     init?(_ text: String) {
         guard text.utf8.count == Ticket.characterCount else { return nil }
         digest = SHA256.hash(data: Array(text.utf8))
@@ -46,7 +46,7 @@ struct TicketHash: Hashable, Sendable {
     init(_ ticket: Ticket) { digest = SHA256.hash(data: Array(ticket.text.utf8)) }
 }
 
-/// Names a ticket in logs and as an identity. It says nothing about the ticket itself.
+/// Identifies a ticket in logs and as an identity. It reveals nothing about the ticket itself.
 package struct TicketID: Hashable, Sendable {
     private let number: UInt64
 

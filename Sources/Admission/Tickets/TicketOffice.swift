@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Issues tickets and takes them back. Shared by all reactors.
+/// Issues and spends tickets. Shared by all reactors.
 ///
-/// A browser can't set headers on an upgrade. So a client that has shown credentials to the gate may request a ticket, and bring it in the
-/// URL. Tickets belong to this process and are gone when it ends.
+/// A browser can't set headers on an upgrade. So a client that has presented credentials to the gate may request a ticket and put it into
+/// the URL. Tickets belong to this process and end with it.
 package final class TicketOffice: Sendable {
     /// `TICKET_TTL_SECONDS`.
     package static let defaultTimeToLive: Duration = .seconds(30)
     /// `MAX_TICKETS`.
     package static let defaultMaximum = 10_000
-    /// Valid tickets of one identity, and of the operator: no client can use up the room of all others.
+    /// Valid tickets of one identity, or of the operator, so that no client can use up the table.
     package static let maximumPerHolder = 64
-    /// Identities with valid tickets whose proofs take kilobytes, as the chain of a client certificate does.
+    /// Identities with valid tickets and large proofs, such as the chain of a client certificate.
     package static let maximumLargeProofs = 512
-    /// Longer than this no ticket lives, whatever is asked for.
+    /// The upper limit of a ticket's lifetime, whatever is configured or requested.
     package static let longestTimeToLive: Duration = .seconds(30 * 86_400)
     package static let maximumUses = 10_000
     package static let longestChain: Duration = .seconds(86_400)
@@ -29,11 +29,11 @@ package final class TicketOffice: Sendable {
                 maximumLargeProofs: Self.maximumLargeProofs))
     }
 
-    /// A ticket for one upgrade, which will be this principal's. The caller has checked the principal's proof: see
+    /// Issues a ticket for one upgrade by this principal. The caller has checked the principal's proof: see
     /// ``Gate/issueTicket(to:from:at:)``.
     ///
-    /// A client that came by a ticket gets another, so that reconnecting works, but only for a time: after ``longestChain`` the credentials
-    /// have to be shown again.
+    /// A client that was admitted by a ticket can get another one, so that reconnecting works, but only until ``longestChain`` has passed.
+    /// Then it has to present its credentials again.
     func issue(to principal: Principal, at time: MonotonicTime) -> TicketIssue {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
         guard time < chainEnd else { return .chainEnded }
@@ -45,7 +45,7 @@ package final class TicketOffice: Sendable {
             proof: principal.proof, at: time)
     }
 
-    /// A ticket that the operator gives away. Each upgrade with it has the ticket's own identity.
+    /// Issues an operator's ticket. Each upgrade with it has the ticket's own identity.
     ///
     /// - Parameter timeToLive: clamped to ``longestTimeToLive``.
     /// - Parameter uses: clamped to 1 … ``maximumUses``.
@@ -71,15 +71,15 @@ package final class TicketOffice: Sendable {
         return .issued(IssuedTicket(ticket: ticket, id: entry.id, expiresIn: expiresIn))
     }
 
-    /// Forgets a ticket that its client wasn't sent.
+    /// Forgets a ticket that was never sent to its client.
     package func withdraw(_ issued: IssuedTicket) {
         table.withLock { $0.withdraw(TicketHash(issued.ticket)) }
     }
 
-    /// One atomic step: of any number of callers with the same ticket as many get `.spent` as it has uses.
+    /// Atomic: for one ticket, as many callers get `.spent` as it has uses.
     ///
     /// - Parameter text: as the client sent it.
-    /// - Parameter isAllowed: asked before a use is taken; it must not call the office.
+    /// - Parameter isAllowed: called before a use is taken; it must not call the office.
     func spend(_ text: String, at time: MonotonicTime, isAllowed: (Identity) -> Bool = { _ in true })
         -> TicketSpending
     {
@@ -93,11 +93,11 @@ package final class TicketOffice: Sendable {
 
 package enum TicketIssue: Sendable {
     case issued(IssuedTicket)
-    /// Too many are valid: `MAX_TICKETS`, of this identity, or with large proofs. Worth another try after this many seconds.
+    /// The limit is reached for all tickets (`MAX_TICKETS`), this identity, or large proofs. Retry after this many seconds.
     case full(retryAfter: Int)
-    /// ``TicketOffice/longestChain`` is over for this client, which came by a ticket.
+    /// The client was admitted by a ticket, and its ``TicketOffice/longestChain`` has passed.
     case chainEnded
-    /// The principal's proof doesn't hold any more, or whether it does can't be decided.
+    /// The principal's proof is no longer valid, or its validity can't be determined.
     case refused(Refusal)
 }
 

@@ -1,11 +1,11 @@
-/// The valid tickets, and all memory that they take. A value; ``TicketOffice`` holds its lock.
+/// The valid tickets, with all their memory. A value; ``TicketOffice`` holds its lock.
 ///
-/// Besides the tickets it has their hashes by the second in which they expire. A second that is over is forgotten as a whole, so that no
-/// operation ever walks over the tickets. A large proof is kept once for all tickets of its identity.
+/// It also groups the tickets' hashes by the second in which they expire. An expired second is dropped as a whole, so no operation iterates
+/// over all tickets. A large proof is stored once for all tickets of its identity.
 struct TicketTable {
-    /// What tickets are counted by.
+    /// The key for counting tickets.
     enum Holder: Hashable, Sendable {
-        /// Of a client that has shown credentials to the gate.
+        /// A client that has presented credentials to the gate.
         case identity(Identity)
         case `operator`
     }
@@ -14,11 +14,11 @@ struct TicketTable {
         let id: TicketID
         fileprivate(set) var holder: Holder
         let expires: MonotonicTime
-        /// Until when further tickets may follow from this one.
+        /// The time until which further tickets may be issued from this one.
         let chainEnd: MonotonicTime
-        /// What the holder had shown besides.
+        /// The shared secret that the holder had presented.
         let secret: SharedSecret?
-        /// Of a holder whose proof isn't large.
+        /// The proof of a holder, unless it is large.
         fileprivate(set) var proof: (any AdmissionProof)?
         fileprivate(set) var uses: Int
 
@@ -34,7 +34,7 @@ struct TicketTable {
             self.uses = uses
         }
 
-        /// Whose upgrade it is.
+        /// The identity of the upgrade.
         var identity: Identity {
             switch holder {
             case .identity(let identity): identity
@@ -45,7 +45,7 @@ struct TicketTable {
 
     private struct HolderRecord {
         var count: Int
-        /// A large one, as it was verified last.
+        /// A large proof, as last verified.
         var proof: (any AdmissionProof)?
     }
 
@@ -58,7 +58,8 @@ struct TicketTable {
     private var buckets: [UInt64: [TicketHash]] = [:]
     private var holders: [Holder: HolderRecord] = [:]
     private var largeProofCount = 0
-    /// The latest time seen. Reactors hand in their time without agreeing first; what was over for one is over for all.
+    /// The latest time seen. Reactors pass their own times, which aren't synchronised; a ticket that has expired for one has expired for
+    /// all.
     private var latest = MonotonicTime(nanoseconds: 0)
 
     init(maximum: Int, maximumPerHolder: Int, maximumLargeProofs: Int) {
@@ -69,8 +70,8 @@ struct TicketTable {
 
     var count: Int { entries.count }
 
-    /// - Parameter proof: the holder's.
-    /// - Returns: `nil` when it is in; otherwise the seconds after which there may be room.
+    /// - Parameter proof: the proof of the holder.
+    /// - Returns: `nil` if it was inserted; otherwise the seconds after which there may be room.
     mutating func insert(
         _ entry: Entry, _ proof: (any AdmissionProof)?, for hash: TicketHash, at time: MonotonicTime
     ) -> Int? {
@@ -89,7 +90,7 @@ struct TicketTable {
 
     /// Counts one more ticket of a holder.
     ///
-    /// - Returns: the holder as it is kept for all of its tickets; `nil` where there is no room.
+    /// - Returns: the holder's record, shared by all of its tickets; `nil` if there is no room.
     private mutating func enter(_ holder: Holder, _ largeProof: (any AdmissionProof)?) -> Holder? {
         guard let index = holders.index(forKey: holder) else {
             guard maximumPerHolder > 0, largeProof == nil || largeProofCount < maximumLargeProofs else { return nil }
@@ -118,7 +119,7 @@ struct TicketTable {
 
     func hasExpired(_ entry: Entry) -> Bool { latest >= entry.expires }
 
-    /// Its hash stays in its bucket until that is forgotten; there is one of each, so it can't come back in between.
+    /// The hash stays in its bucket until the bucket is dropped. Hashes are unique, so the same one can't be inserted again meanwhile.
     mutating func takeUse(of hash: TicketHash) {
         guard let uses = entries[hash]?.uses else { return }
         if uses > 1 { entries[hash]?.uses = uses - 1 } else { remove(hash) }
@@ -135,7 +136,7 @@ struct TicketTable {
         if holders.remove(at: index).value.proof != nil { largeProofCount -= 1 }
     }
 
-    /// At most once a second there is anything to do.
+    /// Does work at most once a second.
     private mutating func forgetExpired(at time: MonotonicTime) {
         let before = bucket(of: latest)
         latest = max(latest, time)

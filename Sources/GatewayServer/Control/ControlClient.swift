@@ -1,7 +1,7 @@
 import Glibc
 import Reactors
 
-/// Asks the running gateway, for the command line. Blocking.
+/// Sends requests of the command line to the running gateway. Blocking.
 package struct ControlClient {
     private let path: String
     private static let maximumAnswerBytes = 1_048_576
@@ -10,7 +10,7 @@ package struct ControlClient {
         self.path = path
     }
 
-    /// - Returns: nil where no gateway answers.
+    /// - Returns: nil if no gateway answers.
     package func ask(_ request: ControlRequest, secondsToWait: Int = 10) -> ControlAnswer? {
         let answer = LocalSocket.exchange(
             path, ControlLine.encode(request), maximumAnswer: Self.maximumAnswerBytes, secondsToWait: secondsToWait)
@@ -20,7 +20,7 @@ package struct ControlClient {
         return ControlLine.decode(ControlAnswer.self, line)
     }
 
-    /// Whether the gateway learns within some seconds that a key is revoked; nil where none answers.
+    /// Whether the gateway notices within some seconds that a key is revoked; nil if no gateway answers.
     package func awaitNotice(ofRevoking keyID: String) -> Bool? {
         for _ in 0..<Self.noticeAttempts {
             guard case .revocation(let isNoticed) = ask(.hasNoticedRevocation(keyID)) else { return nil }

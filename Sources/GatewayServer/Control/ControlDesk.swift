@@ -6,14 +6,14 @@ import Reactors
 import Relay
 import Settings
 
-/// What the operator's tools may ask of the running gateway, and what it answers.
+/// Handles the requests of the operator's tools to the running gateway.
 final class ControlDesk: Sendable {
     private let server: Pinned<ControlServer>
 
     /// Listens on the first reactor; when it returns, tools are answered.
     ///
     /// - Parameters:
-    ///   - relay: says whether the web client is served.
+    ///   - relay: tells whether the web client is served.
     ///   - page: the web client's origin.
     init(
         path: String, on pool: ReactorPool, server relay: RelayServer, tickets: TicketOffice, reloads: ReloadQueue,
@@ -73,13 +73,13 @@ final class ControlDesk: Sendable {
     }
 }
 
-/// Writes down what was given to whoever holds the control socket: he is the operator, and has no address.
+/// Records tickets issued over the control socket. Its user is the operator, who has no address.
 private struct OperatorRecord: Sendable {
     let audit: AuditLog
     let whenAuditFails: AuditFull
     let logger: Logger
 
-    /// - Returns: whether it is written down, or needn't be.
+    /// - Returns: whether it is recorded, or needn't be.
     func mayIssue(_ issued: IssuedTicket, uses: Int) -> Bool {
         let detail = "by the operator: \(uses) uses in \(issued.expiresIn) s"
         let isWritten = audit.record(

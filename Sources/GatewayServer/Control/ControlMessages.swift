@@ -1,29 +1,29 @@
 import FoundationEssentials
 package import Settings
 
-/// What a tool asks of the running gateway, as one line of JSON over its control socket.
+/// A tool's request to the running gateway: one line of JSON over the control socket.
 package enum ControlRequest: Codable, Sendable, Equatable {
-    /// A ticket that admits whoever shows it, `uses` times, for `seconds`.
+    /// Requests a ticket that admits its bearer `uses` times, for `seconds`.
     case ticket(seconds: Int, uses: Int)
-    /// To read the settings and their files again.
+    /// Requests that the settings and their files are read again.
     case reload
-    /// Whether it knows that a key is revoked, by the key's identifier.
+    /// Asks whether the gateway has noticed that a key is revoked, by the key's identifier.
     case hasNoticedRevocation(String)
 }
 
-/// What the gateway answers: one line of JSON, then the end of the connection.
+/// The gateway's answer: one line of JSON, then the end of the connection.
 package enum ControlAnswer: Codable, Sendable, Equatable {
     /// - Parameter page: the web client's address with the ticket in its fragment; nil while the web client is off.
     case ticket(String, page: String?)
-    /// What has changed, and what will only change with a restart.
+    /// The changes in effect, and those that need a restart.
     case reloaded(changed: [ReloadDifference.Line], needingRestart: [ReloadDifference.Line])
-    /// Everything that is wrong with the new settings; the old ones stay.
+    /// All errors of the new settings; the old ones stay in effect.
     case notReloaded(errors: [String])
     case revocation(isNoticed: Bool)
     case refused(reason: String)
 }
 
-/// One line each way (JSON has no raw line feed in it).
+/// One line in each direction (JSON contains no raw line feed).
 enum ControlLine {
     /// A longer request ends the connection.
     static let maximumBytes = 4_096

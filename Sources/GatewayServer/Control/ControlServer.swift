@@ -1,8 +1,8 @@
 import Reactors
 
-/// Answers the tools of the operator on the control socket. On one reactor; whoever can open the socket's file may ask.
+/// Answers the operator's tools on the control socket, on one reactor. The permissions of the socket's file decide who may connect.
 final class ControlServer {
-    /// Tools that are being answered at once; further ones are turned away.
+    /// The maximum number of simultaneous connections; further ones are closed.
     static let maximumConnections = 16
 
     /// Calls its second argument once, on the reactor's thread: at once or later.
@@ -34,11 +34,11 @@ final class ControlServer {
     }
 }
 
-/// One tool's connection: a request, an answer, the end.
+/// One tool's connection: a request, an answer, then the end.
 private final class ControlConnection: TCPHandler, TimerTarget {
-    /// For the request, and for the tool to take the answer.
+    /// Time limit for receiving the request, and for sending the answer.
     private static let timeLimitNanoseconds: UInt64 = 5_000_000_000
-    /// For the answer to come.
+    /// Time limit for producing the answer.
     private static let workLimitNanoseconds: UInt64 = 60_000_000_000
 
     private let reactor: Reactor
@@ -83,7 +83,7 @@ private final class ControlConnection: TCPHandler, TimerTarget {
         connection.finish()
     }
 
-    /// A tool that has asked still waits for its answer.
+    /// A tool may close its sending side after the request and still wait for the answer.
     func tcpPeerFinished() {
         if !isAsked { connection?.finish() }
     }

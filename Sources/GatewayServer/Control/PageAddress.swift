@@ -4,10 +4,10 @@ import Settings
 import SwiftASN1
 import X509
 
-/// Where browsers find the gateway, as far as it can tell. Something in front of it may have quite another address: then the operator
-/// says so, in PUBLIC_ORIGIN.
+/// The gateway's address for browsers, as far as the gateway knows it. A proxy may have a different address; then the operator sets
+/// PUBLIC_ORIGIN.
 enum PageAddress {
-    /// - Parameter port: the one that is listened on.
+    /// - Parameter port: the listening port.
     /// - Returns: an origin, such as `https://mud.example.com:6200`.
     static func origin(of configuration: GatewayConfiguration, port: Int) -> String {
         if let origin = configuration.tickets.publicOrigin { return origin }
@@ -17,7 +17,7 @@ enum PageAddress {
         return "\(scheme)://\(name)" + (port == usual ? "" : ":\(port)")
     }
 
-    /// The first DNS name of the certificate that stands for one host.
+    /// The certificate's first DNS name without a wildcard.
     private static func certificateName(_ tls: GatewayConfiguration.TLS) -> String? {
         guard let text = try? NamedFile.text(tls.certificatePath),
             let leaf = try? Certificate(pemEncoded: text), let names = try? leaf.extensions.subjectAlternativeNames

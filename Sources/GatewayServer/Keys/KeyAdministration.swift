@@ -4,12 +4,12 @@ import KeyStore
 import KeyStoreSQLite
 import Observability
 
-/// What an operator does with registered keys, on a store that a gateway may be using at the same time.
+/// The operator's administration of registered keys, on a store that a gateway may be using at the same time.
 package struct KeyAdministration {
     private let store: SQLiteKeyRegistry
     private static let page = 500
 
-    /// - Parameter path: of an existing store; it isn't made.
+    /// - Parameter path: an existing store; it isn't created.
     package init(path: String) throws(KeyAdministrationError) {
         guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
         store = try administrationErrors { () throws(KeyRegistryError) in
@@ -30,7 +30,7 @@ package struct KeyAdministration {
         }
     }
 
-    /// - Returns: all that is known of the key, a line each.
+    /// - Returns: all data of the key, one item per line.
     package func show(_ keyID: String) async throws(KeyAdministrationError) -> String {
         let id = try parse(keyID)
         guard let key = try await administrationErrors({ () async throws(KeyRegistryError) in try await store.key(id) })
@@ -74,7 +74,7 @@ package struct KeyAdministration {
 
 package enum KeyAdministrationError: Error, CustomStringConvertible {
     case store(String)
-    /// The gateway hasn't served yet, or the path is another one.
+    /// The gateway hasn't run yet, or the path is wrong.
     case noStore(path: String)
     case malformedKeyID
     case unknownKey

@@ -2,7 +2,7 @@ import FoundationEssentials
 import KeyStore
 import Observability
 
-/// A key for people. What came from a device is escaped: a terminal shows it.
+/// A readable description of a key. Data from a device is escaped, since a terminal shows it.
 struct KeyDescription {
     private let key: DeviceKey
 

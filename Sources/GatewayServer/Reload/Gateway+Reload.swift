@@ -11,7 +11,7 @@ import Settings
 import Synchronization
 
 extension Gateway {
-    /// Does the reloads that are asked for, one after the other, until it is cancelled. It reads files: the caller gives it a thread.
+    /// Performs requested reloads one after the other, until it is cancelled. It reads files, so the caller provides a thread.
     func reloadWhenAsked() async {
         for await reply in reloads.requests {
             let outcome = await reload()
@@ -20,10 +20,10 @@ extension Gateway {
         }
     }
 
-    /// Reads the settings and their files again and goes by them: all of them, or, where any is wrong, none. Not on a reactor.
+    /// Reads the settings and their files again and applies them: all of them or, if any is wrong, none. Not on a reactor.
     ///
-    /// What was counted, issued and remembered stays, and so do sessions, but for those that the new settings shut out. Sessions that
-    /// exist keep the limits that they began with.
+    /// Counts, issued credentials and other state are kept, and sessions continue unless the new settings exclude them. Existing sessions
+    /// keep the limits that they began with.
     func reload() async -> ReloadOutcome {
         do {
             return try await apply(source.load(now: .now))
@@ -34,7 +34,7 @@ extension Gateway {
         }
     }
 
-    /// Nothing is changed before everything that can fail has succeeded.
+    /// Everything that can fail is done before anything is changed.
     private func apply(_ loaded: LoadedConfiguration) async throws -> ReloadOutcome {
         let configuration = loaded.configuration
         let old = inEffect.withLock { $0 }
@@ -58,7 +58,8 @@ extension Gateway {
         return .applied(difference)
     }
 
-    /// Closes the sessions of clients that wouldn't be admitted any more. After the reactors have the new settings, so that none is missed.
+    /// Closes the sessions of clients that would no longer be admitted. This runs after the reactors have the new settings, so that none is
+    /// missed.
     private func shutOut(_ blockList: BlockList) async {
         guard !blockList.isEmpty else { return }
         let count = await server.closeSessions(
@@ -68,7 +69,7 @@ extension Gateway {
         logger.noteClosed(count, "sessions of blocked clients closed")
     }
 
-    /// Their tickets need no walk: each is checked against the lists when it is shown.
+    /// Tickets needn't be searched: each is checked against the lists when it is presented.
     private func shutOut(by material: TLSMaterial?) async {
         guard let material else { return }
         let isRevoked = { @Sendable (number: CertificateNumber) in
@@ -100,7 +101,7 @@ extension Gateway {
 }
 
 extension RevocationWatcher {
-    /// Closes the sessions of revoked keys, also while the gateway drains.
+    /// Closes the sessions of revoked keys, even while the gateway drains.
     convenience init(_ store: SQLiteKeyRegistry, of server: RelayServer, logger: Logger) throws(GatewayError) {
         do throws(KeyRegistryError) {
             self.init(try SQLiteRevocations(of: store), logger: logger) { keys in

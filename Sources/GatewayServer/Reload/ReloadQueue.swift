@@ -1,12 +1,12 @@
 import Settings
 
-/// Reloads that were asked for. They happen one after the other, on a thread of their own: they read files, and write to the logs.
+/// A queue of requested reloads. They run one after the other on their own thread, because they read files and write to the logs.
 final class ReloadQueue: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
 
     private static let maximumWaiting = 32
 
-    /// For the one who does them.
+    /// For the consumer that performs them.
     let requests: AsyncStream<Reply>
     private let waiting: AsyncStream<Reply>.Continuation
 
@@ -14,7 +14,7 @@ final class ReloadQueue: Sendable {
         (requests, waiting) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
     }
 
-    /// From any thread. `reply` is called on some other one.
+    /// Call from any thread. `reply` is called on another one.
     func ask(_ reply: @escaping Reply) {
         guard case .enqueued = waiting.yield(reply) else {
             return reply(.refused(["too many reloads are waiting, or the gateway is stopping"]))

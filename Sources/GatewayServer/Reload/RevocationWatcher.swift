@@ -4,7 +4,7 @@ import Logging
 import Observability
 import Synchronization
 
-/// Looks for keys that were revoked, by whichever process, so that their sessions are closed. The store answers on a thread of its own.
+/// Polls for keys that any process has revoked, so that their sessions are closed. The store answers on its own thread.
 final class RevocationWatcher: Sendable {
     static let interval: Duration = .milliseconds(500)
 
@@ -14,14 +14,14 @@ final class RevocationWatcher: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// At the last look.
+        /// The revoked keys at the last look.
         var known: Set<KeyID> = []
-        /// The last look failed, and a line of the log says so.
+        /// The last look failed and was logged.
         var isFailing = false
     }
 
-    /// - Parameter revoked: gets all keys that are revoked, whenever something was written: a key may have been restored and revoked
-    ///   again since the last look.
+    /// - Parameter revoked: receives all revoked keys after every change of the store: a key may have been restored and revoked again since
+    ///   the last look.
     init(
         _ revocations: SQLiteRevocations, logger: Logger, revoked: @escaping @Sendable (Set<KeyID>) async -> Void
     ) {
@@ -30,7 +30,7 @@ final class RevocationWatcher: Sendable {
         self.revoked = revoked
     }
 
-    /// Until it is cancelled.
+    /// Runs until it is cancelled.
     func run() async {
         while !Task.isCancelled {
             if let keys = await look(), !keys.isEmpty { await revoked(keys) }
@@ -38,7 +38,7 @@ final class RevocationWatcher: Sendable {
         }
     }
 
-    /// A store that can't be read now is read next time, and nothing is lost.
+    /// If the store can't be read now, the next look reads it; nothing is lost.
     private func look() async -> Set<KeyID>? {
         do throws(KeyRegistryError) {
             let keys = try await revocations.ifChanged()

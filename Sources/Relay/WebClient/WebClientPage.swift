@@ -2,8 +2,8 @@ package import Reactors
 
 /// The web client, served at `/` where `ENABLE_WEB_CLIENT` is on: one page that is compiled into the program.
 ///
-/// Its policy allows the page's own script and style sheet by their hashes and nothing else: no other source, no inline handler, no
-/// frame around it, no way from a string to markup. Whoever edits the page puts the new hashes here; a test says what they are.
+/// Its policy allows only the page's own script and style sheet, by their hashes: no other source, no inline handler, no framing, no
+/// conversion of strings to markup. After editing the page, put the new hashes here; a test shows them.
 package enum WebClientPage {
     private static let scriptHash = "Wqb1+oyl2TIiA2iczA0gInHJOTZrKHQDGc8m3sjGBsc="
     private static let styleHash = "JJFIgZa/8AeoWvAK1x9SkuBMDtZR0CThlXyAbRpZ7pA="
@@ -26,11 +26,11 @@ package enum WebClientPage {
         headers: [
             ("Content-Type", "text/html; charset=utf-8"),
             ("Content-Security-Policy", contentSecurityPolicy),
-            // Where the page came from is nobody's business, least of all with a ticket in its address.
+            // The page's address must not be sent to other sites, since it may contain a ticket.
             ("Referrer-Policy", "no-referrer"),
             ("Cross-Origin-Opener-Policy", "same-origin"),
             ("Cross-Origin-Resource-Policy", "same-origin"),
-            // A page and the policy that names its hashes belong together: a gateway of another version has others.
+            // A page and the policy with its hashes belong together: another version of the gateway has different ones.
             ("Cache-Control", "no-store"),
         ],
         body: PackageResources.index_html)

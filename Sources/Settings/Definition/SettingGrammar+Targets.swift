@@ -21,7 +21,7 @@ extension SettingGrammar {
         }
     }
 
-    /// By any of its names. It is refused if this system has no tables for it.
+    /// An encoding by any of its names. It is refused if this system has no tables for it.
     static func encoding(_ text: String) throws(SettingProblem) -> TextEncoding {
         guard let encoding = TextEncoding(name: text) else {
             throw SettingProblem(

@@ -2,13 +2,13 @@ package import Admission
 
 /// One admission method of the gateway, as the configuration and the composition root see it.
 package struct ConfiguredMethod: Sendable {
-    /// Of its identities.
+    /// The names of its identities.
     package let names: [MethodName]
-    /// How its identities are written in a block list; nil: they can't be blocked.
+    /// The notation of its identities in a block list; nil: they can't be blocked.
     package let blockListKind: BlockListKind?
-    /// Whether these settings let any client in by it.
+    /// Whether these settings allow this method to admit clients.
     package let isOn: @Sendable (AdmissionConfiguration) -> Bool
-    /// Makes the method, also where it isn't configured: then it refuses its credential, or ignores it.
+    /// Makes the method, even if it isn't configured: then it refuses or ignores its credential.
     package let make: @Sendable (GatewayConfiguration, MethodParts) -> any AdmissionMethod
 
     package init(
@@ -23,7 +23,7 @@ package struct ConfiguredMethod: Sendable {
     }
 }
 
-/// What the configuration says of admission.
+/// The settings of admission.
 package struct AdmissionConfiguration: Sendable {
     package let gate: SectionValues<GateSection>
     package let appAttest: GatewayConfiguration.Attestation?
@@ -32,8 +32,9 @@ package struct AdmissionConfiguration: Sendable {
 }
 
 extension [ConfiguredMethod] {
-    /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one line here**: before the session's
-    /// token, since that is for clients that show nothing else, and the certificate, which browsers show to any page's request.
+    /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one line here**: before
+    /// the session's token, which is for clients without other credentials, and before the certificate, which browsers send with any page's
+    /// request.
     package static let all: [ConfiguredMethod] = [
         ConfiguredMethod(TicketMethod.name, isOn: { $0.tickets.controlSocketPath != nil }) {
             TicketMethod(office: $1.tickets)
@@ -53,11 +54,11 @@ extension [ConfiguredMethod] {
         },
     ]
 
-    /// In the `admit=` of routes.
+    /// The names for the `admit=` of routes.
     package var routeNames: [String] { flatMap { $0.names.compactMap(\.route) } }
     package var blockListKinds: [BlockListKind] { compactMap(\.blockListKind) }
 
-    /// By which of them any client gets in, as routes name them.
+    /// The route names of the methods that can admit clients under this configuration.
     func routeNames(on configuration: AdmissionConfiguration) -> Set<String> {
         Set(filter { $0.isOn(configuration) }.routeNames)
     }

@@ -17,7 +17,7 @@ extension ConfigurationLoader {
             validationCategories: attestation.validationCategories, customRoot: root)
     }
 
-    /// The team's apps and then the further ones, each once.
+    /// The team's apps, then the additional ones, without duplicates.
     private mutating func apps(_ attestation: SectionValues<AttestationSection>) -> [AppID] {
         let settings = settings.attestation
         requirePair(settings.teamID, with: settings.bundleIDs)

@@ -5,7 +5,7 @@ import X509
 /// Checks of the PEM files that settings name. They find an operator's mistakes: another file, a key that isn't the certificate's, a
 /// certificate that is about to expire. OpenSSL checks the rest.
 extension ConfigurationLoader {
-    /// Every start warns from so many days before an expiry on.
+    /// Every start warns if a certificate expires within this many days.
     static let certificateWarningDays = 30
     static let revocationListWarningDays = 7
 
@@ -39,7 +39,7 @@ extension ConfigurationLoader {
         }
     }
 
-    /// Version 1 has no extensions to say it with; such certificates pass.
+    /// Version 1 certificates have no extensions that could state this; they pass.
     private mutating func warnIfNoAuthority(_ certificate: Certificate) {
         guard certificate.version == .v3 else { return }
         if case .isCertificateAuthority = (try? certificate.extensions.basicConstraints) ?? .notCertificateAuthority {

@@ -1,14 +1,14 @@
 import Admission
 import RelayCore
 
-/// Shared secrets, the block list, and whether anybody can be admitted.
+/// Shared secrets, the block list, and the check that the gate can admit clients.
 extension ConfigurationLoader {
     /// Bytes; room for ``SharedSecrets/maximumCount`` with a comment each.
     private static let maximumSecretsBytes = 65_536
     /// Bytes; room for ``BlockList/maximumCount`` of the longest entries.
     private static let maximumBlockListBytes = 16_777_216
 
-    /// The mode without its file would refuse everybody, and the file without its mode would have no effect.
+    /// The mode without its file would refuse every client; the file without its mode would have no effect.
     mutating func sharedSecrets() -> SharedSecrets? {
         let gate = read(\.gate)
         let (mode, path) = (gate.authMode, gate.sharedSecretsPath)
@@ -45,7 +45,7 @@ extension ConfigurationLoader {
         return list ?? BlockList()
     }
 
-    /// What is in a file; nil after an error, which names the line.
+    /// The content of a file; nil after an error, which names the line.
     private mutating func list<List>(
         _ setting: Setting<String?>, _ path: String, maximumBytes: Int,
         _ parse: (String) throws(OperatorListError) -> List
@@ -60,7 +60,7 @@ extension ConfigurationLoader {
         }
     }
 
-    /// A gate that admits nobody is a mistake, and one that admits everybody is worth a warning.
+    /// A gate that admits no client is a mistake; one that admits every client is worth a warning.
     mutating func checkMethods(_ methods: Set<String>, isOpen: Bool, needsSecret: Bool) {
         guard !isOpen else {
             let who = needsSecret ? "whoever has a shared secret" : "anybody who reaches the port"
@@ -75,7 +75,7 @@ extension ConfigurationLoader {
                 + alone, involving: settingsOfMethods)
     }
 
-    /// A route that no client can enter looks like one that works.
+    /// Warns about a route that admits no client, since such a route looks as if it worked.
     mutating func checkRoutes(_ routes: [Route], _ methods: Set<String>) {
         guard !settingsOfMethods.contains(where: hasFailed) else { return }
         for route in routes {

@@ -25,7 +25,7 @@ extension ConfigurationLoader {
             involving: [setting, settings.inboundTLS.mode])
     }
 
-    /// Without TLS everybody on the way reads the credentials.
+    /// Without TLS, anyone on the network path can read the credentials.
     private mutating func checkPlainText(on host: NetworkHost, isAllowed: Bool) {
         let tls = settings.inboundTLS
         if !host.isLoopback && !isAllowed {

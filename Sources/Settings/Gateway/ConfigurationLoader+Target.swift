@@ -2,7 +2,7 @@ import Admission
 import Reactors
 import RelayCore
 
-/// The inside: the services that are reached, and how; tickets; proxies in front.
+/// The inside: the target services and their connections; also tickets and trusted proxies.
 extension ConfigurationLoader {
     mutating func target() -> (standard: TargetEndpoint, policy: TargetPolicy)? {
         let target = read(\.target)
@@ -57,7 +57,7 @@ extension ConfigurationLoader {
     /// RFC 6335 section 6.
     private static let lastSystemPort: UInt16 = 1_023
     private static let telnetPorts: [UInt16] = [23, 992]
-    /// More than these are no list of the places where MUDs listen.
+    /// A list that opens more ports than this is too wide for the ports of MUDs.
     private static let manyPorts = 2_000
 
     private mutating func checkTargetTLS(_ target: SectionValues<TargetSection>) {
@@ -101,13 +101,13 @@ extension ConfigurationLoader {
         return tickets
     }
 
-    /// For the gateway itself. A tool may use a socket that it couldn't make.
+    /// For the gateway only. A tool may use a socket that it couldn't create.
     mutating func checkControlSocket(_ path: String) {
         guard let obstacle = NamedFile.obstacle(toListeningOn: path) else { return }
         fail(settings.tickets.controlSocketPath, obstacle.problem, obstacle.remedy)
     }
 
-    /// Of `sockaddr_un` on Linux, without its final NUL.
+    /// The size of the path in Linux' `sockaddr_un`, without the final NUL.
     private static let maximumSocketPathBytes = 107
 
     mutating func proxies() -> TrustedProxies {

@@ -2,11 +2,11 @@ package import Admission
 package import AppAttest
 package import RelayCore
 
-/// Everything that an operator can decide about the gateway, checked. Only loading makes one: its parts fit together, and its files could be
-/// read.
+/// Everything that an operator can decide about the gateway, checked. Only the loader makes one, so its parts are consistent and its files
+/// were readable.
 ///
 /// `configuration.session.pingIntervalSeconds` is the value of a setting: `session` is a section of ``GatewaySettings``, and
-/// `pingIntervalSeconds` a setting of that section. The stored properties are what rules made of several settings or of files.
+/// `pingIntervalSeconds` a setting of that section. The stored properties are derived from several settings or from files.
 ///
 /// Times are whole numbers with their unit in the name; sizes are bytes. It is a value: changing the environment or a file later changes
 /// nothing here.
@@ -26,7 +26,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let blockList: BlockList
     /// Nil if no app is configured: `/attest/…` is then answered 404.
     package let appAttest: Attestation?
-    /// Nil if client certificates admit nobody.
+    /// Nil if client certificates admit no client.
     package let clientCertificates: ClientCertificates?
     package let trustedProxies: TrustedProxies
 
@@ -54,7 +54,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package let customRoot: CustomRoot?
     }
 
-    /// A trust root instead of Apple's: anybody who holds its key can register.
+    /// A trust root instead of Apple's: the holder of its key can register any device.
     package struct CustomRoot: Sendable, Equatable {
         package let path: String
         /// One certificate, as it was read.
@@ -70,7 +70,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
 }
 
 extension GatewayConfiguration: CustomStringConvertible {
-    /// Where it listens, what it serves and whom it admits. Never a secret, nor a file's content.
+    /// A summary of the listener, the targets and the admission methods. It never contains a secret or a file's content.
     package var description: String {
         let scheme = tls == nil ? "ws" : "wss"
         let ways = [

@@ -35,7 +35,7 @@ struct ConfigurationLoader {
         noteUnknownNames(in: settingFile)
     }
 
-    /// Without its file everything seems to be missing: what would follow is left out.
+    /// If the file can't be read, all its settings seem to be missing, so the errors that follow from this are left out.
     func throwFileError() throws(ConfigurationErrors) {
         guard let fileError else { return }
         throw ConfigurationErrors(errors: [fileError], warnings: [])
@@ -63,7 +63,7 @@ struct ConfigurationLoader {
         return SectionValues(section, values)
     }
 
-    /// Reads what no rule has asked for.
+    /// Reads the settings that no rule has read.
     mutating func readAll() {
         for section in table.sections { section.settings.forEach { note($0) } }
     }

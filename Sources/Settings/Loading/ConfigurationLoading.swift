@@ -18,7 +18,7 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
     /// A hash of the file that the setting names, different in each process; nil if no file was read for this setting.
     let fileHash: Int?
 
-    /// `NAME=value`, with its origin as a comment, and the figure that a derived 0 stands for.
+    /// `NAME=value`, with its origin as a comment, and the actual figure for a derived 0.
     package var description: String {
         let derived = value == "0" ? row.derived.map { ": \($0.value) here" } : nil
         return "\(row.name)=\(value)  # \(source)\(derived ?? "")"
@@ -35,8 +35,8 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
 
 /// Loads the gateway's configuration from the environment and an environment file; the environment wins.
 ///
-/// An empty value counts as not set. Nothing is listened on, connected to or written. The files that settings name are read, and checked
-/// as far as that is possible without a handshake.
+/// An empty value counts as not set. Loading doesn't listen, connect or write. The files that settings name are read, and checked as far as
+/// that is possible without a handshake.
 package enum ConfigurationLoading {
     /// Bytes of an environment file.
     static let maximumFileBytes = 262_144
@@ -60,7 +60,7 @@ package enum ConfigurationLoading {
             configuration: configuration, warnings: loader.warnings, settings: loader.effectiveSettings)
     }
 
-    /// The few settings that `keys …` needs. Of the others only the names are checked.
+    /// The few settings that `keys …` needs. For the others, only the names are checked.
     package static func loadKeyStorage(
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> SectionValues<KeyStoreSection> {

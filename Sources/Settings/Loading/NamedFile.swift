@@ -73,7 +73,7 @@ package enum NamedFile {
 
     /// Why no socket can be made here; nil when one can. An existing socket may be the gateway's own.
     static func obstacle(toListeningOn path: String) -> SettingProblem? {
-        // Of a symbolic link these are its own.
+        // For a symbolic link, these are the attributes of the link itself.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
             return obstacle(toFileIn: path)
         }

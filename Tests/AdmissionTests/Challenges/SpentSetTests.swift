@@ -93,7 +93,7 @@ struct SpentSetTests {
         }
     }
 
-    /// Any attempt lets the set look at the time.
+    /// Any attempt makes the set check the time.
     private func touch(_ challenges: Challenges, at moment: Moment) {
         let old = challenges.issue(at: moment - 60_000).nonce
         #expect(challenges.spend(old, at: moment.monotonic).detail == "challenge has expired")

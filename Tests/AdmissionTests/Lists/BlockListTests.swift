@@ -78,7 +78,7 @@ struct BlockListTests {
         #expect(refusal(of: full + "\naddress 192.0.2.1")?.line == 100_001)
     }
 
-    /// Nested and neighbouring ranges, against the plain question put to each of them.
+    /// Nested and adjacent ranges, compared with a check of each range.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func `the search finds what asking every range finds`(seed: UInt64)
     {
         var dice = Dice(seed)

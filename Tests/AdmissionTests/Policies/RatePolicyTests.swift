@@ -2,7 +2,7 @@ import Admission
 import DeviceSimulation
 import Testing
 
-/// Failed upgrades by address: hard on guessing, kind to those who share the address.
+/// Limits on failed upgrades by address: they stop guessing without excluding honest clients at the same address.
 struct RatePolicyTests {
     private let bench: Bench
     private let gate: Gate

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Admission
 
-/// Upgrades that bring the token of a session, and nothing else.
+/// Upgrades that present the token of a session and nothing else.
 struct ResumePolicyTests {
     private var bench: Bench
     private let office = TicketOffice()
@@ -73,7 +73,7 @@ struct ResumePolicyTests {
             let refusal = decision(try session(of: owner, id: id)).refusal
             #expect(refusal?.answer == .invalidResume, "\(id)")
         }
-        // With its credentials it may, as it is.
+        // With its credentials it may, unchanged.
         let own = SessionCredential(id: "app", token: "")
         let assertion = try bench.assertion(by: &device)
         #expect(try !principal(decision(own) { $0.assertion = assertion }).isByToken)

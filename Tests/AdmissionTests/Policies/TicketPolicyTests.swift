@@ -26,7 +26,7 @@ struct TicketPolicyTests {
         try issued(office.issueForOperator(timeToLive: .seconds(60), uses: uses, at: start.monotonic))
     }
 
-    /// A ticket as `POST /ticket` gives it to a device.
+    /// A ticket as `POST /ticket` issues it to a device.
     private func ticket(of device: inout SimulatedDevice) throws -> String {
         guard
             case .authenticated(let principal) = bench.gate.authenticate(
@@ -175,7 +175,7 @@ struct TicketPolicyTests {
     }
 }
 
-/// A route that is closed to some ways of admission.
+/// A route that doesn't allow some admission methods.
 struct RoutePolicyTests {
     private var bench: Bench
     private let office = TicketOffice()

@@ -95,7 +95,7 @@ struct RefusalDigestTests {
             }
             return digest.takeAll()
         }
-        // Written in full are the one of the first, the two of the second, and one of the third.
+        // These are written in full: one of the first, two of the second, and one of the third.
         #expect(flood(kinds: 6).map(\.count) == [6, 5, 4, 2])
         let summaries = flood(kinds: 7)
         #expect(summaries.map(\.kind) == [kind("192.0.2.7"), kind("192.0.2.6"), kind("192.0.2.5"), nil])

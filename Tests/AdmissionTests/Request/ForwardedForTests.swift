@@ -69,7 +69,7 @@ struct ForwardedForTests {
         #expect(try client(forwarded: list) == "10.0.0.1")
     }
 
-    /// Each of these scalars makes one `Character` of itself and a neighbour.
+    /// Each of these scalars combines with a neighbour into one `Character`.
     private static let joining = ["\u{0600}", "\u{0301}", "\u{200D}", "\u{FE0F}", "\u{1F3FD}", "\u{110BD}", "\u{0D4E}"]
 
     @Test(arguments: joining) func `what a client writes takes nothing of the proxy's part`(scalar: String) throws {

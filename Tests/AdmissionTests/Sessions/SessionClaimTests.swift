@@ -3,11 +3,11 @@ import Testing
 
 @testable import Admission
 
-/// Who comes back to a session, and who doesn't.
+/// Which clients may resume a session.
 struct SessionClaimTests {
     private static let owner = Identity.certificate(sha256: [UInt8](repeating: 1, count: 32))
 
-    /// A register with one session, and the token that its client was given.
+    /// A register with one session, and the token issued to its client.
     private final class Stage {
         let book: RegisterBook<String>
         let token: String
@@ -29,7 +29,7 @@ struct SessionClaimTests {
 
         var copy: Stage { Stage(self) }
 
-        /// The client shows that it has the newest token.
+        /// The client confirms that it has the newest token.
         func confirm(after milliseconds: Int = 0) {
             book.register.tokenConfirmed(place, at: (start + milliseconds).monotonic)
         }
@@ -45,7 +45,7 @@ struct SessionClaimTests {
             return claim
         }
 
-        /// The same, and the session stays on its way.
+        /// The same, but the session's move isn't completed.
         func begin(
             _ token: String, id: String = "s1", owner: Identity = SessionClaimTests.owner,
             after milliseconds: Int = 0
@@ -54,7 +54,7 @@ struct SessionClaimTests {
         }
     }
 
-    /// A token of nobody's.
+    /// A token that was never issued.
     private func strange() -> String {
         var generator = SystemRandomNumberGenerator()
         return SessionToken(using: &generator).text
@@ -125,7 +125,7 @@ struct SessionClaimTests {
     @Test func `the token before is good until the client has shown that it has the new one`() throws {
         let stage = try Stage()
         #expect(stage.claim(stage.token).claimed != nil)
-        // Its answer was lost, and it was offline for an hour; and once more.
+        // Its answer was lost, and it was offline for an hour; then the same again.
         #expect(stage.claim(stage.token, after: 3_600_000).claimed != nil)
         #expect(stage.claim(stage.token, after: 7_200_000).claimed != nil)
     }
@@ -153,8 +153,8 @@ struct SessionClaimTests {
         #expect(stage.claim(second, after: 40_000).claimed != nil)
     }
 
-    /// A request that was slow on its way arrives behind the one that was sent after it, and takes the session from it: the client that
-    /// was answered has the token that was given meanwhile, and must get its session back.
+    /// A delayed request arrives after a later one and takes the session from it. The client that was answered has the token issued in
+    /// between, and must get its session back.
     @Test func `a token whose client was overtaken by an old request ends thirty seconds after a confirmation`() throws
     {
         let stage = try Stage()
@@ -225,7 +225,7 @@ struct SessionClaimTests {
     @Test func `one that is on its way makes no room, and once its client is there it isn't detached`() throws {
         let stage = try Stage()
         _ = try #require(stage.begin(stage.token).claimed)
-        // Its former connection dies meanwhile.
+        // Its previous connection is lost meanwhile.
         stage.book.register.detached(stage.place, at: start.monotonic)
         let others = (0..<4).compactMap { _ in stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).place }
         #expect(others.count == 4)

@@ -14,7 +14,7 @@ struct SessionRegisterTests {
         RegisterBook(perDevice: perDevice, perAddress: perAddress)
     }
 
-    /// A session that can be found, in the hands of `holder`.
+    /// A session that can be resumed, owned by `holder`.
     private func open(
         _ book: RegisterBook<Int>, _ owner: Identity, from address: ClientAddress, holder: Int
     ) throws -> Register.Place {

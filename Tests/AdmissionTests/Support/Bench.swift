@@ -5,7 +5,7 @@ import Foundation
 import KeyStore
 import Testing
 
-/// A gate with everything around it, for one test: App Attest for two apps, and requests that it would admit.
+/// A gate with its dependencies for one test: App Attest for two apps, and requests that it would admit.
 struct Bench {
     static let app = appID("ABCDE12345.org.example.mud")
     static let otherApp = appID("ABCDE12345.org.example.chat")
@@ -19,7 +19,7 @@ struct Bench {
     let drain = DrainSwitch()
     let trustRoot: TrustRoot
     let policy = AttestationPolicy(apps: [Bench.app, Bench.otherApp], environments: [.production])
-    /// What ``gate`` is made from.
+    /// The settings from which ``gate`` is made.
     var settings: GateSettings
 
     init(maximumSpent: Int = Challenges.defaultMaximumSpent, maximumSessions: Int = 1_000) throws {
@@ -54,7 +54,7 @@ struct Bench {
 
     func nonce(at moment: Moment = start) -> String { challenges.issue(at: moment).nonce }
 
-    /// What a device of ours sends: a good assertion over `nonce`, or over a new challenge.
+    /// The fields that a registered device sends: a valid assertion over `nonce`, or over a new challenge.
     func assertion(by device: inout SimulatedDevice, over nonce: String? = nil, at moment: Moment = start) throws
         -> AssertionFields
     {
@@ -64,7 +64,7 @@ struct Bench {
             keyID: Data(device.keyID).base64EncodedString(), data: Data(data).base64EncodedString(), nonce: nonce)
     }
 
-    /// A request without credentials that nothing else is wrong with.
+    /// A request without credentials that is valid otherwise.
     func request(_ assertion: AssertionFields = AssertionFields(), at moment: Moment = start) -> AdmissionRequest {
         AdmissionRequest(
             id: "r1", address: address("192.0.2.1"), moment: moment,
@@ -81,7 +81,7 @@ struct Bench {
     }
 }
 
-/// SHA-256 over the challenge's bytes, the way the guide's client makes it.
+/// SHA-256 over the challenge's bytes, computed like the guide's client.
 func clientDataHash(of nonce: String) -> [UInt8] {
     sha256(bytesOf(hex: nonce))
 }

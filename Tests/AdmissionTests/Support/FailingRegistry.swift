@@ -1,14 +1,14 @@
 import KeyStore
 import Synchronization
 
-/// A store that fails where it is told to, and records the calls. Otherwise it is the one that it wraps.
+/// A store that fails on demand, and records the calls. Otherwise it forwards to the store that it wraps.
 final class FailingRegistry: KeyRegistry, ImmediateKeyRegistry {
     enum Operation: Hashable, Sendable { case enrol, look, advance }
 
     private let registry: MemoryKeyRegistry
     private let failures: [Operation: KeyRegistryError]
     private let asked = Mutex<[Operation]>([])
-    /// Runs before a counter is advanced: what another request does meanwhile.
+    /// Runs before a counter is advanced, to simulate a concurrent request.
     private let beforeAdvance: @Sendable () -> Void
 
     init(

@@ -1,8 +1,8 @@
 @testable import Admission
 
-/// The gateway's own methods by what tests change about them.
+/// The gateway's own methods, with parameters for what tests change.
 extension GateSettings {
-    /// In the order of the composition root, and none configured.
+    /// In the order of the composition root; none is configured.
     static let unconfigured: [any AdmissionMethod] = [
         TicketMethod(office: nil), AppAttestMethod(nil), SessionTokenMethod(bearer: { _, _ in nil }),
         ClientCertificateMethod(standing: nil), AnonymousMethod(isAllowed: false),
@@ -72,7 +72,7 @@ extension CredentialFields {
 }
 
 extension Principal {
-    /// Of a debug client that has shown this certificate.
+    /// The identity of a debug client that presented this certificate.
     init(debugging certificate: ClientCertificate) {
         self.init(
             .certificate(sha256: certificate.sha256), proof: ClientCertificateProof(certificate))

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs `body` on `count` threads that start together, and returns what each one got.
+/// Runs `body` on `count` threads that start together, and returns all results.
 func race<Result: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) -> Result) -> [Result] {
     let gathered = Gathered<Result>()
     let starting = DispatchSemaphore(value: 0)
@@ -20,7 +20,7 @@ func race<Result: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) -> R
     return gathered.all
 }
 
-/// What several threads, or a callback, have brought together.
+/// Results collected from several threads or a callback.
 final class Gathered<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 

@@ -1,6 +1,6 @@
 @testable import Admission
 
-/// A register whose calls can stand inside an expectation, which doesn't let a value be changed.
+/// A register whose mutating calls can be used inside an expectation, which doesn't allow mutation of a value.
 final class RegisterBook<Holder> {
     typealias Place = SessionRegister<Holder>.Place
     var register: SessionRegister<Holder>
@@ -21,7 +21,7 @@ final class RegisterBook<Holder> {
         register.open(place, id: id, token: token, of: principal, holder: holder)
     }
 
-    /// With its client.
+    /// Attached.
     func arrived(_ place: Place, at holder: Holder) -> Bool {
         register.arrived(place, at: holder, detachedAt: nil)
     }

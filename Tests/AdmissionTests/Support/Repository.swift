@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sources, for what only they can show.
+/// The source files, for checks of the sources themselves.
 enum Repository {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

@@ -1,6 +1,6 @@
 import Admission
 
-/// What TLS says of client certificates, without TLS: which chains verify, from when to when, and which were taken back.
+/// A substitute for TLS's verification of client certificates: which chains verify, their validity, and which are revoked.
 struct TrustedChains: CertificateStanding {
     static let good = ClientCertificateChain([[7]])
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Admission
 
-/// What follows from a proof follows as long as the proof holds: a ticket that is shown, the next one, and a resume.
+/// A presented ticket, the next ticket and a resume are allowed only as long as their proof is valid.
 struct ProofCheckTests {
     private static let secret = String(repeating: "correct horse ", count: 3)
 
@@ -30,7 +30,7 @@ struct ProofCheckTests {
         bench.request(at: moment).with { $0.ticket = ticket }
     }
 
-    /// Somebody who was admitted before: once by the proof itself, and once by a ticket.
+    /// A client that was admitted earlier: once by the proof itself, and once by a ticket.
     private struct Client {
         let direct: Principal
         let byTicket: Principal
@@ -51,7 +51,7 @@ struct ProofCheckTests {
         return try open.client(bench.request())
     }
 
-    /// What each hop from `client` is refused with by a gate that was changed meanwhile; `nil`: it is allowed.
+    /// The refusal of each step from `client` by a gate that was changed meanwhile; `nil`: it is allowed.
     private func refusals(
         of client: Client, at moment: Moment = start, changing change: (inout GateSettings) -> Void = { _ in }
     ) throws -> [RefusalAnswer?] {
@@ -91,7 +91,7 @@ struct ProofCheckTests {
         }
         let last = try text(open.issueTicket(to: principal, from: bench.request().address, at: start))
         #expect(bench.gate.evaluate(request(last)).refusal?.answer == .invalidTicket)
-        // The ticket is spent by that: opening the gate again doesn't bring it back.
+        // The attempt spends the ticket: reverting the settings doesn't restore it.
         #expect(open.evaluate(request(last)).refusal?.answer == .invalidTicket)
     }
 
@@ -270,7 +270,7 @@ struct ProofCheckTests {
         let tickets = try (0..<TicketOffice.maximumLargeProofs).map { try text(issue($0)) }
         guard case .full(let seconds) = issue(-1) else { throw NoTicket() }
         #expect((1...31).contains(seconds))
-        // Those that are there already may have more, and who shows no certificate isn't meant.
+        // Identities that already have tickets may have more, and clients without a certificate aren't affected.
         let second = try text(issue(0))
         _ = try text(office.issue(to: .anonymous, at: start.monotonic))
         guard case .spent = office.spend(tickets[0], at: start.monotonic) else { throw NoTicket() }

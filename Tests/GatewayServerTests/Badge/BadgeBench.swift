@@ -8,19 +8,19 @@ import SettingsTestKit
 @testable import GatewayServer
 @testable import Relay
 
-/// The parts of a gateway with one admission method more, and requests to its gate.
+/// The parts of a gateway with an additional admission method, and requests to its gate.
 struct BadgeBench {
     static let start = Moment(
         monotonic: MonotonicTime(nanoseconds: 5_000_000_000_000), unixMilliseconds: 1_771_300_000_000)
 
     let desk = BadgeDesk()
-    /// Its folder goes when it does.
+    /// Its folder is removed with it.
     private let bench: ConfigurationBench
     let state: GatewayState
-    /// What a server is made from.
+    /// The settings from which a server is made.
     var relay: RelaySettings
 
-    /// - Parameter changes: settings that differ from the least.
+    /// - Parameter changes: settings in addition to the required ones.
     init(_ changes: [String: String?] = [:]) throws {
         bench = try ConfigurationBench()
         let configuration = try bench.load(bench.least(changes)).configuration
@@ -38,7 +38,7 @@ struct BadgeBench {
         set { relay.gate = newValue }
     }
 
-    /// An upgrade of a client that shows this badge, and whatever `change` adds.
+    /// An upgrade of a client that presents this badge, modified by `change`.
     func request(
         _ badge: String? = "alice:open sesame", ticket: String? = nil, at milliseconds: Int = 0,
         changing change: (inout AdmissionRequest) -> Void = { _ in }

@@ -5,7 +5,8 @@ import Synchronization
 
 @testable import GatewayServer
 
-/// An admission method that the gateway doesn't have: the header `X-Badge` holds a name and a password. Nothing in the sources knows it.
+/// An admission method that the gateway doesn't have: the header `X-Badge` holds a name and a password. The gateway's sources don't mention
+/// it.
 struct BadgeMethod: AdmissionMethod {
     struct Badge: Sendable {
         let name: String
@@ -61,7 +62,7 @@ struct BadgeProof: AdmissionProof {
     var isLarge: Bool { false }
 }
 
-/// Knows which badges are valid, and counts what it is asked.
+/// Knows which badges are valid, and counts its calls.
 final class BadgeDesk: Sendable {
     private struct State {
         var valid: Set<String> = ["alice", "bob"]
@@ -90,7 +91,7 @@ final class BadgeDesk: Sendable {
     func noteVerification() { state.withLock { $0.verifications += 1 } }
     func hold(_ answer: @escaping @Sendable () -> Void) { state.withLock { $0.held.append(answer) } }
 
-    /// Answers what was held.
+    /// Completes the held calls.
     func answer() {
         let held = state.withLock { state in
             defer { state.held = [] }

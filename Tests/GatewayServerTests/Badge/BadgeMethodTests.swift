@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// An admission method that the sources don't know is subject to everything that holds for the gateway's own ones.
+/// An admission method that the sources don't mention is subject to all rules for the gateway's own methods.
 struct BadgeMethodTests {
     private let wrong = "alice:guess"
 
@@ -150,7 +150,7 @@ struct BadgeMethodTests {
     struct Unexpected: Error {}
 }
 
-/// Takes every request for its own, and says that it is this identity's.
+/// Finds its credential in every request, and claims this identity.
 private struct ImpostorMethod: AdmissionMethod {
     static let name = MethodName(label: "impostor", route: nil)
 

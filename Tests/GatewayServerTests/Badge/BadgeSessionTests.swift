@@ -10,7 +10,7 @@ import Testing
 @testable import GatewayServer
 @testable import Relay
 
-/// What follows from an admission by a method that the sources don't know: tickets, sessions, and what is written down.
+/// The results of an admission by a method that the sources don't mention: tickets, sessions and logs.
 struct BadgeSessionTests {
     private typealias Unexpected = BadgeMethodTests.Unexpected
 
@@ -126,7 +126,7 @@ struct BadgeSessionTests {
 
     // MARK: Answers that come later
 
-    /// What a decision that comes later turned out to be.
+    /// The result of an asynchronous decision.
     private final class Outcome: Sendable {
         private let decision = Mutex<AdmissionDecision?>(nil)
         var value: AdmissionDecision? { decision.withLock { $0 } }

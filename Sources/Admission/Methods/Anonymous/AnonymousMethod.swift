@@ -1,5 +1,5 @@
-/// With `REQUIRE_APP_AUTH=false` a client without credentials is admitted. It is the last method: wrong credentials are another method's, which
-/// refuses them.
+/// With `REQUIRE_APP_AUTH=false` a client without credentials is admitted. It is the last method: wrong credentials select another method,
+/// which refuses them.
 package struct AnonymousMethod: AdmissionMethod {
     package struct NoCredential: Sendable {}
 
@@ -14,7 +14,7 @@ package struct AnonymousMethod: AdmissionMethod {
     package var name: MethodName { Self.name }
     package var cost: Int { 0 }
 
-    /// Where the route is closed to it the client is told that credentials are required.
+    /// If the route doesn't allow it, the client is told that credentials are required.
     package func credential(in request: AdmissionRequest) -> NoCredential? {
         isAllowed && request.allows(Self.name) ? NoCredential() : nil
     }

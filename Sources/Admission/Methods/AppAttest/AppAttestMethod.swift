@@ -1,10 +1,10 @@
 package import AppAttest
 package import KeyStore
 
-/// App Attest: a registered device signs a fresh challenge of ours. Checked in the order challenge, key, signature, counter.
+/// App Attest: a registered device signs a fresh challenge of the gateway. Checked in the order challenge, key, signature, counter.
 ///
-/// One `X-App-Assert-*` header, even an empty one, chooses this method. The challenge is spent at its first use whatever comes after: nobody
-/// may try several assertions on one.
+/// One `X-App-Assert-*` header, even an empty one, chooses this method. The challenge is spent at its first use, whatever the result, so a
+/// client can't try several assertions with one challenge.
 package struct AppAttestMethod: AdmissionMethod {
     package static let name = MethodName(label: "app_attest", route: "app")
 
@@ -13,7 +13,7 @@ package struct AppAttestMethod: AdmissionMethod {
         remedy: "Write it as `portcullis keys list` shows it."
     ) { KeyID(text: $0)?.base64 }
 
-    /// `nil`: App Attest isn't configured, and no assertion can be right.
+    /// `nil`: App Attest isn't configured, and every assertion is refused.
     package let settings: AppAttestSettings?
 
     package init(_ settings: AppAttestSettings?) { self.settings = settings }
@@ -39,7 +39,7 @@ package struct AppAttestMethod: AdmissionMethod {
         return try AssertionCheck(settings: settings, moment: request.moment).verify(credential)
     }
 
-    /// The same as of a key that signs an assertion.
+    /// The same checks as for a key that signs an assertion.
     package func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
         guard let settings, let proof = principal.proof as? AppAttestProof,
             let key = try settings.registry.standing(of: proof.key)
@@ -53,12 +53,12 @@ package struct AppAttestMethod: AdmissionMethod {
     }
 }
 
-/// The key that has signed an assertion, and the app that it was attested for.
+/// The key that signed an assertion, and the app that it was attested for.
 package struct AppAttestProof: AdmissionProof {
     package let key: KeyID
     package let app: AppID
 
-    /// - Parameter assertion: not looked at; that it exists is the proof.
+    /// - Parameter assertion: not read; its existence is the proof.
     init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) {
         self.key = key
         self.app = app
@@ -107,7 +107,7 @@ private struct AssertionCheck {
         return try verify(data, over: challenge, by: key, of: app)
     }
 
-    /// Signature, for the app that the key was attested for and no other.
+    /// Signature, only for the app that the key was attested for.
     private func verify(
         _ data: String, over challenge: SpentChallenge, by key: KeyStanding, of app: AppID
     ) throws(KeyRegistryError) -> Verification {
@@ -125,7 +125,7 @@ private struct AssertionCheck {
         return try commit(verified, by: key.id, of: app)
     }
 
-    /// Counter. The registry compares again as it writes: of two requests with one counter it lets one through.
+    /// Counter. The registry compares again when it writes, so only one of two requests with the same counter succeeds.
     private func commit(
         _ verified: VerifiedAssertion, by id: KeyID, of app: AppID
     ) throws(KeyRegistryError) -> Verification {

@@ -1,13 +1,13 @@
 package import AppAttest
 package import KeyStore
 
-/// What App Attest needs, in the gate and for registrations. There is one of these in a process: both use the same challenges.
+/// The settings of App Attest for the gate and registrations. A process has one instance, because both use the same challenges.
 package struct AppAttestSettings: Sendable {
     package var challenges: Challenges
     package var registry: any ImmediateKeyRegistry
     package var scope: AttestationScope
     package var assertionVerifier: AssertionVerifier
-    /// Decoded. Longer ones aren't even decoded.
+    /// Size after decoding. Longer ones aren't decoded at all.
     package var maximumAssertionBytes: Int
 
     package init(
@@ -22,9 +22,9 @@ package struct AppAttestSettings: Sendable {
     }
 }
 
-/// What is configured now. A key that was attested for something else isn't accepted any more.
+/// The current configuration. Keys attested for another app, environment or root are no longer accepted.
 package struct AttestationScope: Sendable {
-    /// By the bytes of their text form: texts that are equal to Swift may have others.
+    /// Keyed by UTF-8 bytes, because Swift strings with different bytes can be equal.
     private let apps: [[UInt8]: AppID]
     private let environments: Set<AttestationEnvironment>
     /// SHA-256 of the root certificate.

@@ -1,6 +1,6 @@
 import KeyStore
 
-/// The three `X-App-Assert-*` headers: `nil` is absent, `""` is present and empty.
+/// The three `X-App-Assert-*` headers: `nil` means absent, `""` present and empty.
 package struct AssertionFields: Sendable {
     package var keyID: String?
     package var data: String?
@@ -24,10 +24,10 @@ package struct AssertionFields: Sendable {
     package var arePresent: Bool { keyID != nil || data != nil || nonce != nil }
 }
 
-/// An assertion as a request shows it.
+/// An assertion as presented in a request.
 package struct AssertionCredential: Sendable {
     let fields: AssertionFields
-    /// `nil` where the identifier is missing or malformed.
+    /// `nil` if the identifier is missing or malformed.
     let key: KeyID?
 
     init(_ fields: AssertionFields) {

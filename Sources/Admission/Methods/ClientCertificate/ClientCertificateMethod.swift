@@ -1,6 +1,7 @@
-/// For debug clients: a certificate that verified against the configured client CA, on this very connection.
+/// For debug clients: a certificate that was verified against the configured client CA on this connection.
 ///
-/// A certificate that didn't verify still connects and has its names read, and a resumed TLS session repeats an old verdict. Both are refused.
+/// TLS also accepts connections with a certificate that failed verification, and a resumed TLS session repeats an old result. Both are
+/// refused here.
 package struct ClientCertificateMethod: AdmissionMethod {
     package static let name = MethodName(label: "debug_certificate", route: "cert", proxy: "client_certificate")
 
@@ -9,7 +10,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
         remedy: "Write the SHA-256 of the certificate as 64 hexadecimal digits."
     ) { Hexadecimal.decode($0, count: 32).map(Hexadecimal.encode) }
 
-    /// `nil`: certificates admit nobody, and one that is presented is ignored.
+    /// `nil`: a presented certificate is ignored.
     package let standing: (any CertificateStanding)?
 
     package init(standing: (any CertificateStanding)?) { self.standing = standing }
@@ -29,7 +30,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
         guard !certificate.isResumedSession else {
             return .refused(.invalidClientCertificate, "TLS session was resumed, the certificate not checked")
         }
-        // TLS checked the dates when the connection began, which may be a while ago.
+        // TLS checked the dates when the connection began; the certificate may have expired since.
         if let notAfter = certificate.notAfter, notAfter < request.moment.unixMilliseconds {
             return .refused(.invalidClientCertificate, "client certificate has expired since")
         }
@@ -49,7 +50,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
     }
 }
 
-/// By which a client certificate can be verified again, and found when it is revoked.
+/// The data needed to verify a client certificate again, and to find it when it is revoked.
 package struct ClientCertificateProof: AdmissionProof {
     let chain: ClientCertificateChain?
     package let number: CertificateNumber?

@@ -1,14 +1,14 @@
-/// For clients that can't send headers, and come back to a session that they began with a ticket. Tickets don't live as long as sessions do, so
-/// the session's token is enough for an upgrade that resumes this session.
+/// For clients that can't send headers and resume a session that they began with a ticket. Tickets expire before sessions do, so the
+/// session's token is enough for an upgrade that resumes the session.
 ///
-/// A session that began with another credential has a client that can show it again. For such a session the token alone is no credential, and
-/// the methods behind this one decide.
+/// The client of a session that began with another credential can present that credential again. For such a session the token alone is no
+/// credential, and the methods after this one decide.
 package struct SessionTokenMethod: AdmissionMethod {
     package typealias Bearer = @Sendable (SessionCredential, MonotonicTime) -> Principal?
 
     package static let name = MethodName(label: "session_token", route: nil)
 
-    /// The client of a session that may come back with the token alone.
+    /// Finds the client of a session that may be resumed with the token alone.
     package let bearer: Bearer
 
     package init(bearer: @escaping Bearer) { self.bearer = bearer }
@@ -28,7 +28,7 @@ package struct SessionTokenMethod: AdmissionMethod {
 
     package func verify(_ principal: Principal, of request: AdmissionRequest) -> Verification { .given(principal) }
 
-    /// No identity is this method's.
+    /// No identity has this method.
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
         Refusal(.invalidTicket, detail: "a session's token is no identity")
     }

@@ -1,20 +1,21 @@
-/// For clients that can't send headers: a ticket in the URL. One that is there, even an empty one, chooses this method.
+/// For clients that can't send headers: a ticket in the URL. Its presence, even if empty, selects this method.
 ///
-/// A client that got its ticket by another credential keeps that identity. A ticket of the operator's is an identity of its own.
+/// A client that obtained its ticket with another credential keeps that identity. A ticket issued by the operator is an identity of its
+/// own.
 package struct TicketMethod: AdmissionMethod {
     package static let name = MethodName(
         label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket")
 
     static let parameter = "ticket"
 
-    /// `nil`: there are no tickets, and none can be right.
+    /// `nil`: tickets are disabled, and every ticket is refused.
     package let office: TicketOffice?
 
     package init(office: TicketOffice?) { self.office = office }
 
     package var name: MethodName { Self.name }
     package var fields: CredentialFieldNames { CredentialFieldNames(parameters: [Self.parameter]) }
-    /// An operator's ticket needs none.
+    /// An operator's ticket needs no shared secret.
     package var needsSharedSecret: Bool { false }
 
     package func credential(in request: AdmissionRequest) -> String? { request.fields.parameter(Self.parameter) }
@@ -35,11 +36,11 @@ package struct TicketMethod: AdmissionMethod {
         }
     }
 
-    /// The operator's word, which no setting takes back.
+    /// Operator tickets stay valid under every setting.
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
 }
 
 extension Identity {
-    /// Of the bearer of a ticket that the operator gave out.
+    /// The identity of the bearer of an operator's ticket.
     static func operatorTicket(_ id: TicketID) -> Identity { Identity(method: TicketMethod.name, subject: id.text) }
 }
