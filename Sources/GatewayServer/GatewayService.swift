@@ -72,22 +72,9 @@ struct GatewayService: Service {
 }
 
 extension GatewayService {
-    /// SIGHUP: the audit log goes on in a new file of the same name, and the settings are read again.
+    /// SIGHUP asks for a reload.
     private func answer(_ hangups: UnixSignalsSequence) async {
-        for await _ in hangups {
-            reopenAuditLog()
-            gateway.reloads.ask { _ in }
-        }
-    }
-
-    private func reopenAuditLog() {
-        gateway.state.journal.writeAll()
-        do throws(LineOutputError) {
-            try gateway.state.audit.reopen()
-            gateway.logger.notice("audit log reopened")
-        } catch {
-            gateway.logger.error("audit log can't be reopened", metadata: [LogKeys.error: "\(error)"])
-        }
+        for await _ in hangups { gateway.reloads.ask { _ in } }
     }
 }
 

@@ -52,6 +52,9 @@ package final class AuditLog: Sendable {
         write(nil, at: time)
     }
 
+    /// Whether the lines go to a file, which can be opened again.
+    package var isFile: Bool { path != nil }
+
     /// Goes on in a new file of the same name, for log rotation. On standard output it does nothing.
     package func reopen() throws(LineOutputError) {
         if let path { try output.reopen(path) }
