@@ -1,5 +1,6 @@
 import Admission
 import BlockingWork
+import FoundationEssentials
 import KeyStore
 import KeyStoreSQLite
 import Logging
@@ -45,10 +46,15 @@ struct GatewayService: Service {
     /// What has to be done now and then: it writes to the audit log, and walks through the heap.
     private func keepUp() async {
         var memory = MemoryReturn()
+        var certificate = CertificateReminder()
         while await pause() {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
             memory.note(gateway.pool.census.total)
+            let time = Int64(Date.now.timeIntervalSince1970)
+            if let warning = certificate.due(gateway.server.certificate, at: time) {
+                gateway.logger.warning("\(warning)")
+            }
         }
     }
 

@@ -92,6 +92,9 @@ package final class RelayServer: Sendable {
         return total
     }
 
+    /// Of the server's certificate; nil without TLS.
+    package var certificate: CertificateValidity? { settings.withLock { $0.certificate } }
+
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
 
     package var whenAuditFails: AuditFull { settings.withLock { $0.whenAuditFails } }

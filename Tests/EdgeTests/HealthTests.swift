@@ -70,6 +70,19 @@ extension EdgeTests {
             #expect(try await secured.gateway.get("/health")["strict-transport-security"] == "max-age=31536000")
         }
 
+        @Test func howLongABrowserStaysWithTLSIsASettingAndChangesWithAReload() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates).setting("HSTS_MAX_AGE_SECONDS", 300) }
+            #expect(try await edge.gateway.get("/health")["strict-transport-security"] == "max-age=300")
+            let lines = edge.gateway.settings.setting("HSTS_MAX_AGE_SECONDS", 0).values.map {
+                "\($0.key)=\($0.value)\n"
+            }
+            try edge.gateway.directory.write(lines.joined(), to: "portcullis.env")
+            edge.gateway.child.signal(SIGHUP)
+            try await edge.gateway.errorLine(" reloaded")
+            #expect(try await edge.gateway.get("/health")["strict-transport-security"] == "max-age=0")
+        }
+
         @Test func plainTextOnAnAddressThatOthersReachIsRefused() async throws {
             let settings = GatewaySettings(targetPort: 1).setting("BIND_HOST", "0.0.0.0")
             let result = try await GatewayProcess.run(["check-config"], settings)
