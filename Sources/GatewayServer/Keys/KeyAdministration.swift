@@ -18,14 +18,17 @@ package struct KeyAdministration {
     }
 
     /// Calls `show` with a line for each key, in the order of their identifiers.
-    package func list(_ show: (String) -> Void) async throws(KeyAdministrationError) {
-        var last: KeyID?
+    ///
+    /// - Returns: how many keys there are.
+    package func list(_ show: (String) -> Void) async throws(KeyAdministrationError) -> Int {
+        var (last, count): (KeyID?, Int) = (nil, 0)
         while true {
             let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
                 try await store.keys(after: last, limit: Self.page)
             }
-            guard !keys.isEmpty else { return }
+            guard !keys.isEmpty else { return count }
             for key in keys { show(KeyDescription(key).line) }
+            count += keys.count
             last = keys.last?.id
         }
     }
