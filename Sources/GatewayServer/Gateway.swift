@@ -129,6 +129,11 @@ func gatewayErrors<Result>(_ body: () throws(ReactorError) -> Result) throws(Gat
         case .vhostFailed(let reason): throw .edge("TLS could not be set up: \(reason)")
         case .bindFailed(let address, let reason):
             throw .edge("\(address) can't be listened on: \(reason). Check BIND_HOST and WS_PORT.")
+        case .portNotPermitted(let address):
+            throw .edge(
+                "\(address) can't be listened on: a port below 1024 needs the capability CAP_NET_BIND_SERVICE. With"
+                    + " systemd set AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit; otherwise run"
+                    + " `setcap cap_net_bind_service=+ep` on the executable, or set WS_PORT to 1024 or above.")
         }
     }
 }

@@ -57,9 +57,9 @@ package struct ListeningSocket: ~Copyable, Sendable {
             setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
         }
         guard bind(socket, address.ai_addr, address.ai_addrlen) == 0 else {
-            let reason = systemErrorText()
+            let (number, reason) = (errno, systemErrorText())
             close(socket)
-            throw .bindFailed(address: name, reason: reason)
+            throw number == EACCES ? .portNotPermitted(address: name) : .bindFailed(address: name, reason: reason)
         }
         return socket
     }
