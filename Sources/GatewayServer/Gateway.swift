@@ -14,7 +14,7 @@ import Synchronization
 package final class Gateway: Sendable {
     package static let version = "0.1.0"
 
-    /// Where it can be reached, as a URL.
+    /// Where it can be reached: URLs with `and` between them.
     let address: String
     let server: RelayServer
     let pool: ReactorPool
@@ -59,7 +59,7 @@ package final class Gateway: Sendable {
                 logger: logger)
         }
         server = RelayServer(settings: parts.relay, pool: pool)
-        let host = configuration.listener.host.text
+        let hosts = configuration.listener.hosts
         let (server, pool) = (server, pool)
         revocations = try state.store.map { store throws(GatewayError) in
             try RevocationWatcher(store, of: server, logger: logger)
@@ -67,15 +67,15 @@ package final class Gateway: Sendable {
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
                 return try server.listen(
-                    host: host, port: UInt16(configuration.listener.port), edge: parts.edge, material: parts.material)
+                    hosts: hosts.map(\.text), port: UInt16(configuration.listener.port), edge: parts.edge,
+                    material: parts.material)
             } catch {
                 pool.stop()
                 throw error
             }
         }
         let scheme = configuration.tls == nil ? "http" : "https"
-        let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
-        self.address = address
+        address = hosts.map { "\(scheme)://\($0):\(port)" }.joined(separator: " and ")
         let (reloads, revocations) = (reloads, revocations)
         let page = PageAddress.origin(of: configuration, port: Int(port))
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in

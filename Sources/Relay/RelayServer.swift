@@ -25,9 +25,9 @@ package final class RelayServer: Sendable {
     /// - Parameter material: made of `edge.tls`.
     /// - Returns: the port, chosen by the kernel where `port` is 0.
     package func listen(
-        host: String, port: UInt16, edge: EdgeSettings, material: TLSMaterial?
+        hosts: [String], port: UInt16, edge: EdgeSettings, material: TLSMaterial?
     ) throws(ReactorError) -> UInt16 {
-        try pool.listen(host: host, port: port, settings: edge, material: material) { [self] reactor in
+        try pool.listen(hosts: hosts, port: port, settings: edge, material: material) { [self] reactor in
             let settings = settings.withLock { $0 }
             let sessions = SessionTable(gate: settings.gate)
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }

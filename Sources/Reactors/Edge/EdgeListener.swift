@@ -81,7 +81,8 @@ final class EdgeListener: TimerTarget {
     private let vhost: OpaquePointer
     /// C strings and the protocol table, which libwebsockets keeps pointers to for the vhost's life; never freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
-    private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
+    /// One for each address.
+    private var listening: [(descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)] = []
     private lazy var retry = ReactorTimer(on: reactor)
     private var isExhausted = false
     private let deflaters: SharedDeflaters
@@ -148,38 +149,40 @@ final class EdgeListener: TimerTarget {
 
     // MARK: Accepting
 
-    /// Takes the socket over and begins to accept.
+    /// Takes the socket over and begins to accept. Once for each address.
     func listen(on descriptor: Int32) {
         let poll = allocateHandle(uv_poll_t.self)
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         // Unretained: closeListening closes the handle before this object goes.
         poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        listening = (descriptor, poll)
+        listening.append((descriptor, poll))
         beginAccepting()
     }
 
     private func beginAccepting() {
-        guard let listening else { return }
-        uv_poll_start(listening.poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
-            Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()
+        for socket in listening {
+            uv_poll_start(socket.poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
+                Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting(handle!)
+            }
         }
     }
 
     func closeListening() {
-        guard let (descriptor, poll) = listening else { return }
-        listening = nil
-        uv_poll_stop(poll)
-        closeHandle(poll)
-        close(descriptor)
+        for (descriptor, poll) in listening {
+            uv_poll_stop(poll)
+            closeHandle(poll)
+            close(descriptor)
+        }
+        listening = []
         for (socket, waiting) in unnamed {
             waiting.cancel()
             dropUnnamed(socket)
         }
     }
 
-    private func acceptWaiting() {
-        guard let listening else { return }
-        let outcome = acceptConnections(on: listening.descriptor) { socket, peer in
+    private func acceptWaiting(_ poll: UnsafeMutablePointer<uv_poll_t>) {
+        guard let descriptor = listening.first(where: { $0.poll == poll })?.descriptor else { return }
+        let outcome = acceptConnections(on: descriptor) { socket, peer in
             let isProxied = settings.trustsProxy(peer)
             if let refusal = isProxied ? census.enterUnnamed() : census.enter(peer) {
                 close(socket)
@@ -244,8 +247,8 @@ final class EdgeListener: TimerTarget {
 
     /// Without a pause the poll would call again at once, for as long as no descriptor comes free. The connections that stand go on.
     private func pauseAccepting(_ reason: String) {
-        guard let listening else { return }
-        uv_poll_stop(listening.poll)
+        guard !listening.isEmpty else { return }
+        for socket in listening { uv_poll_stop(socket.poll) }
         retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds, calling: self)
         guard !isExhausted else { return }
         isExhausted = true
