@@ -13,6 +13,8 @@ package final class AuditLog: Sendable {
     private let output: LineOutput
     private let logger: Logger
     private let state = Mutex(Condition())
+    /// The lines go where the log goes. Then the log doesn't repeat a line that is written here.
+    package let isBesideLog: Bool
 
     package struct Condition: Sendable, Equatable {
         /// Lines that couldn't be written since the start.
@@ -26,13 +28,15 @@ package final class AuditLog: Sendable {
     /// - Parameter path: opened for appending and created with mode 0600; nil is standard output.
     package init(path: String?, logger: Logger) throws(LineOutputError) {
         self.path = path
+        isBesideLog = path == nil && LineOutput.standardStreamsAreOne
         self.output = if let path { try LineOutput(appendingTo: path) } else { .standardOutput }
         self.logger = logger
     }
 
     /// Over an output of the caller's, which stays as it is when `reopen()` is called.
-    package init(output: LineOutput, logger: Logger) {
+    package init(output: LineOutput, logger: Logger, isBesideLog: Bool = false) {
         path = nil
+        self.isBesideLog = isBesideLog
         self.output = output
         self.logger = logger
     }

@@ -136,6 +136,7 @@ struct DecisionRecord: Sendable {
             requestID: context.id, address: context.address.text)
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
+        guard !isWritten || !audit.isBesideLog else { return true }
         // Where nobody is admitted without a line the log doesn't say so either.
         if isWritten || outcome != .admitted || whenAuditFails == .continue { log(entry) }
         return isWritten

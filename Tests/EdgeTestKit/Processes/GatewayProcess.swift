@@ -36,10 +36,12 @@ package final class GatewayProcess: Sendable {
     ///   - maximumFiles: how many descriptors the process may have, where they are to run out.
     ///   - disk: a small one, where that is to run full. The key store is on it unless the settings say where it is.
     ///   - stalling: a disk that is to stall. The same holds.
+    ///   - streamsAreOne: standard output is standard error, where all lines are then.
     /// - Throws: what the process wrote, when it ends instead or says nothing for `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, within limit: Duration = .seconds(60)
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, streamsAreOne: Bool = false,
+        within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
@@ -50,7 +52,8 @@ package final class GatewayProcess: Sendable {
         }
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
         let child = try launch(
-            ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling)
+            ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling,
+            streamsAreOne: streamsAreOne)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -78,7 +81,7 @@ package final class GatewayProcess: Sendable {
     /// The settings go into a file, as an operator has them, and the environment stays plain.
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, streamsAreOne: Bool = false
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -93,6 +96,10 @@ package final class GatewayProcess: Sendable {
         var program = try Binaries.portcullis()
         if let maximumFiles {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments
+            program = try ChildProcess.executable("sh")
+        }
+        if streamsAreOne {
+            arguments = ["-c", "exec \"$0\" \"$@\" >&2", program] + arguments
             program = try ChildProcess.executable("sh")
         }
         if let disk { (program, arguments) = try disk.command(program, arguments) }
