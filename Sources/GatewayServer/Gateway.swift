@@ -108,7 +108,7 @@ package enum GatewayError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let path, let reason):
-            "the key store \(path) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
+            "the key store \(NamedFile.absolute(path)) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
         case .auditLog(let reason): "the audit log can't be written: \(reason). Check AUDIT_LOG_PATH."
         case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
         case .targetTLS(let reason): "TLS toward the target can't be set up: \(reason)"

@@ -3,6 +3,7 @@ import Glibc
 import KeyStore
 import KeyStoreSQLite
 import Observability
+import Settings
 
 /// What an operator does with registered keys, on a store that a gateway may be using at the same time.
 package struct KeyAdministration {
@@ -86,7 +87,7 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let reason): "the key store can't be used: \(reason)"
-        case .noStore(let path): "no keys yet: no database at \(EscapedText(path))"
+        case .noStore(let path): "no keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
         case .unknownKey: "no such key"
         case .revokedKey: "the key is revoked: forgetting it would lift the revocation"
