@@ -82,6 +82,7 @@ struct GatewayParts {
                 clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
+        settings.strictTransport = "max-age=\(configuration.inboundTLS.strictTransportSeconds)"
         settings.compression = EdgeCompression(configuration.compression, memory)
         if configuration.proxies.sendHeader {
             let trusted = configuration.trustedProxies.ranges

@@ -34,6 +34,8 @@ package struct EdgeSettings: Sendable {
     /// Subprotocol names that may be agreed on (RFC 6455 §1.9).
     package var subprotocols: [String]
     package var limits: EdgeLimits
+    /// The value of `Strict-Transport-Security` over TLS (`HSTS_MAX_AGE_SECONDS`).
+    package var strictTransport = "max-age=31536000"
     /// Nil: no WebSocket is compressed.
     package var compression: EdgeCompression?
     /// Peers that have to say with a PROXY header, before TLS, whose connection it is. Who else sends one is taken at its word as TLS.
@@ -119,6 +121,7 @@ final class EdgeListener: TimerTarget {
     func replace(_ new: EdgeSettings, material: TLSMaterial?) {
         reactor.preconditionOnThread()
         settings.limits = new.limits
+        settings.strictTransport = new.strictTransport
         settings.trustsProxy = new.trustsProxy
         settings.compression = new.compression
         if let compression = new.compression { deflaters.setLevel(compression.settings.level) }

@@ -45,6 +45,14 @@ package struct InboundTLSSection: SettingSection {
     package let handshakeTimeoutMilliseconds = Setting<Int>.integer(
         "TLS_HANDSHAKE_TIMEOUT_MS", default: 10_000, 100...120_000, "ms", "Time limit for a client's TLS handshake.",
         details: "A slower client is disconnected.")
+    package let strictTransportSeconds = Setting<Int>.integer(
+        "HSTS_MAX_AGE_SECONDS", default: 31_536_000, 0...1_000_000_000, "s",
+        "How long browsers that were here use only HTTPS with this host (`Strict-Transport-Security`, RFC 6797).",
+        details: """
+            `0` tells browsers to forget it. Without TLS the header isn't sent.
+            Danger: it holds for all services on the host's name, on every port. Browsers that were told a long time can't use HTTP there \
+            until they have seen a `0`.
+            """)
 }
 
 package struct ProxySection: SettingSection {
