@@ -59,7 +59,7 @@ package final class Gateway: Sendable {
                 logger: logger)
         }
         server = RelayServer(settings: parts.relay, pool: pool)
-        let host = configuration.listener.host.text
+        let hosts = configuration.listener.hosts
         let (server, pool) = (server, pool)
         revocations = try state.store.map { store throws(GatewayError) in
             try RevocationWatcher(store, of: server, logger: logger)
@@ -67,15 +67,15 @@ package final class Gateway: Sendable {
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
                 return try server.listen(
-                    host: host, port: UInt16(configuration.listener.port), edge: parts.edge, material: parts.material)
+                    hosts: hosts.map(\.text), port: UInt16(configuration.listener.port), edge: parts.edge,
+                    material: parts.material)
             } catch {
                 pool.stop()
                 throw error
             }
         }
         let scheme = configuration.tls == nil ? "http" : "https"
-        let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
-        self.address = address
+        address = hosts.map { "\(scheme)://\($0):\(port)" }.joined(separator: " and ")
         let (reloads, revocations) = (reloads, revocations)
         let page = PageAddress.origin(of: configuration, port: Int(port))
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
@@ -108,7 +108,7 @@ package enum GatewayError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let path, let reason):
-            "the key store \(path) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
+            "the key store \(NamedFile.absolute(path)) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
         case .auditLog(let reason): "the audit log can't be written: \(reason). Check AUDIT_LOG_PATH."
         case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
         case .targetTLS(let reason): "TLS toward the target can't be set up: \(reason)"
@@ -129,6 +129,11 @@ func gatewayErrors<Result>(_ body: () throws(ReactorError) -> Result) throws(Gat
         case .vhostFailed(let reason): throw .edge("TLS could not be set up: \(reason)")
         case .bindFailed(let address, let reason):
             throw .edge("\(address) can't be listened on: \(reason). Check BIND_HOST and WS_PORT.")
+        case .portNotPermitted(let address):
+            throw .edge(
+                "\(address) can't be listened on: a port below 1024 needs the capability CAP_NET_BIND_SERVICE. With"
+                    + " systemd set AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit; otherwise run"
+                    + " `setcap cap_net_bind_service=+ep` on the executable, or set WS_PORT to 1024 or above.")
         }
     }
 }

@@ -39,7 +39,7 @@ struct GatewayParts {
             sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
         gate.methods = methods.map { $0.make(configuration, parts) }
 
-        relay = RelaySettings(
+        var relay = RelaySettings(
             targets: configuration.targetPolicy, dialer: try Self.dialer(configuration.target),
             dialects: Self.dialects(configuration), session: SessionLimits(configuration.session, configuration.resume),
             traffic: Self.traffic(configuration.traffic, state.messages),
@@ -50,6 +50,8 @@ struct GatewayParts {
             warnings: pinned.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
+        relay.certificate = material?.validity.map(CertificateValidity.init)
+        self.relay = relay
     }
 
     private static func traffic(_ traffic: SectionValues<TrafficSection>, _ messages: AddressPaces) -> TrafficSettings {
@@ -80,6 +82,7 @@ struct GatewayParts {
                 clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
+        settings.strictTransport = "max-age=\(configuration.inboundTLS.strictTransportSeconds)"
         settings.compression = EdgeCompression(configuration.compression, memory)
         if configuration.proxies.sendHeader {
             let trusted = configuration.trustedProxies.ranges

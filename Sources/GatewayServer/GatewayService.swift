@@ -1,5 +1,6 @@
 import Admission
 import BlockingWork
+import FoundationEssentials
 import KeyStore
 import KeyStoreSQLite
 import Logging
@@ -45,10 +46,15 @@ struct GatewayService: Service {
     /// Periodic housekeeping: it writes to the audit log, and trims the heap.
     private func keepUp() async {
         var memory = MemoryReturn()
+        var certificate = CertificateReminder()
         while await pause() {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
             memory.note(gateway.pool.census.total)
+            let time = Int64(Date.now.timeIntervalSince1970)
+            if let warning = certificate.due(gateway.server.certificate, at: time) {
+                gateway.logger.warning("\(warning)")
+            }
         }
     }
 
@@ -74,20 +80,7 @@ struct GatewayService: Service {
 extension GatewayService {
     /// SIGHUP: the audit log continues in a new file of the same name, and the settings are read again.
     private func answer(_ hangups: UnixSignalsSequence) async {
-        for await _ in hangups {
-            reopenAuditLog()
-            gateway.reloads.ask { _ in }
-        }
-    }
-
-    private func reopenAuditLog() {
-        gateway.state.journal.writeAll()
-        do throws(LineOutputError) {
-            try gateway.state.audit.reopen()
-            gateway.logger.notice("audit log reopened")
-        } catch {
-            gateway.logger.error("audit log can't be reopened", metadata: [LogKeys.error: "\(error)"])
-        }
+        for await _ in hangups { gateway.reloads.ask { _ in } }
     }
 }
 

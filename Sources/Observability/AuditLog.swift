@@ -12,6 +12,8 @@ package final class AuditLog: Sendable {
     private let output: LineOutput
     private let logger: Logger
     private let state = Mutex(Condition())
+    /// The lines go where the log goes. Then the log doesn't repeat a line that is written here.
+    package let isBesideLog: Bool
 
     package struct Condition: Sendable, Equatable {
         /// Lines that couldn't be written since the start.
@@ -25,13 +27,15 @@ package final class AuditLog: Sendable {
     /// - Parameter path: opened for appending and created with mode 0600; nil is standard output.
     package init(path: String?, logger: Logger) throws(LineOutputError) {
         self.path = path
+        isBesideLog = path == nil && LineOutput.standardStreamsAreOne
         self.output = if let path { try LineOutput(appendingTo: path) } else { .standardOutput }
         self.logger = logger
     }
 
     /// Writes to an output of the caller, which `reopen()` doesn't change.
-    package init(output: LineOutput, logger: Logger) {
+    package init(output: LineOutput, logger: Logger, isBesideLog: Bool = false) {
         path = nil
+        self.isBesideLog = isBesideLog
         self.output = output
         self.logger = logger
     }
@@ -51,7 +55,10 @@ package final class AuditLog: Sendable {
         write(nil, at: time)
     }
 
-    /// Continues in a new file of the same name, for log rotation. Has no effect on standard output.
+    /// Whether the lines go to a file, which can be opened again.
+    package var isFile: Bool { path != nil }
+
+    /// Goes on in a new file of the same name, for log rotation. On standard output it does nothing.
     package func reopen() throws(LineOutputError) {
         if let path { try output.reopen(path) }
     }

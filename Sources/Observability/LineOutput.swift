@@ -22,7 +22,18 @@ package final class LineOutput: Sendable {
     package static let standardOutput = LineOutput(descriptor: STDOUT_FILENO)
     package static let standardError = LineOutput(descriptor: STDERR_FILENO)
 
-    /// A descriptor that the caller opened and closes.
+    /// Whether standard output and standard error lead to the same place: a service manager's journal, a terminal, one file. Containers
+    /// have a pipe for each.
+    package static var standardStreamsAreOne: Bool { isSame(STDOUT_FILENO, STDERR_FILENO) }
+
+    /// The same file, socket, pipe or terminal.
+    static func isSame(_ first: CInt, _ second: CInt) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard fstat(first, &one) == 0, fstat(second, &other) == 0 else { return false }
+        return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+    }
+
+    /// A descriptor that somebody else opened and closes.
     package init(descriptor: CInt) {
         isOwned = false
         state = Mutex(State(descriptor: descriptor))

@@ -136,7 +136,8 @@ struct DecisionRecord: Sendable {
             requestID: context.id, address: context.address.text)
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
-        // If the missing audit line prevents the admission, the log must not report an admission.
+        guard !isWritten || !audit.isBesideLog else { return true }
+        // Where nobody is admitted without a line the log doesn't say so either.
         if isWritten || outcome != .admitted || whenAuditFails == .continue { log(entry) }
         return isWritten
     }

@@ -147,7 +147,8 @@ final class EdgeRouter: EdgeHandler {
 
     private func health() -> HTTPAnswer {
         let isDraining = settings.drain.isDraining
-        let warnings = settings.warnings + settings.audit.condition.warnings
+        let certificate = settings.certificate?.warning(at: reactor.moment.unixMilliseconds / 1_000)
+        let warnings = settings.warnings + [certificate].compactMap(\.self) + settings.audit.condition.warnings
         return JSONAnswers.json(
             isDraining ? 503 : 200,
             JSONAnswers.HealthBody(

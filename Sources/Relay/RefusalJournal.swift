@@ -58,8 +58,9 @@ package final class RefusalJournal: Sendable {
     private func write(_ summaries: [RefusalSummary], toAudit: Bool) {
         for summary in summaries {
             let line = AuditSummary(summary, at: .now())
-            if toAudit, !audit.record(line) { metrics.auditLineLost() }
-            log(line)
+            let isWritten = toAudit && audit.record(line)
+            if toAudit, !isWritten { metrics.auditLineLost() }
+            if !isWritten || !audit.isBesideLog { log(line) }
         }
     }
 

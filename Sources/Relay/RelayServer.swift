@@ -25,9 +25,9 @@ package final class RelayServer: Sendable {
     /// - Parameter material: made from `edge.tls`.
     /// - Returns: the port, chosen by the kernel if `port` is 0.
     package func listen(
-        host: String, port: UInt16, edge: EdgeSettings, material: TLSMaterial?
+        hosts: [String], port: UInt16, edge: EdgeSettings, material: TLSMaterial?
     ) throws(ReactorError) -> UInt16 {
-        try pool.listen(host: host, port: port, settings: edge, material: material) { [self] reactor in
+        try pool.listen(hosts: hosts, port: port, settings: edge, material: material) { [self] reactor in
             let settings = settings.withLock { $0 }
             let sessions = SessionTable(gate: settings.gate)
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
@@ -91,6 +91,9 @@ package final class RelayServer: Sendable {
         }
         return total
     }
+
+    /// Of the server's certificate; nil without TLS.
+    package var certificate: CertificateValidity? { settings.withLock { $0.certificate } }
 
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
 

@@ -27,6 +27,8 @@ package struct RelaySettings: Sendable {
     package var trustedProxies: TrustedProxies
     /// Shown in `/health`, so that they aren't forgotten.
     package var warnings: [String]
+    /// Of the server's certificate; nil without TLS.
+    package var certificate: CertificateValidity?
     package var version: String
     package var audit: AuditLog
     package var journal: RefusalJournal

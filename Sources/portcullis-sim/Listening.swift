@@ -9,6 +9,9 @@ extension SimOutput {
         do throws(ReactorError) {
             return try ListeningSocket(host: host, port: port, isFirst: isFirst)
         } catch {
+            if case .portNotPermitted(let address) = error {
+                throw failure("\(address) can't be listened on: Permission denied.", hint: "choose a --port from 1024.")
+            }
             guard case .bindFailed(let address, let reason) = error else { throw error }
             throw failure("\(address) can't be listened on: \(reason).", hint: "choose another --port.")
         }

@@ -42,7 +42,8 @@ struct KeysCommand: ParsableCommand {
 
         func run() async throws {
             try await options.administer(mayBeMissing: true) { (keys) async throws(KeyAdministrationError) in
-                try await keys.list(Console.say)
+                // On standard error, so that a pipe stays empty.
+                if try await keys.list(Console.say) == 0 { Console.complain("portcullis: no keys are registered") }
             }
         }
     }

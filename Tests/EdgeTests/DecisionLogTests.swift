@@ -39,6 +39,25 @@ extension EdgeTests {
             }
         }
 
+        /// As with a journal or a terminal, which show both streams.
+        @Test func withBothStreamsInOnePlaceEachDecisionStandsThereOnce() async throws {
+            let target = try await TargetServer.start(.echo)
+            let apple = try SimulatedApple()
+            let gateway = try await GatewayProcess.start(
+                GatewaySettings(targetPort: target.port).appAttest(apple), streamsAreOne: true)
+            let device = try await apple.enrolledDevice(at: gateway)
+            try await Edge.expectEcho(gateway.open(device.handshake(at: gateway)))
+            let requestID = try #require(try await gateway.refusal(Handshake()).requestID)
+            #expect(try await gateway.get("/nothing").status == 404)
+            let lines = try await gateway.stop().errorLines
+            for words in [[requestID], ["upgrade", "admitted"], ["registration", "admitted"]] {
+                let found = lines.filter { line in words.allSatisfy { line.contains($0) } }
+                #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("{") }, "\(lines)")
+            }
+            // What has no line in the audit log stays in the log.
+            #expect(lines.contains { $0.contains("request refused") }, "\(lines)")
+        }
+
         /// Neither challenge nor assertion nor attestation may be found in anything that the gateway writes.
         @Test func nothingSecretIsWritten() async throws {
             let apple = try SimulatedApple()

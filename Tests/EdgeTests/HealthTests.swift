@@ -48,6 +48,33 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 200)
         }
 
+        @Test func onEveryAddressItServesIPv4AndIPv6AndLimitsIPv4ClientsByTheirAddress() async throws {
+            let edge = try await Edge.start {
+                $0.setting("BIND_HOST", "::").setting("ALLOW_INSECURE_INBOUND_NO_TLS", "true")
+            }
+            for host in ["127.0.0.1", "::1"] {
+                let connection = try await RawConnection.open(port: edge.gateway.port, host: host)
+                try await connection.send("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                #expect(try await connection.answer().status == 404)
+                try await edge.gateway.errorLine("request refused", "address=\(host)")
+            }
+        }
+
+        @Test func itListensOnSeveralAddressesWithOnePortAndOnNoOther() async throws {
+            let edge = try await Edge.start { $0.setting("BIND_HOST", "127.0.0.1, ::1,127.0.0.3") }
+            let port = edge.gateway.port
+            try await edge.gateway.errorLine(
+                "listening on http://127.0.0.1:\(port) and http://[::1]:\(port) and http://127.0.0.3:\(port)")
+            for host in ["127.0.0.1", "::1", "127.0.0.3"] {
+                for _ in 0..<4 {
+                    let connection = try await RawConnection.open(port: port, host: host)
+                    try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    #expect(try await connection.answer().status == 200)
+                }
+            }
+            await #expect(throws: (any Error).self) { try await RawConnection.open(port: port, host: "127.0.0.2") }
+        }
+
         /// The sockets share their address among the reactors; they must not share it with another gateway's.
         @Test func aSecondGatewayOnTheSameAddressDoesntStart() async throws {
             let first = try await Edge.start()
@@ -68,6 +95,19 @@ extension EdgeTests {
             #expect(try await plain.gateway.get("/health")["strict-transport-security"] == nil)
             let secured = try await Edge.start { $0.tls(certificates) }
             #expect(try await secured.gateway.get("/health")["strict-transport-security"] == "max-age=31536000")
+        }
+
+        @Test func howLongABrowserStaysWithTLSIsASettingAndChangesWithAReload() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates).setting("HSTS_MAX_AGE_SECONDS", 300) }
+            #expect(try await edge.gateway.get("/health")["strict-transport-security"] == "max-age=300")
+            let lines = edge.gateway.settings.setting("HSTS_MAX_AGE_SECONDS", 0).values.map {
+                "\($0.key)=\($0.value)\n"
+            }
+            try edge.gateway.directory.write(lines.joined(), to: "portcullis.env")
+            edge.gateway.child.signal(SIGHUP)
+            try await edge.gateway.errorLine(" reloaded")
+            #expect(try await edge.gateway.get("/health")["strict-transport-security"] == "max-age=0")
         }
 
         @Test func plainTextOnAnAddressThatOthersReachIsRefused() async throws {

@@ -66,6 +66,17 @@ extension EdgeTests {
             #expect(try await GatewayProcess.run(["keys", "revoke", key, "--store", path]).ending == .exited(1))
         }
 
+        @Test func anEmptyStoreIsSaidToBeEmptyOnStandardErrorOnly() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start { $0.appAttest(apple) }
+            let list = try await edge.gateway.keys("list")
+            #expect(list.ending == .exited(0) && list.outputText.isEmpty, "\(list)")
+            #expect(list.errorText == "portcullis: no keys are registered\n")
+            _ = try await apple.enrolledDevice(at: edge.gateway)
+            let other = try await edge.gateway.keys("list")
+            #expect(other.ending == .exited(0) && !other.outputText.isEmpty && other.errorText.isEmpty, "\(other)")
+        }
+
         @Test func anUnknownKeyIsAnErrorOfTheCommand() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }

@@ -100,6 +100,22 @@ extension EdgeTests {
             #expect(try await bench.gateway.refusal(Handshake(), tls: other).status == 403)
         }
 
+        @Test(arguments: Way.allCases, [true, false])
+        func aRotatedAuditLogContinuesInANewFile(way: Way, areSettingsGood: Bool) async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.file("audit.log")
+            let bench = try await Bench { $0.setting("AUDIT_LOG_PATH", path) }
+            try await Edge.expectEcho(bench.gateway.open())
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+            if !areSettingsGood { try bench.set(["MAX_HEADER_BYTES": "none"]) }
+            try await bench.reload(way, succeeds: areSettingsGood)
+            // The command has answered, so the new file is there.
+            #expect(try String(contentsOfFile: path, encoding: .utf8).contains("admitted") == false)
+            try await Edge.expectEcho(bench.gateway.open())
+            #expect(try String(contentsOfFile: path, encoding: .utf8).contains("admitted"))
+            #expect(try String(contentsOfFile: path + ".1", encoding: .utf8).contains("admitted"))
+        }
+
         @Test(arguments: Way.allCases)
         func aRouteAndALimitChange(way: Way) async throws {
             let bench = try await Bench()

@@ -26,6 +26,21 @@ extension EdgeTests {
             #expect(try await socket.receiveText(text.utf8.count + 2) == text + "\r\n")
         }
 
+        /// The command runs in a folder without `config`.
+        @Test func `the default of ATTESTED_KEYS_PATH fails elsewhere with the absolute path and a remedy`()
+            async throws
+        {
+            let settings = GatewaySettings(targetPort: 1).appAttest(try SimulatedApple())
+            let check = try await GatewayProcess.run(["check-config"], settings)
+            #expect(check.ending == .exited(78), "\(check)")
+            #expect(
+                check.errorText.contains(
+                    /ATTESTED_KEYS_PATH names a file that can't be written \(\/.+\/config: No such/), "\(check)")
+            #expect(check.errorText.contains("set an absolute path"), "\(check)")
+            let list = try await GatewayProcess.run(["keys", "list"], settings)
+            #expect(list.errorText.contains(/no database at \/.+\/config\/attested-keys\.sqlite/), "\(list)")
+        }
+
         @Test func `APPATTEST_APP_IDS admits further apps, and no others`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {

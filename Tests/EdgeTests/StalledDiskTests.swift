@@ -34,6 +34,17 @@ extension EdgeTests {
             }
         }
 
+        /// The reload also opens the audit log again, which can't be done now.
+        @Test func aReloadIsAnsweredWhileTheAuditLogIsStuck() async throws {
+            let disk = try await StallingDisk(stallsWrites: true)
+            let bench = try await Bench(on: disk) { $0.setting("AUDIT_LOG_PATH", disk.file("audit.log")) }
+            try await bench.stalled {
+                let output = try await GatewayProcess.run(["reload", "--socket", bench.socketPath])
+                #expect(output.ending == .exited(0), "\(output)")
+            }
+            try await bench.gateway.errorLine("audit log reopened")
+        }
+
         @Test func theProcessIsGoneAtTheShutdownsDeadline() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)

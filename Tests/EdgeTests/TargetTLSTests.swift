@@ -66,7 +66,7 @@ extension EdgeTests {
             try await target.connection(0).send("login: ")
             try await target.connection(1).send("login: ")
             #expect(try await socket.receiveText(7) == "login: ")
-            try await gateway.logLine("target connected", "targetTLS=none", "fallback=notTLS")
+            try await gateway.logLine("target connected", "targetTLS=none", "fallback=\"the target doesn't speak TLS\"")
         }
     }
 }

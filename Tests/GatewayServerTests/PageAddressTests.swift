@@ -27,7 +27,7 @@ import Testing
         #expect(try origin(["BIND_HOST": "::1"], port: 443) == "https://[::1]")
     }
 
-    @Test(arguments: ["0.0.0.0", "::", "0:0::0"]) func everyAddressIsNone(host: String) throws {
+    @Test(arguments: ["0.0.0.0", "::", "0:0::0", "127.0.0.1,::1"]) func severalAddressesAreNone(host: String) throws {
         let names = ["*.example", "mud.example", "other.example"]
         #expect(try origin(["BIND_HOST": host], hosts: names) == "https://mud.example:6200")
         #expect(try origin(["BIND_HOST": host], hosts: names, port: 443) == "https://mud.example")

@@ -50,15 +50,38 @@ struct MakeDevCertsTests {
         guard run("openssl", ["version"]) != nil else {
             return print("openssl isn't here: make-dev-certs is not tried")
         }
+        for passphrase in ["", "open sesame"] {
+            _ = try make(folder, "--passphrase", passphrase)
+            for file in ["client.p12", "client-legacy.p12"] {
+                #expect(opens(folder, file, passphrase: passphrase), "\(file)")
+                #expect(!opens(folder, file, passphrase: passphrase + "x"), "\(file)")
+            }
+            #expect(algorithms(folder, "client.p12", passphrase).contains("AES-256-CBC"))
+            let legacy = algorithms(folder, "client-legacy.p12", passphrase)
+            #expect(legacy.contains("pbeWithSHA1And3-KeyTripleDES-CBC") && !legacy.contains("RC2"))
+        }
+    }
+
+    @Test("replaces an archive of the form that earlier versions made")
+    func replacesOldArchive() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        guard run("openssl", ["version"]) != nil else {
+            return print("openssl isn't here: make-dev-certs is not tried")
+        }
         _ = try make(folder)
-        #expect(opens(folder, passphrase: "") && !opens(folder, passphrase: "open sesame"))
-        _ = try make(folder, "--passphrase", "open sesame")
-        #expect(opens(folder, passphrase: "open sesame") && !opens(folder, passphrase: ""))
+        let export = ["pkcs12", "-export", "-legacy", "-passout", "pass:", "-inkey", "client.key", "-in", "client.crt"]
+        guard run("openssl", export + ["-out", "client.p12"], in: folder)?.status == 0 else {
+            return print("openssl has no legacy ciphers here: an old archive can't be made")
+        }
+        #expect(!opens(folder, "client.p12", passphrase: ""))
+        _ = try make(folder)
+        #expect(algorithms(folder, "client.p12", "").contains("AES-256-CBC"))
     }
 
     private static let files: Set = [
         "server-ca.pem", "server-ca.key", "server.crt", "server.key", "ca.pem", "ca.key", "client.crt", "client.key",
-        "client.p12",
+        "client.p12", "client-legacy.p12",
     ]
 
     /// Runs the script; returns the files it has made, with their contents.
@@ -74,9 +97,13 @@ struct MakeDevCertsTests {
         run("openssl", arguments, in: folder)?.status == 0
     }
 
-    /// Where openssl has no legacy ciphers, the archive has been made without them.
-    private func opens(_ folder: URL, passphrase: String) -> Bool {
-        openssl(folder, "pkcs12", "-legacy", "-in", "client.p12", "-noout", "-passin", "pass:\(passphrase)")
-            || openssl(folder, "pkcs12", "-in", "client.p12", "-noout", "-passin", "pass:\(passphrase)")
+    private func opens(_ folder: URL, _ file: String, passphrase: String) -> Bool {
+        openssl(folder, "pkcs12", "-in", file, "-noout", "-passin", "pass:\(passphrase)")
+    }
+
+    /// What openssl says of how the archive is encrypted. It says so on standard error.
+    private func algorithms(_ folder: URL, _ file: String, _ passphrase: String) -> String {
+        let command = "openssl pkcs12 -in \(file) -info -noout -passin 'pass:\(passphrase)' 2>&1"
+        return run("bash", ["-c", command], in: folder)?.output ?? ""
     }
 }

@@ -79,7 +79,7 @@ struct DialTests {
 
     @Test func `without an address nothing is dialled`() async throws {
         var (_, heard) = await dial([])
-        #expect(await heard.next() == .closed(.notResolved("no address")))
+        #expect(await heard.next() == .closed(.notResolved("the name has no address")))
     }
 
     @Test func `a drop while dialling is the end, and no answer comes after it`() async throws {

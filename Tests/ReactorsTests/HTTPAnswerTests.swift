@@ -8,7 +8,8 @@ struct HTTPAnswerTests {
     private func text(_ answer: HTTPAnswer, omittingBody: Bool = false, isSecure: Bool = true) -> String {
         var writer = ResponseWriter(isHead: omittingBody, closesConnection: answer.closesConnection)
         var bytes: [UInt8] = []
-        writer.write(answer.response(isSecure: isSecure), body: answer.body, into: &bytes)
+        writer.write(
+            answer.response(strictTransport: isSecure ? "max-age=31536000" : nil), body: answer.body, into: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -18,8 +18,23 @@ struct ListeningSocketTests {
         #expect(try Self.address(of: socket.descriptor, in: table) == "\(address):\(Self.hexadecimal(socket.port))")
     }
 
-    @Test func `a socket on every IPv6 address takes no IPv4`() throws {
-        let socket = try ListeningSocket(host: "::", port: 0)
+    @Test(arguments: ["::", "0::0"])
+    func `a socket on :: takes IPv6 and IPv4, and shows an IPv4 client by its IPv4 address`(host: String) throws {
+        let socket = try ListeningSocket(host: host, port: 0)
+        for client in ["127.0.0.1", "::1"] {
+            let connected = try PlainSocket.connected(host: client, port: socket.port)
+            var peers: [String] = []
+            acceptConnections(on: socket.descriptor) { descriptor, peer in
+                peers.append(peer.text)
+                close(descriptor)
+            }
+            #expect(peers == [client])
+            connected.close()
+        }
+    }
+
+    @Test func `a socket on one IPv6 address takes no IPv4`() throws {
+        let socket = try ListeningSocket(host: "::1", port: 0)
         #expect(throws: PlainSocketError(ECONNREFUSED)) {
             try PlainSocket.connected(host: "127.0.0.1", port: socket.port).close()
         }

@@ -19,7 +19,7 @@ import Testing
 
     @Test func everythingThatIsNotSetHasItsDocumentedDefault() throws {
         let configuration = try bench.load(try bench.secured(["ATTESTED_KEYS_PATH": nil])).configuration
-        #expect(configuration.listener.host.text == "127.0.0.1")
+        #expect(configuration.listener.hosts.map(\.text) == ["127.0.0.1"])
         #expect(configuration.listener.port == 6200)
         #expect(configuration.tls?.handshakeTimeoutMilliseconds == 10_000)
         #expect(configuration.target.dialTimeoutMilliseconds == 10_000)

@@ -109,4 +109,18 @@ import Testing
     func theDistanceOfTwoNamesCountsEdits(left: String, right: String, distance: Int) {
         #expect(SettingSuggestion.distance(left, right) == distance)
     }
+
+    @Test func `addresses to listen on stand between commas, each once, and every address stands alone`() throws {
+        #expect(try SettingGrammar.addresses("127.0.0.1, ::1").map(\.text) == ["127.0.0.1", "::1"])
+        #expect(try SettingGrammar.addresses("::").map(\.text) == ["::"])
+        for text in ["127.0.0.1,", "127.0.0.1,localhost", "::1,0::1", "127.0.0.1,127.0.0.1", "::,127.0.0.1"] {
+            #expect(throws: SettingProblem.self) { try SettingGrammar.addresses(text) }
+        }
+    }
+
+    @Test func `there are up to sixteen addresses to listen on`() throws {
+        let addresses = (1...17).map { "192.0.2.\($0)" }
+        #expect(try SettingGrammar.addresses(addresses.dropLast().joined(separator: ",")).count == 16)
+        #expect(throws: SettingProblem.self) { try SettingGrammar.addresses(addresses.joined(separator: ",")) }
+    }
 }

@@ -88,6 +88,7 @@ private struct OperatorRecord: Sendable {
                 detail: detail,
                 requestID: "-", address: "-"))
         guard isWritten || whenAuditFails == .continue else { return false }
+        guard !isWritten || !audit.isBesideLog else { return true }
         logger.notice(
             "operator's ticket issued",
             metadata: [LogKeys.client: "\(issued.id.text)", LogKeys.detail: "\(detail)"])

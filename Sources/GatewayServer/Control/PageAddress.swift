@@ -11,8 +11,9 @@ enum PageAddress {
     /// - Returns: an origin, such as `https://mud.example.com:6200`.
     static func origin(of configuration: GatewayConfiguration, port: Int) -> String {
         if let origin = configuration.tickets.publicOrigin { return origin }
-        let (host, tls) = (configuration.listener.host, configuration.tls)
-        let name = host.isWildcard ? tls.flatMap(certificateName) ?? machineName : "\(host)"
+        let (hosts, tls) = (configuration.listener.hosts, configuration.tls)
+        let isOne = hosts.count == 1 && !hosts[0].isWildcard
+        let name = isOne ? "\(hosts[0])" : tls.flatMap(certificateName) ?? machineName
         let (scheme, usual) = tls == nil ? ("http", 80) : ("https", 443)
         return "\(scheme)://\(name)" + (port == usual ? "" : ":\(port)")
     }

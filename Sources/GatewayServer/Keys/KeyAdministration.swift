@@ -3,6 +3,7 @@ import Glibc
 import KeyStore
 import KeyStoreSQLite
 import Observability
+import Settings
 
 /// The operator's administration of registered keys, on a store that a gateway may be using at the same time.
 package struct KeyAdministration {
@@ -18,14 +19,17 @@ package struct KeyAdministration {
     }
 
     /// Calls `show` with a line for each key, in the order of their identifiers.
-    package func list(_ show: (String) -> Void) async throws(KeyAdministrationError) {
-        var last: KeyID?
+    ///
+    /// - Returns: how many keys there are.
+    package func list(_ show: (String) -> Void) async throws(KeyAdministrationError) -> Int {
+        var (last, count): (KeyID?, Int) = (nil, 0)
         while true {
             let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
                 try await store.keys(after: last, limit: Self.page)
             }
-            guard !keys.isEmpty else { return }
+            guard !keys.isEmpty else { return count }
             for key in keys { show(KeyDescription(key).line) }
+            count += keys.count
             last = keys.last?.id
         }
     }
@@ -83,7 +87,7 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let reason): "the key store can't be used: \(reason)"
-        case .noStore(let path): "no keys yet: no database at \(EscapedText(path))"
+        case .noStore(let path): "no keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
         case .unknownKey: "no such key"
         case .revokedKey: "the key is revoked: forgetting it would lift the revocation"

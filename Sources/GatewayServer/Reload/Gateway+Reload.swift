@@ -1,4 +1,5 @@
 import Admission
+import BlockingWork
 import FoundationEssentials
 import KeyStore
 import KeyStoreSQLite
@@ -15,6 +16,7 @@ extension Gateway {
     func reloadWhenAsked() async {
         for await reply in reloads.requests {
             let outcome = await reload()
+            await reopenAuditLog()
             log(outcome)
             reply(outcome)
         }
@@ -80,6 +82,36 @@ extension Gateway {
                 (principal.proof as? ClientCertificateProof)?.number.map(isRevoked) ?? false
             }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of revoked certificates closed")
+    }
+
+    private static let rotation = BlockingThreads("rotation")
+    private static let rotationLimit: Duration = .seconds(2)
+
+    /// For log rotation: the audit log continues in a new file of the same name, even if the settings were refused. Standard output stays
+    /// open. On a thread of its own: while the file's disk stalls, a reload waits no longer than `rotationLimit`.
+    private func reopenAuditLog() async {
+        guard state.audit.isFile else { return }
+        let (end, ending) = AsyncStream.makeStream(of: Never.self)
+        Task(executorPreference: Self.rotation) {
+            self.reopenNow()
+            ending.finish()
+        }
+        let limit = Task {
+            try? await Task.sleep(for: Self.rotationLimit)
+            ending.finish()
+        }
+        for await _ in end {}
+        limit.cancel()
+    }
+
+    private func reopenNow() {
+        state.journal.writeAll()
+        do throws(LineOutputError) {
+            try state.audit.reopen()
+            logger.notice("audit log reopened")
+        } catch {
+            logger.error("audit log can't be reopened", metadata: [LogKeys.error: "\(error)"])
+        }
     }
 
     private func log(_ outcome: ReloadOutcome) {

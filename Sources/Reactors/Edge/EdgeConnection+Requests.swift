@@ -93,7 +93,8 @@ extension EdgeConnection {
                 version: http.head?.version ?? .http11, isHead: http.parser.isHead, closesConnection: true)
         }
         var bytes: [UInt8] = []
-        writer.write(answer.response(isSecure: isTLS), body: answer.body, into: &bytes)
+        let strictTransport = isTLS ? listener.settings.strictTransport : nil
+        writer.write(answer.response(strictTransport: strictTransport), body: answer.body, into: &bytes)
         stage = .writing(endsConnection: writer.closesConnection)
         arm(limits.answerMilliseconds)
         queue(bytes)

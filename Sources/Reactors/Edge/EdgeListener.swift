@@ -34,6 +34,8 @@ package struct EdgeSettings: Sendable {
     /// Supported subprotocol names (RFC 6455 §1.9).
     package var subprotocols: [String]
     package var limits: EdgeLimits
+    /// The value of `Strict-Transport-Security` over TLS (`HSTS_MAX_AGE_SECONDS`).
+    package var strictTransport = "max-age=31536000"
     /// Nil: no WebSocket is compressed.
     package var compression: EdgeCompression?
     /// Trusted proxies, which must send a PROXY header before TLS. A PROXY header from any other peer is treated as TLS input.
@@ -81,7 +83,8 @@ final class EdgeListener: TimerTarget {
     private let vhost: OpaquePointer
     /// C strings and the protocol table. libwebsockets keeps pointers to them for the life of the vhost; they are never freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
-    private var listening: (descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)?
+    /// One for each address.
+    private var listening: [(descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)] = []
     private lazy var retry = ReactorTimer(on: reactor)
     private var isExhausted = false
     private let deflaters: SharedDeflaters
@@ -118,6 +121,7 @@ final class EdgeListener: TimerTarget {
     func replace(_ new: EdgeSettings, material: TLSMaterial?) {
         reactor.preconditionOnThread()
         settings.limits = new.limits
+        settings.strictTransport = new.strictTransport
         settings.trustsProxy = new.trustsProxy
         settings.compression = new.compression
         if let compression = new.compression { deflaters.setLevel(compression.settings.level) }
@@ -155,32 +159,34 @@ final class EdgeListener: TimerTarget {
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         // Unretained: closeListening closes the handle before this object goes.
         poll.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        listening = (descriptor, poll)
+        listening.append((descriptor, poll))
         beginAccepting()
     }
 
     private func beginAccepting() {
-        guard let listening else { return }
-        uv_poll_start(listening.poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
-            Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()
+        for socket in listening {
+            uv_poll_start(socket.poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
+                Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting(handle!)
+            }
         }
     }
 
     func closeListening() {
-        guard let (descriptor, poll) = listening else { return }
-        listening = nil
-        uv_poll_stop(poll)
-        closeHandle(poll)
-        close(descriptor)
+        for (descriptor, poll) in listening {
+            uv_poll_stop(poll)
+            closeHandle(poll)
+            close(descriptor)
+        }
+        listening = []
         for (socket, waiting) in unnamed {
             waiting.cancel()
             dropUnnamed(socket)
         }
     }
 
-    private func acceptWaiting() {
-        guard let listening else { return }
-        let outcome = acceptConnections(on: listening.descriptor) { socket, peer in
+    private func acceptWaiting(_ poll: UnsafeMutablePointer<uv_poll_t>) {
+        guard let descriptor = listening.first(where: { $0.poll == poll })?.descriptor else { return }
+        let outcome = acceptConnections(on: descriptor) { socket, peer in
             let isProxied = settings.trustsProxy(peer)
             if let refusal = isProxied ? census.enterUnnamed() : census.enter(peer) {
                 close(socket)
@@ -245,8 +251,8 @@ final class EdgeListener: TimerTarget {
 
     /// Without a pause the poll would fire again at once until a descriptor becomes free. Established connections go on.
     private func pauseAccepting(_ reason: String) {
-        guard let listening else { return }
-        uv_poll_stop(listening.poll)
+        guard !listening.isEmpty else { return }
+        for socket in listening { uv_poll_stop(socket.poll) }
         retry.arm(at: reactor.now + AcceptOutcome.retryNanoseconds, calling: self)
         guard !isExhausted else { return }
         isExhausted = true

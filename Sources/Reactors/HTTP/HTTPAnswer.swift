@@ -19,11 +19,12 @@ package struct HTTPAnswer: Sendable {
 
     /// The response with the default headers added.
     ///
-    /// - Parameter isSecure: over TLS; only then may Strict-Transport-Security be sent (RFC 6797 §7.2).
-    func response(isSecure: Bool) -> Response {
+    /// - Parameter strictTransport: the value of `Strict-Transport-Security`; nil without TLS: only over TLS may a client be asked to stay
+    ///   there (RFC 6797 §7.2).
+    func response(strictTransport: String?) -> Response {
         var response = Response(code: status)
         for (name, value) in headers { response.add(name, value) }
-        if isSecure { response.add("Strict-Transport-Security", "max-age=31536000") }
+        if let strictTransport { response.add("Strict-Transport-Security", strictTransport) }
         response.add("X-Content-Type-Options", "nosniff")
         return response
     }

@@ -227,6 +227,8 @@ package enum ReactorError: Error, Equatable {
     case vhostFailed(String)
     /// The address could not be bound; `reason` is the system error text.
     case bindFailed(address: String, reason: String)
+    /// The process hasn't the right to listen on this port.
+    case portNotPermitted(address: String)
 }
 
 private func reactor<Handle: UVHandle>(of handle: UnsafeMutablePointer<Handle>) -> Reactor {

@@ -27,23 +27,26 @@ package final class ReactorPool: Sendable {
     ///   - makeHandler: called on each reactor's thread.
     /// - Returns: the port.
     package func listen(
-        host: String, port: UInt16, settings: EdgeSettings, material: TLSMaterial? = nil,
+        hosts: [String], port: UInt16, settings: EdgeSettings, material: TLSMaterial? = nil,
         makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
     ) throws(ReactorError) -> UInt16 {
         let material = material != nil ? material : try settings.makeMaterial()
         var bound = port
-        var descriptors: [Int32] = []
-        for _ in reactors {
-            let socket = try ListeningSocket(host: host, port: bound, isFirst: descriptors.isEmpty)
-            bound = socket.port
-            descriptors.append(socket.take())
+        // Of each reactor.
+        var descriptors = [[Int32]](repeating: [], count: reactors.count)
+        for host in hosts {
+            for index in reactors.indices {
+                let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
+                bound = socket.port
+                descriptors[index].append(socket.take())
+            }
         }
-        for (reactor, descriptor) in zip(reactors, descriptors) {
+        for (reactor, descriptors) in zip(reactors, descriptors) {
             let outcome = DispatchFlag<ReactorError?>()
             reactor.submit { [census] in
                 outcome.set(
                     reactor.serve(
-                        descriptor, settings: settings, material: material, census: census,
+                        descriptors, settings: settings, material: material, census: census,
                         handler: makeHandler(reactor)))
             }
             if let error = outcome.wait() { throw error }
@@ -87,14 +90,14 @@ extension Reactor {
     }
 
     fileprivate func serve(
-        _ descriptor: Int32, settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
+        _ descriptors: [Int32], settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
         handler: any EdgeHandler
     ) -> ReactorError? {
         do throws(ReactorError) {
             let listener = try EdgeListener(
                 reactor: self, settings: settings, material: material, census: census, handler: handler)
             edge = listener
-            listener.listen(on: descriptor)
+            for descriptor in descriptors { listener.listen(on: descriptor) }
             return nil
         } catch {
             return error

@@ -55,12 +55,13 @@ package struct ListeningSocket: ~Copyable, Sendable {
         setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
         if sharing { setOption(socket, SOL_SOCKET, SO_REUSEPORT, 1) }
         if address.ai_family == AF_INET6 {
-            setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
+            // `::` takes IPv4 as well, so that it is every address, whatever net.ipv6.bindv6only says.
+            setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, isUnspecified(address) ? 0 : 1)
         }
         guard bind(socket, address.ai_addr, address.ai_addrlen) == 0 else {
-            let reason = systemErrorText()
+            let (number, reason) = (errno, systemErrorText())
             close(socket)
-            throw .bindFailed(address: name, reason: reason)
+            throw number == EACCES ? .portNotPermitted(address: name) : .bindFailed(address: name, reason: reason)
         }
         return socket
     }
@@ -73,6 +74,13 @@ package struct ListeningSocket: ~Copyable, Sendable {
     }
 
     deinit { close(descriptor) }
+}
+
+/// Whether the IPv6 address is `::`.
+private func isUnspecified(_ address: addrinfo) -> Bool {
+    address.ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+        withUnsafeBytes(of: six.pointee.sin6_addr) { $0.allSatisfy { $0 == 0 } }
+    }
 }
 
 enum AcceptOutcome {

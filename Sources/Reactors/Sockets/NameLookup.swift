@@ -98,7 +98,18 @@ final class NameLookup {
         guard code != 0 else { return }
         Unmanaged<NameLookup>.fromOpaque(request.pointee.data).release()
         release(request)
-        finishLater(.failure(.notResolved(uvErrorText(code))), on: reactor)
+        finishLater(.failure(.notResolved(Self.reason(code))), on: reactor)
+    }
+
+    static let noAddress = "the name has no address"
+
+    /// libuv's code in the words of the log.
+    static func reason(_ code: Int32) -> String {
+        switch code {
+        case UV_EAI_NONAME.rawValue, UV_EAI_NODATA.rawValue: noAddress
+        case UV_EAI_AGAIN.rawValue: "the name server gave no answer"
+        default: "the name can't be looked up: \(uvErrorText(code))"
+        }
     }
 
     private func finishLater(_ outcome: Outcome, on reactor: Reactor) {
@@ -122,7 +133,7 @@ final class NameLookup {
     ) {
         defer { uv_freeaddrinfo(found) }
         release(request)
-        guard status == 0 else { return finish(.failure(.notResolved(uvErrorText(status)))) }
+        guard status == 0 else { return finish(.failure(.notResolved(Self.reason(status)))) }
         var addresses: [ResolvedAddress] = []
         var next = UnsafePointer(found)
         while let info = next, addresses.count < Self.maximumAddresses {

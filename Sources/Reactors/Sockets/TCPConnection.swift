@@ -14,16 +14,34 @@ package protocol TCPHandler: AnyObject {
     func tcpClosed(error: TCPError?)
 }
 
-package enum TCPError: Error, Equatable {
+package enum TCPError: Error, Equatable, CustomStringConvertible {
+    /// The text says why.
     case notResolved(String)
     /// `DialOptions.accepts` refused all addresses of the name; or the connection led to this machine, and `refusesThisMachine` forbids
     /// that.
     case notAllowed
     case notConnected(String)
-    case timedOut
+    /// After `DialOptions.timeoutMilliseconds`.
+    case timedOut(milliseconds: Int)
     /// TCP connected, but TLS failed.
     case notSecured(TargetTLSFailure)
     case broken(String)
+
+    /// For the log.
+    package var description: String {
+        switch self {
+        case .notResolved(let reason), .notConnected(let reason): reason
+        case .notAllowed: "none of its addresses is allowed"
+        case .timedOut(let milliseconds): "timed out after \(Self.seconds(milliseconds)) s"
+        case .notSecured(let failure): "no TLS: \(failure)"
+        case .broken(let reason): "the connection broke: \(reason)"
+        }
+    }
+
+    /// `10`, or `0.25`.
+    private static func seconds(_ milliseconds: Int) -> String {
+        milliseconds.isMultiple(of: 1_000) ? "\(milliseconds / 1_000)" : "\(Double(milliseconds) / 1_000)"
+    }
 }
 
 /// One TCP connection on libuv. Reactor thread only.
@@ -107,7 +125,7 @@ package final class TCPConnection: Flushable {
         case .failure(let error): close(error: error)
         case .success(let found):
             dial.resolved(found)
-            dialNext(of: dial, after: found.isEmpty ? .notResolved("no address") : .notAllowed)
+            dialNext(of: dial, after: found.isEmpty ? .notResolved(NameLookup.noAddress) : .notAllowed)
         }
     }
 
@@ -178,7 +196,7 @@ package final class TCPConnection: Flushable {
     }
 
     func dialTimedOut() {
-        close(error: .timedOut)
+        close(error: .timedOut(milliseconds: dial?.options.timeoutMilliseconds ?? 0))
     }
 
     // MARK: For the handler

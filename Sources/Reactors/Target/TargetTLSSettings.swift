@@ -42,7 +42,7 @@ package enum TargetTLSSettingsError: Error, Equatable {
 }
 
 /// Why TLS to a target failed. The texts are OpenSSL's and contain no received data.
-package enum TargetTLSFailure: Error, Hashable, Sendable {
+package enum TargetTLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The certificate doesn't chain to a trusted CA, isn't currently valid, or is for another name.
     case untrusted(String)
     /// The key isn't pinned. The presented key is public: it may be logged, and pinned.
@@ -61,6 +61,20 @@ package enum TargetTLSFailure: Error, Hashable, Sendable {
         switch self {
         case .notTLS, .closed(hasSpokenTLS: false), .timedOut(hasSpokenTLS: false): true
         case .untrusted, .notPinned, .closed, .timedOut, .failed: false
+        }
+    }
+
+    /// For the log.
+    package var description: String {
+        switch self {
+        case .untrusted(let reason): "the target's certificate isn't trusted: \(reason)"
+        case .notPinned(let pin): "the target's key \(pin) isn't pinned"
+        case .notTLS: "the target doesn't speak TLS"
+        case .closed(hasSpokenTLS: false): "the target closed the connection without a TLS record"
+        case .closed(hasSpokenTLS: true): "the target closed the connection during the TLS handshake"
+        case .timedOut(hasSpokenTLS: false): "the target sent nothing in the time for the TLS handshake"
+        case .timedOut(hasSpokenTLS: true): "the TLS handshake took too long"
+        case .failed(let reason): "the TLS handshake failed: \(reason)"
         }
     }
 }

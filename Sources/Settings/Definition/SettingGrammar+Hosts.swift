@@ -29,6 +29,9 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The same for two spellings of one address.
+    fileprivate var identity: [UInt8] { Self.ipv6Bytes(text) ?? Array(text.utf8) }
+
     package var description: String {
         kind == .ipv6 ? "[\(text)]" : text
     }
@@ -69,6 +72,26 @@ extension SettingGrammar {
                     + " addresses, without brackets or a port.")
         }
         return address
+    }
+
+    static let maximumAddresses = 16
+
+    /// The addresses to listen on, each once.
+    static func addresses(_ text: String) throws(SettingProblem) -> [NetworkHost] {
+        var addresses: [NetworkHost] = []
+        for element in try list(text) { addresses.append(try address(element)) }
+        guard addresses.count <= maximumAddresses else {
+            throw SettingProblem(
+                problem: "has more than \(maximumAddresses) addresses", remedy: "Write `::` for every address.")
+        }
+        guard Set(addresses.map(\.identity)).count == addresses.count else {
+            throw SettingProblem(problem: "has an address twice", remedy: "Write each address once.")
+        }
+        guard addresses.count == 1 || !addresses.contains(where: \.isWildcard) else {
+            throw SettingProblem(
+                problem: "has `0.0.0.0` or `::` beside another address", remedy: "Write `::` alone for every address.")
+        }
+        return addresses
     }
 
     /// A host to connect to.

@@ -1,11 +1,11 @@
 /// The outside: where the gateway listens, its certificate, and the authorities of client certificates.
 extension ConfigurationLoader {
     mutating func tls() -> GatewayConfiguration.TLS? {
-        let host = read(\.listener).host
+        let hosts = read(\.listener).hosts
         let tls = read(\.inboundTLS)
         let settings = settings.inboundTLS
         guard tls.mode == .required else {
-            checkPlainText(on: host, isAllowed: tls.allowsPlainText)
+            checkPlainText(on: hosts, isAllowed: tls.allowsPlainText)
             return nil
         }
         if tls.allowsPlainText { warn(settings.allowsPlainText, "has no effect while INBOUND_TLS_MODE is required.") }
@@ -26,15 +26,16 @@ extension ConfigurationLoader {
     }
 
     /// Without TLS, anyone on the network path can read the credentials.
-    private mutating func checkPlainText(on host: NetworkHost, isAllowed: Bool) {
+    private mutating func checkPlainText(on hosts: [NetworkHost], isAllowed: Bool) {
         let tls = settings.inboundTLS
-        if !host.isLoopback && !isAllowed {
+        let isLocal = hosts.allSatisfy(\.isLoopback)
+        if !isLocal && !isAllowed {
             refuse(
                 tls.mode, "is off while BIND_HOST is an address that other machines can reach",
                 "Use TLS or BIND_HOST=127.0.0.1. If a proxy in front of the gateway speaks TLS and nothing else can reach"
                     + " this port, set ALLOW_INSECURE_INBOUND_NO_TLS=true.",
-                involving: [tls.mode, settings.listener.host, tls.allowsPlainText])
-        } else if !host.isLoopback {
+                involving: [tls.mode, settings.listener.hosts, tls.allowsPlainText])
+        } else if !isLocal {
             warn(tls.mode, "is off: whoever shares the wire reads and changes everything.")
         }
         for setting in [tls.certificatePath, tls.keyPath] where isSet(setting) {

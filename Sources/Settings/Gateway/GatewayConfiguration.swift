@@ -80,7 +80,8 @@ extension GatewayConfiguration: CustomStringConvertible {
             self.gate.requiresCredentials ? nil : "anyone",
         ]
         let secret = sharedSecrets == nil ? "" : ", each with a shared secret"
-        return "\(scheme)://\(self.listener.host):\(self.listener.port) to \(standardTarget.text), admitting "
+        let addresses = self.listener.hosts.map { "\(scheme)://\($0):\(self.listener.port)" }.joined(separator: " and ")
+        return "\(addresses) to \(standardTarget.text), admitting "
             + ways.compactMap { $0 }.joined(separator: ", ") + secret
     }
 }

@@ -93,8 +93,18 @@ package enum NamedFile {
     }
 
     private static func unwritable(_ path: String, _ number: CInt) -> SettingProblem {
-        SettingProblem(
-            problem: "names a file that can't be written (\(EscapedText(path)): \(String(cString: strerror(number))))",
-            remedy: "Create the folder, or give the gateway's user the right to write there.")
+        let remedy = "Create the folder, or give the gateway's user the right to write there."
+        let place = EscapedText(absolute(path))
+        return SettingProblem(
+            problem: "names a file that can't be written (\(place): \(String(cString: strerror(number))))",
+            remedy: path.hasPrefix("/")
+                ? remedy : "A relative path begins at the working directory: set an absolute path. " + remedy)
+    }
+
+    /// The path from the root, as the kernel finds it.
+    package static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        let folder = FileManager.default.currentDirectoryPath
+        return path == "." ? folder : folder + (folder.hasSuffix("/") ? "" : "/") + path
     }
 }

@@ -112,7 +112,7 @@ package struct KeyStoreSection: SettingSection {
         "ATTESTED_KEYS_PATH", default: "config/attested-keys.sqlite", written: "config/attested-keys.sqlite", "a file",
         "The database of registered keys; created with mode 0600 if it is missing.",
         details: """
-            It is an SQLite file. Its folder has to exist.
+            It is an SQLite file. Its folder has to exist. A relative path, such as the default, begins at the working directory.
             Danger: if it is lost, every device has to register again, and revocations are forgotten. Back it up.
             """, reload: .restart, SettingGrammar.requiredPath)
     package let busyMilliseconds = Setting<Int>.integer(

@@ -4,12 +4,14 @@ import Reactors
 package struct ListenerSection: SettingSection {
     package static let title = "Listening"
 
-    package let host = Setting<NetworkHost>.text(
-        "BIND_HOST", default: .loopback, written: "127.0.0.1", "an IP address",
-        "The local address to listen on; `0.0.0.0` or `::` is every address.",
-        details:
-            "127.0.0.1 is reachable from this machine only. Names aren't accepted, since their addresses may change.",
-        reload: .restart, SettingGrammar.address)
+    package let hosts = Setting<[NetworkHost]>.text(
+        "BIND_HOST", default: [.loopback], written: "127.0.0.1", "up to 16 IP addresses, comma-separated",
+        "The local addresses to listen on; `::` is every address, and `0.0.0.0` every IPv4 address.",
+        details: """
+            127.0.0.1 is reachable from this machine only. Names aren't accepted, since their addresses may change. All addresses have the \
+            same port.
+            """,
+        reload: .restart, SettingGrammar.addresses)
     package let port = Setting<Int>.integer(
         "WS_PORT", default: 6200, 0...65_535, "port",
         "The port for HTTPS and WebSocket; `0` takes any free one.", reload: .restart)
@@ -43,6 +45,14 @@ package struct InboundTLSSection: SettingSection {
     package let handshakeTimeoutMilliseconds = Setting<Int>.integer(
         "TLS_HANDSHAKE_TIMEOUT_MS", default: 10_000, 100...120_000, "ms", "Time limit for a client's TLS handshake.",
         details: "A slower client is disconnected.")
+    package let strictTransportSeconds = Setting<Int>.integer(
+        "HSTS_MAX_AGE_SECONDS", default: 31_536_000, 0...1_000_000_000, "s",
+        "How long browsers that were here use only HTTPS with this host (`Strict-Transport-Security`, RFC 6797).",
+        details: """
+            `0` tells browsers to forget it. Without TLS the header isn't sent.
+            Danger: it holds for all services on the host's name, on every port. Browsers that were told a long time can't use HTTP there \
+            until they have seen a `0`.
+            """)
 }
 
 package struct ProxySection: SettingSection {

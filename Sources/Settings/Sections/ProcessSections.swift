@@ -34,7 +34,7 @@ package struct LogSection: SettingSection {
         "AUDIT_LOG_PATH", "a file", "Where the gate's decisions are appended; unset, to standard output.",
         details: """
             One JSON object a line; the file is created with mode 0600. Nothing else is written to standard output. To rotate the file, move \
-            it away and send SIGHUP (which also reloads the settings).
+            it away and reload, by SIGHUP or with `portcullis reload`.
             """, reload: .restart)
     package let auditRefusalsPerMinute = Setting<Int>.integer(
         "AUDIT_REFUSALS_PER_MINUTE", default: RefusalDigest.defaultLinesPerPeriod, 2...1_000_000, "lines a minute",

@@ -31,7 +31,8 @@ package struct DevCertificates: Sendable {
     /// The gateway's own certificate (localhost, 127.0.0.1, ::1) and the CA that signed it.
     package var server: Identity { identity("server") }
     package var serverCA: String { directory.file("server-ca.crt") }
-    /// Another certificate for the same names, with an RSA key, from another CA.
+    var serverCAKey: String { directory.file("server-ca.key") }
+    /// Another one for the same names, with an RSA key, of another CA.
     package var otherServer: Identity { identity("other-server") }
     package var otherServerCA: String { directory.file("other-server-ca.crt") }
 

@@ -39,7 +39,8 @@ package final class GatewayProcess: Sendable {
     /// - Throws: the process's output, if it ends or reports nothing within `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, within limit: Duration = .seconds(60)
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, streamsAreOne: Bool = false,
+        within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
@@ -50,7 +51,8 @@ package final class GatewayProcess: Sendable {
         }
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
         let child = try launch(
-            ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling)
+            ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling,
+            streamsAreOne: streamsAreOne)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -78,7 +80,7 @@ package final class GatewayProcess: Sendable {
     /// The settings go into a file, as with an operator, and the environment stays plain.
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, streamsAreOne: Bool = false
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -93,6 +95,10 @@ package final class GatewayProcess: Sendable {
         var program = try Binaries.portcullis()
         if let maximumFiles {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments
+            program = try ChildProcess.executable("sh")
+        }
+        if streamsAreOne {
+            arguments = ["-c", "exec \"$0\" \"$@\" >&2", program] + arguments
             program = try ChildProcess.executable("sh")
         }
         if let disk { (program, arguments) = try disk.command(program, arguments) }
