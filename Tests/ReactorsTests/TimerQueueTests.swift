@@ -109,6 +109,16 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [1, 2])
     }
 
+    /// libuv serves timers before it polls, until none is due: such a timer would never let it poll.
+    @Test(.timeLimit(.minutes(1)))
+    func `timers that are always due again keep nothing else waiting`() async {
+        let restless = Restless()
+        await TestReactor.shared.run { restless.begin(on: TestReactor.shared) }
+        // Another job is one more thing that the loop has to poll for.
+        let count = await TestReactor.shared.run { restless.end() }
+        #expect(count > 0)
+    }
+
     @Test func `a timer may arm itself again when it fires`() async {
         let fired = await firings(end: 20) { bench, now in
             bench.repeats = 3
@@ -233,5 +243,27 @@ final class TimerBench: TimerTarget {
             repeats -= 1
             arm(target.index, at: target.deadline + 1_000)
         }
+    }
+}
+
+/// Whenever its timer fires, it arms it again for a time that has passed. Reactor thread only.
+private final class Restless: TimerTarget, @unchecked Sendable {
+    private var timer: ReactorTimer?
+    private var firings = 0
+
+    func begin(on reactor: Reactor) {
+        timer = ReactorTimer(on: reactor)
+        timer?.arm(at: 0, calling: self)
+    }
+
+    func end() -> Int {
+        timer?.cancel()
+        timer = nil
+        return firings
+    }
+
+    func timerFired(now: UInt64) {
+        firings += 1
+        timer?.arm(at: now, calling: self)
     }
 }

@@ -112,7 +112,7 @@ struct CloseTests {
     }
 
     @Test(arguments: [
-        (TCPError.timedOut, "target_timed_out"), (.notConnected("refused"), "target_unreachable"),
+        (TCPError.timedOut(milliseconds: 10_000), "target_timed_out"), (.notConnected("refused"), "target_unreachable"),
         (.notResolved("no such name"), "target_unreachable"), (.notAllowed, "target_unreachable"),
     ]) func `a target that isn't reached closes a raw client with 1014`(error: TCPError, word: String) throws {
         bench.network.answer = .fails(error)

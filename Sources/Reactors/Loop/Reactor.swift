@@ -199,6 +199,7 @@ package final class Reactor: @unchecked Sendable {
         flushTouched()
         serveHandshakes()
         turn &+= 1
+        timers.fireOverdue()
     }
 
     /// The two arrays are swapped, so a turn in the steady state allocates nothing.

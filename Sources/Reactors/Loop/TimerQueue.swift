@@ -52,6 +52,8 @@ final class TimerQueue {
     private let handle = allocateHandle(uv_timer_t.self)
     private var heap: [Entry] = []
     private var scheduled: UInt64?
+    private var isFiring = false
+    private var isOverdue = false
     private var isClosed = false
 
     init(reactor: Reactor) {
@@ -94,17 +96,31 @@ final class TimerQueue {
 
     private func schedule() {
         guard let next = heap.first?.time, scheduled == nil || next < scheduled! else { return }
-        scheduled = next
         uv_update_time(reactor.loop)
         let now = reactor.now
+        // libuv would fire a timer without a delay before it polls: see `fireOverdue`.
+        guard next > now || !isFiring else {
+            isOverdue = true
+            return reactor.wakeForNextTurn()
+        }
+        scheduled = next
         // libuv counts in milliseconds: round up, so that the timer never fires before its deadline.
         let delay = next > now ? (next - now + 999_999) / 1_000_000 : 0
         uv_timer_start(
             handle, { Unmanaged<TimerQueue>.fromOpaque($0!.pointee.data).takeUnretainedValue().fire() }, delay, 0)
     }
 
+    /// Serves the timers that became due while others were served. Called at the end of a turn: so however long serving them takes, the
+    /// sockets are polled in between, and a target that always arms its timer again stops nothing.
+    func fireOverdue() {
+        guard isOverdue, !isClosed else { return }
+        isOverdue = false
+        fire()
+    }
+
     private func fire() {
         scheduled = nil
+        isFiring = true
         let now = reactor.now
         while let first = heap.first, first.time <= now {
             if first.timer.deadline > first.time {
@@ -118,6 +134,7 @@ final class TimerQueue {
             }
         }
         schedule()
+        isFiring = false
     }
 
     // MARK: Heap
