@@ -16,8 +16,8 @@ package final class ReactorTimer {
     private unowned let queue: TimerQueue
     /// Nanoseconds of the reactor's clock. Valid while armed.
     fileprivate var deadline: UInt64 = 0
-    /// When the queue checks this timer, never later than `deadline`. Valid while armed. It is stored here too, so that moving the deadline
-    /// later needs no lookup.
+    /// When the queue checks this timer: not later than `deadline`, unless that had passed. Valid while armed. It is stored here too, so
+    /// that moving the deadline later needs no lookup.
     fileprivate var lookedAt: UInt64 = 0
     /// Its index in the queue's heap; nil while not armed. Only four bytes, because each session has timers.
     fileprivate var place: Int32?
@@ -42,7 +42,7 @@ package final class ReactorTimer {
 /// All deadlines of a reactor, as a binary heap with a single `uv_timer`.
 final class TimerQueue {
     private struct Entry {
-        /// Not later than the timer's deadline.
+        /// Not later than the timer's deadline, unless that had passed when it was armed.
         var time: UInt64
         let timer: ReactorTimer
         let target: any TimerTarget
@@ -52,7 +52,8 @@ final class TimerQueue {
     private let handle = allocateHandle(uv_timer_t.self)
     private var heap: [Entry] = []
     private var scheduled: UInt64?
-    private var isFiring = false
+    /// The time that the timers being served were due by; nil while none is served.
+    private var servedUntil: UInt64?
     private var isOverdue = false
     private var isClosed = false
 
@@ -73,12 +74,16 @@ final class TimerQueue {
 
     fileprivate func arm(_ timer: ReactorTimer, calling target: any TimerTarget) {
         guard !isClosed else { return }
-        timer.lookedAt = timer.deadline
+        // What is armed while timers are served waits for the next turn, even if it is due already.
+        let time = max(timer.deadline, servedUntil.map { $0 + 1 } ?? 0)
         if let place = timer.place.map(Int.init) {
-            heap[place].time = timer.deadline
+            guard time < heap[place].time else { return }
+            heap[place].time = time
+            timer.lookedAt = time
             siftUp(place)
         } else {
-            heap.append(Entry(time: timer.deadline, timer: timer, target: target))
+            timer.lookedAt = time
+            heap.append(Entry(time: time, timer: timer, target: target))
             timer.place = Int32(heap.count - 1)
             siftUp(heap.count - 1)
         }
@@ -99,7 +104,7 @@ final class TimerQueue {
         uv_update_time(reactor.loop)
         let now = reactor.now
         // libuv would fire a timer without a delay before it polls: see `fireOverdue`.
-        guard next > now || !isFiring else {
+        guard next > now || servedUntil == nil else {
             isOverdue = true
             return reactor.wakeForNextTurn()
         }
@@ -120,8 +125,8 @@ final class TimerQueue {
 
     private func fire() {
         scheduled = nil
-        isFiring = true
         let now = reactor.now
+        servedUntil = now
         while let first = heap.first, first.time <= now {
             if first.timer.deadline > first.time {
                 // The deadline was moved later: the timer is reordered, even if its new deadline has passed too.
@@ -134,7 +139,7 @@ final class TimerQueue {
             }
         }
         schedule()
-        isFiring = false
+        servedUntil = nil
     }
 
     // MARK: Heap
