@@ -52,8 +52,8 @@ final class TimerQueue {
     private let handle = allocateHandle(uv_timer_t.self)
     private var heap: [Entry] = []
     private var scheduled: UInt64?
-    /// The time that the timers being served were due by; nil while none is served.
-    private var servedUntil: UInt64?
+    /// While timers are served: the time by which they were due, and that of the one being called.
+    private var serving: (until: UInt64, time: UInt64)?
     private var isOverdue = false
     private var isClosed = false
 
@@ -74,8 +74,9 @@ final class TimerQueue {
 
     fileprivate func arm(_ timer: ReactorTimer, calling target: any TimerTarget) {
         guard !isClosed else { return }
-        // What is armed while timers are served waits for the next turn, even if it is due already.
-        let time = max(timer.deadline, servedUntil.map { $0 + 1 } ?? 0)
+        // A target that always arms its timer for the past would be served for ever: without progress it waits for the next turn.
+        let isStuck = serving.map { timer.deadline <= $0.time } ?? false
+        let time = isStuck ? serving!.until + 1 : timer.deadline
         if let place = timer.place.map(Int.init) {
             guard time < heap[place].time else { return }
             heap[place].time = time
@@ -87,7 +88,8 @@ final class TimerQueue {
             timer.place = Int32(heap.count - 1)
             siftUp(heap.count - 1)
         }
-        schedule()
+        // Otherwise `fire` does, when it has served all.
+        if serving == nil { schedule() }
     }
 
     fileprivate func remove(at place: Int) {
@@ -104,7 +106,7 @@ final class TimerQueue {
         uv_update_time(reactor.loop)
         let now = reactor.now
         // libuv would fire a timer without a delay before it polls: see `fireOverdue`.
-        guard next > now || servedUntil == nil else {
+        guard next > now || serving == nil else {
             isOverdue = true
             return reactor.wakeForNextTurn()
         }
@@ -126,7 +128,7 @@ final class TimerQueue {
     private func fire() {
         scheduled = nil
         let now = reactor.now
-        servedUntil = now
+        serving = (now, 0)
         while let first = heap.first, first.time <= now {
             if first.timer.deadline > first.time {
                 // The deadline was moved later: the timer is reordered, even if its new deadline has passed too.
@@ -135,11 +137,12 @@ final class TimerQueue {
                 siftDown(0)
             } else {
                 remove(at: 0)
+                serving?.time = first.time
                 first.target.timerFired(now: now)
             }
         }
         schedule()
-        servedUntil = nil
+        serving = nil
     }
 
     // MARK: Heap
