@@ -68,14 +68,14 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Pure cores.
+        .target(name: "WireText", swiftSettings: pureSettings),
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
-        .target(name: "DPoP", dependencies: [crypto], swiftSettings: pureSettings),
-        .target(name: "Telnet", swiftSettings: pureSettings),
-        .target(name: "AddressText", swiftSettings: pureSettings),
-        .target(name: "RelayCore", dependencies: ["Telnet", "AddressText", deque], swiftSettings: pureSettings),
-        .target(name: "HTTPWire", swiftSettings: pureSettings),
-        .target(name: "ProxyProtocol", dependencies: ["AddressText"], swiftSettings: pureSettings),
-        .target(name: "WebSocketWire", dependencies: [crypto], swiftSettings: pureSettings),
+        .target(name: "DPoP", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
+        .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
+        .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
+        .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
+        .target(name: "ProxyProtocol", dependencies: ["WireText"], swiftSettings: pureSettings),
+        .target(name: "WebSocketWire", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
 
         // DEFLATE, behind protocols of Telnet and WebSocketWire.
         .target(
@@ -85,14 +85,14 @@ let package = Package(
         .target(name: "CharacterSets", dependencies: ["Telnet"], swiftSettings: houseSettings),
 
         // Keys and the gate.
-        .target(name: "KeyStore", swiftSettings: pureSettings),
+        .target(name: "KeyStore", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "BlockingWork", swiftSettings: houseSettings),
         .target(
             name: "KeyStoreSQLite",
             dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["AddressText", "AppAttest", "KeyStore", crypto, x509, deque],
+            name: "Admission", dependencies: ["WireText", "AppAttest", "KeyStore", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -101,16 +101,14 @@ let package = Package(
             name: "Reactors",
             dependencies: [
                 "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
-                logging,
-                deque,
+                "WireText", logging, deque,
             ],
             swiftSettings: houseSettings),
         .target(
             name: "Relay",
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
-                "Admission",
-                "HTTPWire", "Reactors", "Observability", logging, deque,
+                "Admission", "HTTPWire", "Reactors", "Observability", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
@@ -119,17 +117,14 @@ let package = Package(
             name: "Settings",
             dependencies: [
                 "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
-                logging, x509, asn1,
+                "WireText", logging, x509, asn1,
             ],
             swiftSettings: houseSettings),
         .target(
             name: "GatewayServer",
             dependencies: [
                 "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
-                "Reactors",
-                "Relay",
-                "RelayCore", "Telnet", "CharacterSets",
-                logging, metrics, x509, asn1,
+                "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -153,7 +148,7 @@ let package = Package(
         .testTarget(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
-        .testTarget(name: "DPoPTests", dependencies: ["DPoP", crypto], swiftSettings: houseSettings),
+        .testTarget(name: "DPoPTests", dependencies: ["DPoP", "WireText", crypto], swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
@@ -168,7 +163,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: ["Relay", "RelayCore", "Reactors", "Admission", "Observability", "Telnet", logging],
             swiftSettings: houseSettings),
-        .testTarget(name: "AddressTextTests", dependencies: ["AddressText"], swiftSettings: houseSettings),
+        .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),
         .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
         .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
@@ -182,7 +177,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
-            dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", crypto, x509],
+            dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", "WireText", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",
@@ -238,7 +233,7 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "DPoP", "AddressText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
+    "AppAttest", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
     "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
     x509,
 ]
@@ -266,7 +261,8 @@ if isBenchmarking {
             name: "MicroBenchmarks",
             dependencies: [
                 "AppAttest", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
-                "Telnet", "Compression", "WebSocketWire", crypto, .product(name: "Benchmark", package: "benchmark"),
+                "Telnet", "Compression", "WebSocketWire", "WireText", crypto,
+                .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))

@@ -1,3 +1,5 @@
+import WireText
+
 /// `uri-host [ ":" port ]` (RFC 9110 §7.2): the value of a Host field, and the authority of a request target.
 enum Authority {
     private static let maximumPortDigits = 5
@@ -32,7 +34,7 @@ enum Authority {
         guard digits.count <= maximumPortDigits else { return false }
         var port = 0
         for index in digits.indices {
-            guard Byte.isDigit(digits[index]) else { return false }
+            guard ASCIIByte.isDigit(digits[index]) else { return false }
             port = port * 10 + Int(digits[index] - UInt8(ascii: "0"))
         }
         return port <= maximumPort
@@ -49,7 +51,7 @@ enum Authority {
         }
         while index < text.count {
             let start = index
-            while index < text.count, Byte.hexadecimal(text[index]) != nil { index += 1 }
+            while index < text.count, Hexadecimal.value(of: text[index]) != nil { index += 1 }
             if index < text.count, text[index] == UInt8(ascii: ".") {
                 guard isIPv4(text.extracting(start...)) else { return false }
                 groups += 2
@@ -76,7 +78,7 @@ enum Authority {
         while index < text.count {
             let start = index
             var octet = 0
-            while index < text.count, index - start < 3, Byte.isDigit(text[index]) {
+            while index < text.count, index - start < 3, ASCIIByte.isDigit(text[index]) {
                 octet = octet * 10 + Int(text[index] - UInt8(ascii: "0"))
                 index += 1
             }

@@ -1,3 +1,5 @@
+import WireText
+
 /// How the end of a request's body is determined (RFC 9112 §6.3).
 package enum BodyFraming: Hashable, Sendable {
     /// No body.
@@ -89,7 +91,7 @@ struct FramingFields {
         var number = 0
         var hasOverflow = false
         for index in digits.indices {
-            guard Byte.isDigit(digits[index]) else { throw .contentLengthMalformed }
+            guard ASCIIByte.isDigit(digits[index]) else { throw .contentLengthMalformed }
             let (shifted, isTooLarge) = number.multipliedReportingOverflow(by: 10)
             let (sum, isOver) = shifted.addingReportingOverflow(Int(digits[index] - UInt8(ascii: "0")))
             hasOverflow = hasOverflow || isTooLarge || isOver

@@ -1,3 +1,5 @@
+import WireText
+
 /// A set of ASCII bytes. Copy it into a local constant before a loop: each use of a static property checks that it is initialised.
 struct ByteSet: Sendable {
     private let low: UInt64
@@ -48,26 +50,6 @@ enum Byte {
     /// `field-vchar`, SP and HTAB (RFC 9110 §5.5): visible ASCII, bytes from 0x80, and white space.
     @inline(__always)
     static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == tab }
-
-    /// `OWS` (RFC 9110 §5.6.3).
-    @inline(__always)
-    static func isWhitespace(_ byte: UInt8) -> Bool { byte == space || byte == tab }
-
-    @inline(__always)
-    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
-
-    /// The value of `HEXDIG`, upper or lower case.
-    static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
-    }
-
-    @inline(__always)
-    static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
 }
 
 extension Span<UInt8> {
@@ -75,7 +57,7 @@ extension Span<UInt8> {
     func equalsIgnoringCase(_ name: String) -> Bool {
         let name = name.utf8Span.span
         guard name.count == count else { return false }
-        for index in indices where Byte.lowercased(self[index]) != name[index] { return false }
+        for index in indices where ASCIIByte.lowercased(self[index]) != name[index] { return false }
         return true
     }
 
@@ -85,8 +67,8 @@ extension Span<UInt8> {
         while index < count {
             guard set.contains(self[index]) else { return false }
             if self[index] == UInt8(ascii: "%") {
-                guard index + 2 < count, Byte.hexadecimal(self[index + 1]) != nil,
-                    Byte.hexadecimal(self[index + 2]) != nil
+                guard index + 2 < count, Hexadecimal.value(of: self[index + 1]) != nil,
+                    Hexadecimal.value(of: self[index + 2]) != nil
                 else { return false }
                 index += 2
             }

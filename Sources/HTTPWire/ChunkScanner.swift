@@ -1,3 +1,5 @@
+import WireText
+
 /// Parses a chunked body (RFC 9112 §7.1) byte by byte, so it can stop and continue anywhere.
 ///
 /// ```
@@ -83,7 +85,7 @@ struct ChunkScanner {
 
     /// `1*HEXDIG`, then an extension or the end of the line.
     private mutating func takeSize(_ byte: UInt8) throws(RequestFault) {
-        if let digit = Byte.hexadecimal(byte) {
+        if let digit = Hexadecimal.value(of: byte) {
             try countLineByte()
             guard size >> (Int.bitWidth - 5) == 0 else { throw .chunkSizeOverflow }
             size = size << 4 | Int(digit)

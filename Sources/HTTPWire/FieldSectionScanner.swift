@@ -1,3 +1,5 @@
+import WireText
+
 /// The position of a field in the bytes of its header.
 struct FieldRange: Hashable, Sendable {
     private let nameStart: UInt32
@@ -150,8 +152,8 @@ struct FieldSectionScanner {
     private static func trimmed(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         var start = range.lowerBound
         var end = range.upperBound
-        while start < end, Byte.isWhitespace(bytes[start]) { start += 1 }
-        while end > start, Byte.isWhitespace(bytes[end - 1]) { end -= 1 }
+        while start < end, ASCIIByte.isBlank(bytes[start]) { start += 1 }
+        while end > start, ASCIIByte.isBlank(bytes[end - 1]) { end -= 1 }
         return start..<end
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// The fields of a request, in order and as sent. Look names up in lower case; the comparison is case-insensitive.
 package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
     package struct Element: Hashable, Sendable {
@@ -88,7 +90,7 @@ package struct ListMembers: Sequence, IteratorProtocol {
         let member = rest[..<end]
         isAtEnd = end == rest.endIndex
         rest = rest[end...].dropFirst()
-        return Self.trimmed(member)
+        return member.trimmed(where: ASCIIByte.isBlank)
     }
 
     /// Each value is searched only once for a missing quotation mark.
@@ -103,11 +105,5 @@ package struct ListMembers: Sequence, IteratorProtocol {
         }
         hasQuotes = false
         return start + 1
-    }
-
-    private static func trimmed(_ member: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var member = member.drop(while: Byte.isWhitespace)
-        while let last = member.last, Byte.isWhitespace(last) { member.removeLast() }
-        return member
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// Parses the request line (RFC 9112 §3) and the empty lines before it, byte by byte, so it can stop and continue anywhere.
 ///
 /// ```
@@ -148,12 +150,12 @@ struct RequestLineScanner {
         case 3: byte == UInt8(ascii: "P")
         case 4: byte == UInt8(ascii: "/")
         case 6: byte == UInt8(ascii: ".")
-        default: Byte.isDigit(byte)
+        default: ASCIIByte.isDigit(byte)
         }
     }
 
     private static func fault(of byte: UInt8, at offset: Int) -> RequestFault {
-        let isMissing = offset == 0 && (byte == Byte.carriageReturn || Byte.isWhitespace(byte))
+        let isMissing = offset == 0 && (byte == Byte.carriageReturn || ASCIIByte.isBlank(byte))
         return isMissing ? .requestLineMalformed : .versionMalformed
     }
 

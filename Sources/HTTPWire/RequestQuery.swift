@@ -1,3 +1,5 @@
+import WireText
+
 /// A query as parameters, in the format of HTML forms: `name=value` pairs separated by `&`, with `+` for a space and percent escapes (RFC
 /// 3986 §2.1). It is decoded on access.
 package struct RequestQuery: Hashable, Sendable {
@@ -94,8 +96,8 @@ private struct FormDecoder {
     }
 
     private mutating func escaped() -> UInt8? {
-        guard index + 1 < bytes.endIndex, let high = Byte.hexadecimal(bytes[index]),
-            let low = Byte.hexadecimal(bytes[index + 1])
+        guard index + 1 < bytes.endIndex, let high = Hexadecimal.value(of: bytes[index]),
+            let low = Hexadecimal.value(of: bytes[index + 1])
         else {
             isMalformed = true
             return nil

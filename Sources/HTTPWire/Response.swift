@@ -1,3 +1,5 @@
+import WireText
+
 /// One field of a response. Only valid fields can be created, so no text can end its line or add another field (RFC 9110 §5.5).
 package struct ResponseField: Hashable, Sendable {
     package let name: String
@@ -10,7 +12,7 @@ package struct ResponseField: Hashable, Sendable {
     package init?(_ name: String, _ value: String) {
         let tokens = ByteSet.token
         guard !name.isEmpty, name.utf8.allSatisfy(tokens.contains), value.utf8.allSatisfy(Byte.isFieldContent),
-            value.utf8.first.map(Byte.isWhitespace) != true, value.utf8.last.map(Byte.isWhitespace) != true
+            value.utf8.first.map(ASCIIByte.isBlank) != true, value.utf8.last.map(ASCIIByte.isBlank) != true
         else { return nil }
         let span = name.utf8Span.span
         for reserved in Self.reserved where span.equalsIgnoringCase(reserved) { return nil }

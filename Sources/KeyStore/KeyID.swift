@@ -1,3 +1,5 @@
+import WireText
+
 /// The identifier of an App Attest key: the SHA-256 of its public key in X9.62 uncompressed form, as Apple defines `keyId`.
 ///
 /// Clients send it as text, in base64 or base64url; it is compared and stored as 32 bytes, so a key has only one name.
@@ -19,12 +21,12 @@ package struct KeyID: Hashable, Sendable {
     /// Anything else is refused: white space, a mix of both alphabets, another length, and bits set in the last character
     /// that encode nothing (they would give one key several names).
     package init?(text: String) {
-        guard let bytes = StrictBase64.decode(text, maximumBytes: Self.length) else { return nil }
+        guard let bytes = Base64.decode(text, maximumBytes: Self.length) else { return nil }
         self.init(bytes: bytes)
     }
 
     /// The canonical text: standard base64 with padding, 44 characters. It is what Apple's `generateKey()` returns.
-    package var base64: String { StrictBase64.encode(bytes) }
+    package var base64: String { Base64.encode(bytes) }
 }
 
 extension KeyID: Comparable {

@@ -1,4 +1,4 @@
-import AddressText
+import WireText
 
 /// Version 1 (section 2.1): one line of ASCII.
 enum ProxyHeaderV1 {

@@ -4,26 +4,6 @@ import Testing
 
 @testable import DPoP
 
-@Suite("base64url")
-struct Base64URLTests {
-    @Test("is written as Foundation writes it, without padding, and read back")
-    func roundTrip() {
-        for count in 0..<70 {
-            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + count) }
-            let text = Base64URL.encode(bytes)
-            #expect(text == base64URL(Data(bytes)))
-            #expect(Base64URL.decode(text) == bytes)
-        }
-    }
-
-    @Test("has one text for each value")
-    func canonical() {
-        for text in ["A", "AAAAA", "AA==", "AA=", "AB", "AAB", "A+AA", "A/AA", "AA A", "AA\n", "AAé"] {
-            #expect(Base64URL.decode(text) == nil, "\(text)")
-        }
-    }
-}
-
 @Suite("JSON in tokens")
 struct JSONReaderTests {
     private func fault(_ text: String) -> JSONFault? {

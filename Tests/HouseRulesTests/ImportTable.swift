@@ -16,36 +16,36 @@ struct ImportRow {
 enum ImportTable {
     static let rows = [
         ImportRow(
+            target: "WireText", isPure: true, ours: [], others: [],
+            reason: "Text forms that several protocols share, below all other targets: the standard library is enough."),
+        ImportRow(
             target: "AppAttest", isPure: true, ours: [],
             others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
             reason:
                 "A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials."),
         ImportRow(
-            target: "DPoP", isPure: true, ours: [],
+            target: "DPoP", isPure: true, ours: ["WireText"],
             others: ["Crypto", "FoundationEssentials", "Synchronization"],
             reason: """
-                A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials, and the replay store is \
+                A library of its own for any Swift server, so of ours only base64url and JSON texts; Date comes from FoundationEssentials, and the replay store is \
                 called from several threads, so it has a Mutex.
                 """),
         ImportRow(
-            target: "Telnet", isPure: true, ours: [], others: [],
-            reason: "Bytes in, events out: the standard library is enough."),
+            target: "Telnet", isPure: true, ours: ["WireText"], others: [],
+            reason: "Bytes in, events out; WireText has the rules of UTF-8."),
         ImportRow(
-            target: "AddressText", isPure: true, ours: [], others: [],
-            reason: "One way to read and write IP addresses, for all who have to: the standard library is enough."),
-        ImportRow(
-            target: "RelayCore", isPure: true, ours: ["Telnet", "AddressText"],
+            target: "RelayCore", isPure: true, ours: ["Telnet", "WireText"],
             others: ["DequeModule", "FoundationEssentials"],
             reason: "Knows the language of the inside; messages kept for a resume stand in a deque."),
         ImportRow(
-            target: "ProxyProtocol", isPure: true, ours: ["AddressText"], others: [],
+            target: "ProxyProtocol", isPure: true, ours: ["WireText"], others: [],
             reason: "A header's bytes, which the edge reads and the engine writes: the standard library is enough."),
         ImportRow(
-            target: "HTTPWire", isPure: true, ours: [], others: [],
-            reason: "Bytes of HTTP in, requests out, and responses back to bytes: the standard library is enough."),
+            target: "HTTPWire", isPure: true, ours: ["WireText"], others: [],
+            reason: "Bytes of HTTP in, requests out, and responses back to bytes; WireText has digits and letters."),
         ImportRow(
-            target: "WebSocketWire", isPure: true, ours: [], others: ["Crypto"],
-            reason: "Frames and handshakes need the standard library alone; Sec-WebSocket-Accept is a SHA-1."),
+            target: "WebSocketWire", isPure: true, ours: ["WireText"], others: ["Crypto"],
+            reason: "WireText has base64 and UTF-8; Sec-WebSocket-Accept is a SHA-1."),
         ImportRow(
             target: "Compression", isPure: false, ours: ["CZlib", "Telnet", "WebSocketWire"], others: [],
             reason: """
@@ -59,8 +59,9 @@ enum ImportTable {
                 what it has read.
                 """),
         ImportRow(
-            target: "KeyStore", isPure: true, ours: [], others: ["Synchronization"],
-            reason: "The in-memory registry is called from several threads, so it has a Mutex."),
+            target: "KeyStore", isPure: true, ours: ["WireText"], others: ["Synchronization"],
+            reason:
+                "Key identifiers are base64; the in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
             target: "BlockingWork", isPure: false, ours: [], others: ["Dispatch", "Foundation", "Synchronization"],
             reason: "Threads and their queue: Foundation starts and names them, Dispatch wakes them."),
@@ -72,7 +73,7 @@ enum ImportTable {
                 deadline.
                 """),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["AddressText", "AppAttest", "KeyStore"],
+            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "KeyStore"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
@@ -88,6 +89,7 @@ enum ImportTable {
             target: "Reactors", isPure: false,
             ours: [
                 "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
+                "WireText",
             ],
             others: ["Logging", "DequeModule", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
             reason:
@@ -97,14 +99,16 @@ enum ImportTable {
             target: "Relay", isPure: false,
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
-                "Admission",
-                "HTTPWire", "Reactors", "Observability",
+                "Admission", "HTTPWire", "Reactors", "Observability", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
         ImportRow(
             target: "Settings", isPure: false,
-            ours: ["AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets"],
+            ours: [
+                "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
+                "WireText",
+            ],
             others: ["Logging", "X509", "SwiftASN1", "Glibc", "FoundationEssentials"],
             reason: """
                 Values of settings are types of the targets that use them. It reads files to check a configuration before anything listens; \
@@ -114,10 +118,7 @@ enum ImportTable {
             target: "GatewayServer", isPure: false,
             ours: [
                 "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
-                "Reactors",
-                "Relay",
-                "RelayCore",
-                "Telnet", "CharacterSets",
+                "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText",
             ],
             others: [
                 "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle", "UnixSignals", "Crypto", "X509", "SwiftASN1",

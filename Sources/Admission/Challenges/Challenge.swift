@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import WireText
 
 /// The 32 bytes of a challenge. It carries everything needed to recognise it, so issuing one takes no memory.
 ///

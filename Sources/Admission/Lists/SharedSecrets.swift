@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import WireText
 
 /// The secrets of `AUTH_MODE=shared-secret`, each with a name chosen by the operator.
 ///

@@ -1,4 +1,5 @@
 import KeyStore
+import WireText
 
 /// Checks the opening handshake of RFC 6455 section 4.2.1, and that a subprotocol is supported.
 struct HandshakePolicy: AdmissionPolicy {
@@ -12,14 +13,14 @@ struct HandshakePolicy: AdmissionPolicy {
         let handshake = attempt.request.handshake
         guard handshake.method == "GET" else { return .refused(.malformedHandshake, "method is not GET") }
         guard handshake.isHTTP11 else { return .refused(.malformedHandshake, "HTTP/1.0") }
-        guard let upgrade = handshake.upgrade, ASCIIText.lowercased(upgrade) == "websocket",
+        guard let upgrade = handshake.upgrade, ASCIIByte.lowercased(upgrade) == "websocket",
             handshake.connectionIsUpgrade
         else {
             return .refused(.malformedHandshake, "not an upgrade to websocket")
         }
         guard handshake.version == "13" else { return .refused(.unsupportedVersion, "version is not 13") }
         guard let key = handshake.key, key.utf8.count == Self.keyCharacterCount,
-            StrictBase64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
+            Base64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
         else { return .refused(.malformedHandshake, "key is not 16 bytes of base64") }
         guard handshake.isWellFormed else {
             return .refused(.malformedHandshake, "a header of the handshake is repeated or malformed")

@@ -1,3 +1,5 @@
+import WireText
+
 /// Requires one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), in addition to the admission method's
 /// credential.
 ///
@@ -27,7 +29,7 @@ struct SharedSecretPolicy: AdmissionPolicy {
     /// The text after the scheme and at least one space (RFC 9110 section 11.4).
     private static func credentials(in authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard let name = parts.first, parts.count == 2, ASCIIText.lowercased(String(name)) == scheme else { return nil }
+        guard let name = parts.first, parts.count == 2, ASCIIByte.lowercased(String(name)) == scheme else { return nil }
         return String(parts[1].drop { $0 == " " })
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import KeyStore
+import WireText
 
 /// The parsed body of `POST /attest/register`.
 ///
@@ -28,7 +29,7 @@ struct RegistrationRequest {
             !keyText.isEmpty, !attestationText.isEmpty, !nonce.isEmpty
         else { return .failure(.missingField) }
         guard let keyID = KeyID(text: keyText) else { return .failure(.malformed("keyId is not base64 of 32 bytes")) }
-        guard let attestation = StrictBase64.decode(attestationText, maximumBytes: maximumBytes) else {
+        guard let attestation = Base64.decode(attestationText, maximumBytes: maximumBytes) else {
             return .failure(.malformed("attestation is not base64"))
         }
         return .success(RegistrationRequest(keyID: keyID, attestation: attestation, nonce: nonce))

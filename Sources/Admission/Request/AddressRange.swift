@@ -1,4 +1,4 @@
-import AddressText
+import WireText
 
 /// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). A single address is a range
 /// of one.

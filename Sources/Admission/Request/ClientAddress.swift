@@ -1,4 +1,4 @@
-import AddressText
+import WireText
 
 /// The address a client comes from. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is the IPv4
 /// address: a dual-stack socket must not give one client two identities.

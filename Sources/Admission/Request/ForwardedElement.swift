@@ -1,3 +1,5 @@
+import WireText
+
 /// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which only `for` is used.
 struct ForwardedElement {
     /// An unnamed node if there is no `for`.
@@ -9,7 +11,7 @@ struct ForwardedElement {
         var found: ForwardedFor.Node?
         guard let pairs = Self.pairs(text) else { return nil }
         for pair in pairs {
-            guard let equals = pair.firstIndex(of: "="), let name = ASCIIText.lowercased(String(pair[..<equals])),
+            guard let equals = pair.firstIndex(of: "="), let name = ASCIIByte.lowercased(String(pair[..<equals])),
                 !name.isEmpty
             else { return nil }
             guard name == "for" else { continue }
@@ -30,14 +32,6 @@ struct ForwardedElement {
 
     /// Printable ASCII, blanks and tabs, so each byte is a `Character`.
     static func isText(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 } }
-
-    static func trimmed(_ text: Substring) -> Substring {
-        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        let bytes = text.utf8
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return text[first...last]
-    }
 
     /// A token, or a quoted string without escapes: an address needs none.
     private static func unquoted(_ text: Substring) -> String? {

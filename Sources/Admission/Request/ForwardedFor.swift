@@ -1,3 +1,5 @@
+import WireText
+
 /// The client's address as reported by proxies: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
 ///
 /// Any client can send these headers, so only elements written by trusted proxies count. They are read from the right, where the nearest
@@ -50,7 +52,7 @@ package struct ForwardedFor: Sendable {
     /// Anything but ASCII text is malformed. Only the hop's own bytes decide this; the bytes before them come from its client.
     private func node(_ element: Substring) -> Node? {
         guard element.utf8.count <= Self.maximumElementBytes, ForwardedElement.isText(element) else { return nil }
-        let text = ForwardedElement.trimmed(element)
+        let text = Substring(element.utf8.trimmed(where: ASCIIByte.isBlank))
         return forwarded == nil ? Self.node(text) : ForwardedElement(text)?.node
     }
 

@@ -1,4 +1,4 @@
-import AddressText
+import WireText
 
 /// A web origin (RFC 6454) in normal form: scheme and host in lower case, the scheme's default port omitted.
 ///
@@ -11,7 +11,7 @@ package struct WebOrigin: Hashable, Sendable {
     package let text: String
 
     package init?(_ origin: String) {
-        guard let characters = ASCIIText.lowercased(origin)?.utf8, characters.count <= Self.maximumByteCount,
+        guard let characters = ASCIIByte.lowercased(origin)?.utf8, characters.count <= Self.maximumByteCount,
             let colon = characters.firstIndex(of: UInt8(ascii: ":"))
         else {
             return nil
@@ -28,8 +28,8 @@ package struct WebOrigin: Hashable, Sendable {
 
     /// RFC 3986 section 3.1.
     private static func isScheme(_ scheme: Substring.UTF8View) -> Bool {
-        guard let first = scheme.first, isLetter(first) else { return false }
-        return scheme.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
+        guard let first = scheme.first, ASCIIByte.isLetter(first) else { return false }
+        return scheme.allSatisfy { ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "+-.".utf8.contains($0) }
     }
 
     private static func hostAndPort(_ authority: Substring.UTF8View) -> (host: String, port: UInt16?)? {
@@ -41,14 +41,14 @@ package struct WebOrigin: Hashable, Sendable {
         let rest = authority[end...]
         guard !rest.isEmpty else { return (String(Substring(host)), nil) }
         let digits = rest.dropFirst()
-        guard rest.first == UInt8(ascii: ":"), (1...5).contains(digits.count), digits.allSatisfy(isDigit),
+        guard rest.first == UInt8(ascii: ":"), (1...5).contains(digits.count), digits.allSatisfy(ASCIIByte.isDigit),
             let port = UInt16(String(Substring(digits)))
         else { return nil }
         return (String(Substring(host)), port)
     }
 
     private static func isName(_ host: Substring.UTF8View) -> Bool {
-        !host.isEmpty && host.allSatisfy { isLetter($0) || isDigit($0) || "-._".utf8.contains($0) }
+        !host.isEmpty && host.allSatisfy { ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "-._".utf8.contains($0) }
     }
 
     private static func isAddressLiteral(_ host: Substring.UTF8View) -> Bool {
@@ -63,7 +63,4 @@ package struct WebOrigin: Hashable, Sendable {
         default: nil
         }
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import WireText
 
 /// The token that a client presents to resume its session: 32 random bytes as 64 hexadecimal digits. No description and no log contains it.
 package struct SessionToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

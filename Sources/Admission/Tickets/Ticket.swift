@@ -1,4 +1,5 @@
 import Crypto
+import WireText
 
 /// A credential for clients that can't send headers, put into the URL: 32 random bytes. It admits its bearer, so no description and no log
 /// contains it.
@@ -13,23 +14,12 @@ package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConve
     init() {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        text = Self.base64URL(bytes)
+        text = Base64URL.encode(bytes)
     }
 
     package var description: String { "(ticket)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }
-
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let number = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-            for place in 0...group.count { text.append(digits[Int(number >> UInt32(18 - 6 * place) & 0x3f)]) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
 }
 
 /// The only stored form of a ticket: the SHA-256 of its text. The timing of a look-up by hash reveals nothing useful: an attacker can't

@@ -1,3 +1,5 @@
+import WireText
+
 /// Reads one JSON object (RFC 8259) strictly and within ``JOSELimits``.
 ///
 /// Foundation's decoder takes the last or the first of two members with one name, depending on how it is asked. Two servers could then read
@@ -178,19 +180,10 @@ struct JSONReader {
     private mutating func unit() -> UInt16? {
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard let byte = peek, let digit = Self.hexadecimalDigit(byte) else { return nil }
-            unit = unit << 4 | digit
+            guard let byte = peek, let digit = Hexadecimal.value(of: byte) else { return nil }
+            unit = unit << 4 | UInt16(digit)
             position += 1
         }
         return unit
-    }
-
-    private static func hexadecimalDigit(_ byte: UInt8) -> UInt16? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a")) + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A")) + 10
-        default: nil
-        }
     }
 }

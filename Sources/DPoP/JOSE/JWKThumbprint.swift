@@ -1,4 +1,5 @@
 import Crypto
+import WireText
 
 /// The SHA-256 thumbprint of a JWK (RFC 7638), which RFC 9449 calls `jkt`.
 public struct JWKThumbprint: Hashable, Sendable, CustomStringConvertible {

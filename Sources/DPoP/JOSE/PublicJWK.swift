@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import WireText
 
 /// Why a JWK isn't accepted.
 public enum JWKError: Error, Hashable, Sendable {

@@ -1,5 +1,6 @@
 import Crypto
 public import FoundationEssentials
+import WireText
 
 /// Whether a proof needs a nonce of the server.
 public enum NonceRule: Sendable {

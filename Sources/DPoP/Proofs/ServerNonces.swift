@@ -1,5 +1,6 @@
 import Crypto
 public import FoundationEssentials
+import WireText
 
 /// Server nonces (RFC 9449 section 8) that cost no memory: a MAC over the number of a time step. Every server with the same secret issues and
 /// knows the same ones, and they survive a restart with it.

@@ -1,3 +1,5 @@
+import WireText
+
 /// A URI in the one form in which `htu` and a request's target are compared: normalised by syntax and scheme (RFC 3986 sections 6.2.2 and
 /// 6.2.3), without query and fragment (RFC 9449 section 4.3), with `ws` as `http` and `wss` as `https`, because a WebSocket begins as an
 /// HTTP request.
@@ -56,7 +58,7 @@ extension TargetURI {
             hostEnd = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
             guard hostEnd > text.startIndex, text[..<hostEnd].allSatisfy(isUnreserved) else { return nil }
         }
-        let host = text[..<hostEnd].map(lowercase)
+        let host = text[..<hostEnd].map(ASCIIByte.lowercased)
         guard hostEnd < text.endIndex else { return host }
         guard text[hostEnd] == UInt8(ascii: ":"), let port = port(text[(hostEnd + 1)...], scheme) else { return nil }
         return port == scheme.defaultPort ? host : host + Array(":\(port)".utf8)
@@ -66,18 +68,14 @@ extension TargetURI {
     private static func port(_ digits: ArraySlice<UInt8>, _ scheme: Scheme) -> Int? {
         guard !digits.isEmpty else { return scheme.defaultPort }
         guard digits.count <= maximumPortDigits,
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+            digits.allSatisfy(ASCIIByte.isDigit)
         else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    private static func lowercase(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-    }
-
     /// A character of an IPv6 address. Its spelling isn't normalised further.
     private static func isAddressByte(_ byte: UInt8) -> Bool {
-        hexadecimalDigit(byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+        Hexadecimal.value(of: byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
     }
 }
 
@@ -110,8 +108,8 @@ extension TargetURI {
         while position < text.endIndex {
             let byte = text[position]
             if byte == UInt8(ascii: "%") {
-                guard position + 2 < text.endIndex, let high = hexadecimalDigit(text[position + 1]),
-                    let low = hexadecimalDigit(text[position + 2])
+                guard position + 2 < text.endIndex, let high = Hexadecimal.value(of: text[position + 1]),
+                    let low = Hexadecimal.value(of: text[position + 2])
                 else { return nil }
                 append(high << 4 | low, to: &path)
                 position += 3
@@ -128,15 +126,6 @@ extension TargetURI {
         guard !isUnreserved(decoded) else { return path.append(decoded) }
         let digits = Array("0123456789ABCDEF".utf8)
         path += [UInt8(ascii: "%"), digits[Int(decoded >> 4)], digits[Int(decoded & 0xF)]]
-    }
-
-    private static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 
     /// RFC 3986 section 2.3.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import KeyStore
 import Observability
+import WireText
 
 /// A readable description of a key. Data from a device is escaped, since a terminal shows it.
 struct KeyDescription {
@@ -21,7 +22,7 @@ struct KeyDescription {
         var rows = [
             ("key", key.id.base64), ("app", "\(EscapedText(key.app))"),
             ("environment", "\(EscapedText(key.environment))"),
-            ("trust root", hexadecimal(key.trustRoot)), ("counter", "\(key.counter)"),
+            ("trust root", Hexadecimal.encode(key.trustRoot)), ("counter", "\(key.counter)"),
             ("registered", time(key.registeredAt)), ("last used", time(key.lastUsedAt)),
             ("receipt", "\(key.receipt.count) bytes"),
         ]
@@ -35,9 +36,5 @@ struct KeyDescription {
 
     private func time(_ milliseconds: Int64?) -> String {
         milliseconds.map { "\(Timestamp(unixMilliseconds: $0))" } ?? "never"
-    }
-
-    private func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -1,5 +1,6 @@
 import CLibwebsockets
 import WebSocketWire
+import WireText
 
 /// The events of a client's WebSocket, on the reactor's thread.
 package protocol ClientWebSocketHandler: WebSocketEvents {

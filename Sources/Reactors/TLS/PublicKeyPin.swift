@@ -1,4 +1,4 @@
-import FoundationEssentials
+import WireText
 
 /// A pinned public key of a target: SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
 ///
@@ -14,11 +14,11 @@ package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter base64: 44 characters of the standard alphabet, padded; only the canonical encoding is accepted.
     package init?(base64: String) {
-        guard let data = Data(base64Encoded: base64), data.base64EncodedString() == base64 else { return nil }
-        self.init(sha256: [UInt8](data))
+        guard let bytes = Base64.decode(canonical: base64, maximumBytes: Self.digestBytes) else { return nil }
+        self.init(sha256: bytes)
     }
 
-    package var base64: String { Data(sha256).base64EncodedString() }
+    package var base64: String { Base64.encode(sha256) }
 
     /// In the form of `MUD_TLS_PIN`, so that a key from a log line can be pinned.
     package var description: String { base64 }

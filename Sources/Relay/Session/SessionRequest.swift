@@ -2,6 +2,7 @@ import Admission
 import HTTPWire
 import Reactors
 import RelayCore
+import WireText
 
 /// What the upgrade itself says of the session that it opens.
 struct SessionRequest: Sendable {

@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// A client's description of itself, from its messages or from the upgrade's query. nil: not given.
 package struct ClientDescription: Hashable, Sendable {
@@ -52,7 +53,7 @@ package struct ClientDescription: Hashable, Sendable {
     }
 
     private static func size(_ text: String) -> UInt16? {
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        guard text.utf8.allSatisfy(ASCIIByte.isDigit) else { return nil }
         return UInt16(text).flatMap { $0 > 0 ? $0 : nil }
     }
 

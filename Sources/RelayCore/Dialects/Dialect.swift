@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// The protocol of one client: turns its messages into commands, and the target's events into messages.
 ///

@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// The protocol of mud-web-proxy's browser clients: a first message `{"connect":1,…}`, then text.
 ///

@@ -1,3 +1,5 @@
+import WireText
+
 /// The most frequent messages of typed-protocol clients, `input` and `syncAck`, read without building anything.
 ///
 /// It accepts only the plain form: exactly the members of such a message, each once, in any order, without escapes. nil says
@@ -97,7 +99,7 @@ struct PlainTypedMessage {
         guard digits.count <= maximumDigits else { return nil }
         var number: UInt64 = 0
         for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            guard ASCIIByte.isDigit(digit) else { return nil }
             number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
         }
         return number

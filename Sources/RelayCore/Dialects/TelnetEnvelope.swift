@@ -1,5 +1,5 @@
-import FoundationEssentials
 import Telnet
+import WireText
 
 /// Subnegotiations in JSON, as the draft of `json.mudstandards.org` shows them: `{"proto":"telnet_31","id":"NAWS","data":"<base64>"}`.
 ///
@@ -18,8 +18,9 @@ enum TelnetEnvelope {
     }
 
     static func command(of proto: String, data: String) throws(DialectError) -> ClientCommand {
-        guard let option = option(of: proto), let bytes = Data(base64Encoded: data) else { throw .notBase64 }
-        let payload = payload(Array(bytes), of: option)
+        guard let option = option(of: proto), let bytes = Base64.decode(canonical: data, maximumBytes: data.utf8.count)
+        else { throw .notBase64 }
+        let payload = payload(bytes, of: option)
         let command: ClientCommand? =
             switch option {
             case 31: size(payload)

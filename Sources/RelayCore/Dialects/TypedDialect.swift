@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// The typed JSON protocol of mud-web-proxy 4: each text message is one JSON object, identified by its `type`.
 ///

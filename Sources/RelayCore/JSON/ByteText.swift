@@ -13,8 +13,4 @@ extension ArraySlice<UInt8> {
     func byte(at position: Int) -> UInt8? {
         position < endIndex ? self[position] : nil
     }
-
-    var isValidUTF8: Bool {
-        (try? UTF8Span(validating: span)) != nil
-    }
 }

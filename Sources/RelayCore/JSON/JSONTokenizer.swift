@@ -1,3 +1,5 @@
+import WireText
+
 /// Splits a JSON text (RFC 8259) into tokens and verifies its grammar, without recursion and without building anything.
 ///
 /// It is stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because valid UTF-8 can't encode
@@ -157,7 +159,7 @@ struct JSONTokenizer {
     /// One or more digits.
     private mutating func digits(from start: Int) throws(JSONError) {
         let first = position
-        while let digit = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) { position += 1 }
+        while let digit = peek, ASCIIByte.isDigit(digit) { position += 1 }
         guard position > first else { throw .malformedNumber(at: start - text.startIndex) }
     }
 }
@@ -236,18 +238,9 @@ enum JSONEscape {
         }
         var unit: UInt16 = 0
         for offset in 2..<6 {
-            guard let digit = text.byte(at: position + offset).flatMap(hexadecimalDigit) else { return nil }
-            unit = unit << 4 | digit
+            guard let digit = text.byte(at: position + offset).flatMap(Hexadecimal.value) else { return nil }
+            unit = unit << 4 | UInt16(digit)
         }
         return unit
-    }
-
-    static func hexadecimalDigit(_ byte: UInt8) -> UInt16? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a")) + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A")) + 10
-        default: nil
-        }
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// IPv4 addresses as `inet_aton`, and so some resolvers, read them: one to four numbers, decimal, octal (`0…`) or hexadecimal
 /// (`0x…`), where the last number fills the remaining bytes. The algorithm is the IPv4 parser of the URL Standard.
 enum LooseIPv4 {
@@ -47,7 +49,7 @@ enum LooseIPv4 {
     }
 
     private static func digit(_ byte: UInt8, base: UInt64) -> UInt64? {
-        let value = Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt64.init)
+        let value = Hexadecimal.value(of: byte).map(UInt64.init)
         return value.flatMap { $0 < base ? $0 : nil }
     }
 }

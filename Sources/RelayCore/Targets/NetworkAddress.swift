@@ -1,4 +1,4 @@
-import AddressText
+import WireText
 
 /// An IP address as bytes.
 package struct NetworkAddress: Hashable, Sendable {

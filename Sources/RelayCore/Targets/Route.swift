@@ -1,3 +1,5 @@
+import WireText
+
 /// A named target of the operator's. Clients need to know only its name.
 ///
 /// `MUD_ROUTES` lists them as `name=host:port[,option…]`, separated by semicolons, blanks or line ends:
@@ -63,7 +65,7 @@ package struct Route: Hashable, Sendable {
         return (1...maximumNameBytes).contains(text.utf8.count) && text.utf8.first.map { !marks.contains($0) } == true
             && text.utf8.allSatisfy { byte in
                 (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || marks.contains(byte)
+                    || ASCIIByte.isDigit(byte) || marks.contains(byte)
             }
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// A host and a port, written `mud.example.org:4000`, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
 package struct TargetEndpoint: Hashable, Sendable {
     package let host: TargetHost
@@ -20,7 +22,7 @@ package struct TargetEndpoint: Hashable, Sendable {
 
     /// 1–65535 in decimal, without leading zeros.
     static func port(_ text: some StringProtocol) throws(TargetFault) -> UInt16 {
-        let isPlain = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && text.first != "0"
+        let isPlain = text.utf8.allSatisfy(ASCIIByte.isDigit) && text.first != "0"
         guard isPlain, let port = UInt16(text) else { throw .port }
         return port
     }

@@ -1,3 +1,5 @@
+import WireText
+
 /// A host in its one normal form: two spellings of one host are equal, and the compared form is the one that is dialled.
 ///
 /// - Names: lower case, without the trailing dot. Letters, digits, hyphens and underscores in labels of 1 to 63 bytes, 253 in all.
@@ -40,9 +42,7 @@ package enum TargetHost: Hashable, Sendable {
         let hyphen = UInt8(ascii: "-")
         return (1...maximumLabelBytes).contains(label.count) && label.first != hyphen && label.last != hyphen
             && label.allSatisfy { byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == hyphen
-                    || byte == UInt8(ascii: "_")
+                ASCIIByte.isLetter(byte) || ASCIIByte.isDigit(byte) || byte == hyphen || byte == UInt8(ascii: "_")
             }
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import WireText
 
 /// A host as an operator writes it: an IP address, or a name if the setting allows names.
 package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
@@ -109,7 +110,8 @@ extension SettingGrammar {
     /// an address in an outdated notation, such as `127.1`.
     static func isHostName(_ text: String) -> Bool {
         let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard text.utf8.count <= maximumNameBytes, let last = labels.last, !last.utf8.allSatisfy(isDigit) else {
+        guard text.utf8.count <= maximumNameBytes, let last = labels.last, !last.utf8.allSatisfy(ASCIIByte.isDigit)
+        else {
             return false
         }
         return labels.allSatisfy { label in
@@ -169,7 +171,7 @@ extension SettingGrammar {
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        ASCIIByte.isDigit(byte) || ASCIIByte.isLetter(byte)
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }

@@ -1,10 +1,11 @@
 import AppAttest
+import WireText
 
 /// Parses the texts of settings. Texts that are almost right are refused with a hint: to guess what the operator meant would be to guess who
 /// is admitted.
 enum SettingGrammar {
     static func integer(_ text: String, in range: ClosedRange<Int>) throws(SettingProblem) -> Int {
-        guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else {
+        guard !text.isEmpty, text.utf8.allSatisfy(ASCIIByte.isDigit) else {
             throw SettingProblem(
                 problem: "isn't a whole number", remedy: "Write digits alone, without a sign, a unit or spaces.")
         }
@@ -83,15 +84,11 @@ enum SettingGrammar {
     /// Elements between commas, without the spaces around them.
     static func list(_ text: String) throws(SettingProblem) -> [String] {
         let elements = text.split(separator: ",", omittingEmptySubsequences: false).map { element in
-            String(element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+            String(element.trimmed { $0 == " " })
         }
         guard elements.allSatisfy({ !$0.isEmpty }) else {
             throw SettingProblem(problem: "has an empty entry", remedy: "Write one comma between two entries.")
         }
         return elements
-    }
-
-    static func isDigit(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// Removes the Mud eXtension Protocol's markup from a target's text: tags, entities and the sequences `ESC [ n z` that select the
 /// lines in which markup is interpreted.
 ///
@@ -217,5 +219,5 @@ private enum ASCII {
 }
 
 extension UInt8 {
-    fileprivate var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    fileprivate var isASCIILetter: Bool { ASCIIByte.isLetter(self) }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// One UTF-8 character, or the incomplete or invalid bytes in its place (RFC 3629; malformed input is split as in Unicode, table
 /// 3-7).
 enum UTF8Sequence: Hashable {
@@ -10,36 +12,23 @@ enum UTF8Sequence: Hashable {
 
     /// Reads the character at `start`, which must be an index of `bytes`.
     init(in bytes: Span<UInt8>, at start: Int) {
-        let first = bytes[start]
-        let length: Int
-        // The valid range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
-        var second: ClosedRange<UInt8> = 0x80...0xBF
-        switch first {
-        case 0x00...0x7F: length = 1
-        case 0xC2...0xDF: length = 2
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: length = 3
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF1...0xF3: length = 4
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
-        default:
+        guard let lead = UTF8Lead(bytes[start]) else {
             self = .malformed(length: 1)
             return
         }
         var taken = 1
-        while taken < length {
+        while taken < lead.length {
             guard start + taken < bytes.count else {
                 self = .truncated(length: taken)
                 return
             }
-            guard (taken == 1 ? second : 0x80...0xBF).contains(bytes[start + taken]) else {
+            guard (taken == 1 ? lead.second : 0x80...0xBF).contains(bytes[start + taken]) else {
                 self = .malformed(length: taken)
                 return
             }
             taken += 1
         }
-        self = .character(length: length)
+        self = .character(length: lead.length)
     }
 
     /// The end of the leading run of complete characters other than NUL.

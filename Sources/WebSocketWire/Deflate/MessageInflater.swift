@@ -1,3 +1,5 @@
+import WireText
+
 /// The result of a call of `MessageInflater`.
 package struct InflatedPiece: Hashable, Sendable {
     /// Bytes at the front of the output; may be 0. Text is valid UTF-8 so far.

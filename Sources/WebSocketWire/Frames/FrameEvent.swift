@@ -1,3 +1,5 @@
+import WireText
+
 /// The events that `FrameReader` returns.
 package enum FrameEvent: Equatable, Sendable {
     case data(DataPiece)

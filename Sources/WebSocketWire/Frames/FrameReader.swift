@@ -1,3 +1,5 @@
+import WireText
+
 /// Parses frames incrementally from input split anywhere (RFC 6455 §5). One per connection. It buffers only the payloads of control frames.
 ///
 /// Every header byte is validated when it arrives, so a frame is refused as early as possible: an oversized message by its announced

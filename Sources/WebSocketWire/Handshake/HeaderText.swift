@@ -1,3 +1,5 @@
+import WireText
+
 /// Parses the grammar shared by the handshake's header fields: tokens, lists and quoted strings (RFC 6455 §9.1; RFC 9110 §5.6).
 struct HeaderText {
     private let bytes: [UInt8]
@@ -8,7 +10,7 @@ struct HeaderText {
     var isAtEnd: Bool { position == bytes.count }
 
     mutating func skipBlanks() {
-        while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+        while position < bytes.count, ASCIIByte.isBlank(bytes[position]) { position += 1 }
     }
 
     /// Consumes `character` if it comes next.
@@ -54,13 +56,6 @@ struct HeaderText {
         }
         return tokens
     }
-
-    /// Whether two tokens are equal, ignoring the case of ASCII letters.
-    static func isSame(_ left: String, _ right: String) -> Bool {
-        left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -1,3 +1,5 @@
+import WireText
+
 /// The client's check of the server's response (RFC 6455 §4.1, after the request). For tools and tests.
 package struct OpeningAnswer: Hashable, Sendable {
     package let subprotocol: String?
@@ -24,9 +26,9 @@ package struct OpeningAnswer: Hashable, Sendable {
         extensions: [String] = [], key: String, offeredProtocols: [String] = [], offeredExtensions: Set<String> = []
     ) throws(Fault) -> OpeningAnswer {
         guard status == 101 else { throw .status }
-        guard upgrade.count == 1, HeaderText.isSame(upgrade[0], "websocket") else { throw .upgrade }
+        guard upgrade.count == 1, ASCIIByte.isSame(upgrade[0], "websocket") else { throw .upgrade }
         let tokens = HeaderText.tokens(connection, limit: OpeningHandshake.maximumTokens) ?? []
-        guard tokens.contains(where: { HeaderText.isSame($0, "upgrade") }) else { throw .connection }
+        guard tokens.contains(where: { ASCIIByte.isSame($0, "upgrade") }) else { throw .connection }
         guard accept == [AcceptKey.accept(for: key)] else { throw .accept }
         guard let agreed = WebSocketExtension.list(extensions),
             agreed.allSatisfy({ offeredExtensions.contains($0.name) })

@@ -1,3 +1,5 @@
+import WireText
+
 /// The parts of an HTTP request for a WebSocket. Each list holds the values of all fields of a name, in order.
 package struct OpeningRequest: Sendable {
     package var method: String
@@ -87,7 +89,7 @@ package struct OpeningHandshake: Hashable, Sendable {
 
     private static func contains(_ token: String, in fields: [String]) -> Bool {
         let tokens = HeaderText.tokens(fields, limit: maximumTokens) ?? []
-        return tokens.contains { HeaderText.isSame($0, token) }
+        return tokens.contains { ASCIIByte.isSame($0, token) }
     }
 
     private static func protocols(_ fields: [String]) -> [String]? {

@@ -1,6 +1,7 @@
 import Benchmark
 import Crypto
 import FoundationEssentials
+import WireText
 
 @testable import DPoP
 

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import KeyStore
 import KeyStoreSQLite
+import WireText
 
 @testable import Admission
 

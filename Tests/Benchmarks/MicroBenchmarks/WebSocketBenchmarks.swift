@@ -1,6 +1,7 @@
 import Benchmark
 import Compression
 import WebSocketWire
+import WireText
 
 /// What each frame of a session costs.
 func webSocketBenchmarks() {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WireText
 
 @testable import DPoP
 

@@ -1,7 +1,7 @@
-import AddressText
 import Glibc
 import HTTPWire
 import WebSocketWire
+import WireText
 
 @testable import Admission
 @testable import ProxyProtocol

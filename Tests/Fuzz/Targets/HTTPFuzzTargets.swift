@@ -1,5 +1,5 @@
-import AddressText
 import HTTPWire
+import WireText
 
 /// What clients send in HTTP, and what we answer.
 let httpFuzzTargets = [

@@ -1,5 +1,6 @@
 package import AppAttest
 package import KeyStore
+import WireText
 
 /// App Attest: a registered device signs a fresh challenge of the gateway. Checked in the order challenge, key, signature, counter.
 ///
@@ -111,7 +112,7 @@ private struct AssertionCheck {
     private func verify(
         _ data: String, over challenge: SpentChallenge, by key: KeyStanding, of app: AppID
     ) throws(KeyRegistryError) -> Verification {
-        guard let assertion = StrictBase64.decode(data, maximumBytes: settings.maximumAssertionBytes) else {
+        guard let assertion = Base64.decode(data, maximumBytes: settings.maximumAssertionBytes) else {
             return .refused(.assertionRejected, "assertion is not base64, or too long")
         }
         let verified: VerifiedAssertion

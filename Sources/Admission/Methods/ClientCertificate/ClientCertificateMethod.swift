@@ -1,3 +1,5 @@
+import WireText
+
 /// For debug clients: a certificate that was verified against the configured client CA on this connection.
 ///
 /// TLS also accepts connections with a certificate that failed verification, and a resumed TLS session repeats an old result. Both are

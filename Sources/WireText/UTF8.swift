@@ -1,3 +1,37 @@
+/// What the first byte of a UTF-8 sequence says about the rest (RFC 3629 section 4; Unicode table 3-7).
+package struct UTF8Lead {
+    /// Bytes of the whole sequence, 1 to 4.
+    package let length: Int
+    /// The range of the second byte. It excludes overlong forms, surrogates and values above U+10FFFF. All later bytes are 80…BF.
+    package let second: ClosedRange<UInt8>
+
+    @inlinable
+    init(length: Int, second: ClosedRange<UInt8>) {
+        self.length = length
+        self.second = second
+    }
+
+    /// - Returns: nil for a byte that begins no character.
+    @inlinable
+    package init?(_ byte: UInt8) {
+        switch byte {
+        case 0x00...0x7F: self.init(length: 1, second: 0x80...0xBF)
+        case 0xC2...0xDF: self.init(length: 2, second: 0x80...0xBF)
+        case 0xE0: self.init(length: 3, second: 0xA0...0xBF)
+        case 0xED: self.init(length: 3, second: 0x80...0x9F)
+        case 0xE1...0xEF: self.init(length: 3, second: 0x80...0xBF)
+        case 0xF0: self.init(length: 4, second: 0x90...0xBF)
+        case 0xF1...0xF3: self.init(length: 4, second: 0x80...0xBF)
+        case 0xF4: self.init(length: 4, second: 0x80...0x8F)
+        default: return nil
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    package var isValidUTF8: Bool { (try? UTF8Span(validating: span)) != nil }
+}
+
 /// Validates UTF-8 incrementally (RFC 3629 §4): no overlong forms, no surrogates, nothing above U+10FFFF.
 ///
 /// It rejects a sequence at the first byte that can't belong to it, as RFC 6455 §8.1 requires for text messages.
@@ -55,22 +89,9 @@ package struct UTF8Validator: Sendable {
             (lowest, highest) = (0x80, 0xBF)
             return true
         }
-        switch byte {
-        case 0x00...0x7F: return true
-        case 0xC2...0xDF: return begin(1)
-        case 0xE0: return begin(2, lowest: 0xA0)
-        case 0xED: return begin(2, highest: 0x9F)
-        case 0xE1...0xEF: return begin(2)
-        case 0xF0: return begin(3, lowest: 0x90)
-        case 0xF1...0xF3: return begin(3)
-        case 0xF4: return begin(3, highest: 0x8F)
-        default: return false
-        }
-    }
-
-    private mutating func begin(_ count: UInt8, lowest: UInt8 = 0x80, highest: UInt8 = 0xBF) -> Bool {
-        missing = count
-        (self.lowest, self.highest) = (lowest, highest)
+        guard let lead = UTF8Lead(byte) else { return false }
+        missing = UInt8(lead.length - 1)
+        (lowest, highest) = (lead.second.lowerBound, lead.second.upperBound)
         return true
     }
 }

@@ -67,7 +67,7 @@ package enum IPAddressText {
         guard (1...4).contains(digits.count) else { return nil }
         var number: UInt16 = 0
         for digit in digits {
-            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
+            guard let value = Hexadecimal.value(of: digit) else { return nil }
             number = number << 4 | UInt16(value)
         }
         return number
@@ -80,7 +80,7 @@ package enum IPAddressText {
         }
         var number = 0
         for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            guard ASCIIByte.isDigit(digit) else { return nil }
             number = number * 10 + Int(digit - UInt8(ascii: "0"))
         }
         return number

@@ -1,5 +1,5 @@
 import Testing
-import WebSocketWire
+import WireText
 
 @Suite("UTF-8 in pieces")
 struct UTF8ValidatorTests {

@@ -14,7 +14,7 @@ package enum Hexadecimal {
     }
 
     /// Upper and lower case are equivalent. `nil` unless `text` encodes exactly `count` bytes.
-    static func decode(_ text: String, count: Int) -> [UInt8]? {
+    package static func decode(_ text: String, count: Int) -> [UInt8]? {
         guard text.utf8.count == 2 * count else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -31,11 +31,13 @@ package enum Hexadecimal {
         return bytes
     }
 
-    private static func value(of character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    /// The value of one digit, upper or lower case.
+    @inlinable
+    package static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
         }
     }

@@ -1,5 +1,5 @@
-import AddressText
 import Testing
+import WireText
 
 struct IPAddressTextTests {
     @Test(
