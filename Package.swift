@@ -158,13 +158,17 @@ let package = Package(
         .testTarget(
             name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
         .testTarget(
-            name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression"], swiftSettings: houseSettings),
+            name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression", "WireText"],
+            swiftSettings: houseSettings),
         .testTarget(
             name: "RelayTests",
-            dependencies: ["Relay", "RelayCore", "Reactors", "Admission", "Observability", "Telnet", logging],
+            dependencies: [
+                "Relay", "RelayCore", "Reactors", "Admission", "Observability", "Telnet", "WireText", logging,
+            ],
             swiftSettings: houseSettings),
         .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),
-        .testTarget(name: "ProxyProtocolTests", dependencies: ["ProxyProtocol"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "ProxyProtocolTests", dependencies: ["ProxyProtocol", "WireText"], swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
         .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
         .testTarget(
@@ -181,7 +185,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",
-            dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "COpenSSL", logging],
+            dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "WireText", "COpenSSL", logging],
             swiftSettings: houseSettings),
         .target(
             name: "SettingsTestKit", dependencies: ["Settings", crypto, x509, asn1], path: "Tests/SettingsTestKit",
@@ -197,7 +201,8 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
-                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", logging, crypto, x509,
+                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", "WireText", logging,
+                crypto, x509,
                 asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),

@@ -1,4 +1,5 @@
 import KeyStore
+package import WireText
 
 /// Decides every upgrade, on the reactor that received it. No code behind it sees a client that it hasn't admitted.
 ///
@@ -54,7 +55,7 @@ package struct Gate: Sendable {
     }
 
     /// Refuses a blocked address; for endpoints without policies.
-    package func refuseBlocked(_ address: ClientAddress) -> Refusal? { block.refusal(of: address) }
+    package func refuseBlocked(_ address: IPAddress) -> Refusal? { block.refusal(of: address) }
 
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
         switch decide(on: request, by: upgradePolicies) {
@@ -76,7 +77,7 @@ package struct Gate: Sendable {
     /// for anything new. Existing sessions continue whatever the result is.
     ///
     /// - Returns: `nil` if the proof is still valid. If this can't be determined, the client is refused.
-    package func recheck(_ principal: Principal, from address: ClientAddress, at moment: Moment) -> Refusal? {
+    package func recheck(_ principal: Principal, from address: IPAddress, at moment: Moment) -> Refusal? {
         if let refusal = block.refusal(of: address) ?? block.refusal(of: principal.identity) { return refusal }
         do throws(KeyRegistryError) {
             return try proof.refusal(of: principal, at: moment)
@@ -86,7 +87,7 @@ package struct Gate: Sendable {
     }
 
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
-    package func issueTicket(to principal: Principal, from address: ClientAddress, at moment: Moment) -> TicketIssue {
+    package func issueTicket(to principal: Principal, from address: IPAddress, at moment: Moment) -> TicketIssue {
         if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal) }
         guard let tickets else {
             return .refused(Refusal(.invalidTicket, detail: "tickets are not configured"))

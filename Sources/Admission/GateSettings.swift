@@ -1,3 +1,5 @@
+package import WireText
+
 /// The settings of a gate, and the state that it shares with the rest of the gateway. The defaults are the strict ones.
 package struct GateSettings: Sendable {
     package var subprotocols: Subprotocols
@@ -12,7 +14,7 @@ package struct GateSettings: Sendable {
     package var sharedSecrets: SharedSecrets?
     package var slots: SessionSlots
     /// Whether an identity has a session that its client may be resuming.
-    package var mayComeBack: @Sendable (Identity, ClientAddress) -> Bool = { _, _ in false }
+    package var mayComeBack: @Sendable (Identity, IPAddress) -> Bool = { _, _ in false }
     package var limits: UpgradeLimits
     /// In the order in which a request is searched for credentials. Without methods every request is refused.
     package var methods: [any AdmissionMethod]

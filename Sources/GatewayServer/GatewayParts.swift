@@ -6,6 +6,7 @@ import Reactors
 import Relay
 import RelayCore
 import Settings
+import WireText
 
 /// The parts that a gateway makes from a configuration at its start and at each reload: settings for the engine and the edge, over the
 /// state that is kept. Nothing here listens or dials.
@@ -86,7 +87,7 @@ struct GatewayParts {
         settings.compression = EdgeCompression(configuration.compression, memory)
         if configuration.proxies.sendHeader {
             let trusted = configuration.trustedProxies.ranges
-            settings.trustsProxy = { peer in trusted.contains { $0.contains(ClientAddress(peer)) } }
+            settings.trustsProxy = { peer in trusted.contains { $0.contains(peer.address) } }
         }
         return settings
     }

@@ -1,3 +1,5 @@
+package import WireText
+
 /// The header before the first byte of a proxied connection, which names the real client (the PROXY protocol of HAProxy,
 /// `proxy-protocol.txt`).
 package struct ProxyHeader: Hashable, Sendable {
@@ -10,17 +12,17 @@ package struct ProxyHeader: Hashable, Sendable {
 
     /// The two ends of the connection between the client and the proxy. Both are always present.
     package struct Endpoints: Hashable, Sendable {
-        package let source: ProxyAddress
-        package let destination: ProxyAddress
+        package let source: SocketAddress
+        package let destination: SocketAddress
 
-        package init(source: ProxyAddress, destination: ProxyAddress) {
+        package init(source: SocketAddress, destination: SocketAddress) {
             self.source = source
             self.destination = destination
         }
 
         /// A header has one address family for both ends. If they differ, both are written as IPv6, the IPv4 address in its mapped form, so
         /// no address changes its meaning.
-        var areIPv4: Bool { source.isIPv4 && destination.isIPv4 }
+        var areIPv4: Bool { source.address.isIPv4 && destination.address.isIPv4 }
     }
 
     package let command: Command
@@ -37,7 +39,7 @@ package struct ProxyHeader: Hashable, Sendable {
         self.init(command: .proxy, endpoints: endpoints, tlvs: tlvs)
     }
 
-    package init(source: ProxyAddress, destination: ProxyAddress, tlvs: [ProxyTLV] = []) {
+    package init(source: SocketAddress, destination: SocketAddress, tlvs: [ProxyTLV] = []) {
         self.init(endpoints: Endpoints(source: source, destination: destination), tlvs: tlvs)
     }
 
@@ -47,8 +49,8 @@ package struct ProxyHeader: Hashable, Sendable {
         self.tlvs = tlvs
     }
 
-    package var source: ProxyAddress? { endpoints?.source }
-    package var destination: ProxyAddress? { endpoints?.destination }
+    package var source: SocketAddress? { endpoints?.source }
+    package var destination: SocketAddress? { endpoints?.destination }
 
     /// The value of the first TLV of this type.
     package func value(of type: ProxyTLV.Kind) -> [UInt8]? { tlvs.first { $0.type == type.rawValue }?.value }

@@ -9,9 +9,9 @@ enum ProxyHeaderV1 {
     static func encode(_ header: ProxyHeader) -> [UInt8] {
         guard let endpoints = header.endpoints else { return Array("PROXY UNKNOWN\r\n".utf8) }
         let ends = [endpoints.source, endpoints.destination]
-        let addresses =
-            endpoints.areIPv4
-            ? ends.map { IPAddressText.dotted($0.bytes) } : ends.map { IPAddressText.compressed($0.ipv6Bytes) }
+        let addresses = ends.map(\.address).map {
+            endpoints.areIPv4 ? IPAddressText.dotted($0.bytes) : IPAddressText.compressed($0.ipv6Bytes)
+        }
         let fields = ["PROXY", endpoints.areIPv4 ? "TCP4" : "TCP6"] + addresses + ends.map { String($0.port) }
         return Array((fields.joined(separator: " ") + "\r\n").utf8)
     }
@@ -25,8 +25,8 @@ enum ProxyHeaderV1 {
         guard fields.count == 6, let readAddress = addressReader(for: fields[1]),
             let source = readAddress(fields[2]), let destination = readAddress(fields[3]),
             let sourcePort = port(fields[4]), let destinationPort = port(fields[5]),
-            let from = ProxyAddress(bytes: source, port: sourcePort),
-            let to = ProxyAddress(bytes: destination, port: destinationPort)
+            let from = SocketAddress(bytes: source, port: sourcePort),
+            let to = SocketAddress(bytes: destination, port: destinationPort)
         else { return nil }
         return ProxyHeader(source: from, destination: to)
     }

@@ -1,3 +1,5 @@
+import WireText
+
 /// Version 2 (section 2.2): binary.
 ///
 /// ```
@@ -60,7 +62,8 @@ enum ProxyHeaderV2 {
     private static func addresses(of header: ProxyHeader, in family: Family) -> [UInt8] {
         guard let endpoints = header.endpoints else { return [] }
         let ends = [endpoints.source, endpoints.destination]
-        return ends.flatMap { family == .tcp4 ? $0.bytes : $0.ipv6Bytes } + ends.flatMap { bigEndian($0.port) }
+        return ends.map(\.address).flatMap { family == .tcp4 ? $0.bytes : $0.ipv6Bytes }
+            + ends.flatMap { bigEndian($0.port) }
     }
 
     /// A value too long for its length field also exceeds the header's limit, which is checked next.
@@ -85,8 +88,8 @@ enum ProxyHeaderV2 {
         guard bytes.count >= end else { throw .addresses }
         let source = bytes[fixedBytes...].prefix(family.addressBytes)
         let destination = bytes[(fixedBytes + family.addressBytes)...].prefix(family.addressBytes)
-        guard let from = ProxyAddress(bytes: Array(source), port: bigEndian16(bytes[(end - 4)...])),
-            let to = ProxyAddress(bytes: Array(destination), port: bigEndian16(bytes[(end - 2)...]))
+        guard let from = SocketAddress(bytes: Array(source), port: bigEndian16(bytes[(end - 4)...])),
+            let to = SocketAddress(bytes: Array(destination), port: bigEndian16(bytes[(end - 2)...]))
         else { throw .addresses }
         return ProxyHeader(source: from, destination: to, tlvs: try tlvs(of: bytes, from: end))
     }

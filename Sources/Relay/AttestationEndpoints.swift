@@ -3,6 +3,7 @@ import BlockingWork
 import Observability
 import Reactors
 import Synchronization
+import WireText
 
 /// `GET /attest/challenge` and `POST /attest/register`. Reactor thread, except for the registration itself.
 final class AttestationEndpoints {

@@ -4,6 +4,7 @@ import Logging
 import Observability
 import Reactors
 import RelayCore
+import WireText
 
 /// Records each decision: one line in the log, one in the audit log, one count. None of them contains a secret. Repeated refusals are
 /// counted, but not all are written (`RefusalJournal`).

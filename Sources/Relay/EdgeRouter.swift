@@ -3,6 +3,7 @@ import HTTPWire
 import Logging
 import Observability
 import Reactors
+import WireText
 
 /// Routes each request of one reactor to the handler of its path. Reactor thread only.
 final class EdgeRouter: EdgeHandler {
@@ -41,11 +42,11 @@ final class EdgeRouter: EdgeHandler {
     }
 
     /// The client's own address counts, also behind a trusted proxy.
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation {
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation {
         // Malformed input from a proxy can't be attributed to one of its clients. It is answered, and the connection is closed.
-        if head == nil, settings.trustedProxies.contains(ClientAddress(peer)) { return .serve }
+        if head == nil, settings.trustedProxies.contains(peer.address) { return .serve }
         let named = isUnnamed ? nil : head
-        let address = settings.trustedProxies.client(of: ClientAddress(peer)) { named?.text($0) }
+        let address = settings.trustedProxies.client(of: peer.address) { named?.text($0) }
         switch settings.requests.judge(address, at: MonotonicTime(nanoseconds: reactor.now)) {
         case .serve: return .serve
         case .refuse(let refusal):
@@ -133,7 +134,7 @@ final class EdgeRouter: EdgeHandler {
         settings.metrics.connectionClosed()
     }
 
-    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer {
+    func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer {
         let context = RequestContext(peer: peer, head: nil, trusting: TrustedProxies(), reactor: reactor)
         let refusal = Refusal(fault)
         record.requestRefused(refusal, context)

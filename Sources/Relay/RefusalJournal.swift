@@ -2,6 +2,7 @@ package import Admission
 package import Logging
 package import Observability
 import Synchronization
+import WireText
 
 /// Decides which refusals are written in full, and writes the counts of the others. One for the whole gateway; any thread.
 ///

@@ -3,6 +3,7 @@ package import Observability
 package import Reactors
 package import RelayCore
 import Synchronization
+package import WireText
 
 /// The engine: serves the outside on every reactor of a pool, and shuts it down in order.
 package final class RelayServer: Sendable {
@@ -79,7 +80,7 @@ package final class RelayServer: Sendable {
     /// - Returns: how many.
     @discardableResult
     package func closeSessions(
-        where isMeant: @escaping @Sendable (Principal, ClientAddress) -> Bool, reason: CloseReason
+        where isMeant: @escaping @Sendable (Principal, IPAddress) -> Bool, reason: CloseReason
     ) async -> Int {
         var total = 0
         for table in tables.withLock({ $0 }) {

@@ -1,12 +1,13 @@
-package import Admission
+import Admission
 import FoundationEssentials
 import HTTPWire
-package import Reactors
+import Reactors
+import WireText
 
 /// The client, time and id of a request. The same id is in the answer, the log and the audit log.
 struct RequestContext: Sendable {
     let id: String
-    let address: ClientAddress
+    let address: IPAddress
     let moment: Moment
     /// A trusted proxy reported the address, so the client's port isn't known.
     let isForwarded: Bool
@@ -16,11 +17,10 @@ extension RequestContext {
     /// - Parameters:
     ///   - head: nil if no header may name the client.
     ///   - proxies: the proxies whose reports of the client's address are trusted.
-    init(peer: PeerAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor) {
+    init(peer: SocketAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor) {
         id = Self.makeID()
-        let peer = ClientAddress(peer)
-        address = proxies.client(of: peer) { head?.text($0) }
-        isForwarded = address != peer
+        address = proxies.client(of: peer.address) { head?.text($0) }
+        isForwarded = address != peer.address
         moment = reactor.moment
     }
 
@@ -37,19 +37,5 @@ extension Reactor {
         Moment(
             monotonic: MonotonicTime(nanoseconds: now),
             unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
-    }
-}
-
-extension ClientAddress {
-    /// The kernel reports either 4 or 16 bytes.
-    package init(_ peer: PeerAddress) {
-        let bytes = peer.bytes
-        if bytes.count == 4 {
-            self.init(ipv4: (bytes[0], bytes[1], bytes[2], bytes[3]))
-        } else if let address = ClientAddress(ipv6: bytes) {
-            self = address
-        } else {
-            preconditionFailure("an address of \(bytes.count) bytes")
-        }
     }
 }

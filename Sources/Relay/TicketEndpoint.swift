@@ -2,6 +2,7 @@ import Admission
 import HTTPWire
 import Observability
 import Reactors
+import WireText
 
 /// `POST /ticket`: a client that the gate would admit gets a ticket for an upgrade that can't carry credentials. Reactor thread.
 ///

@@ -4,6 +4,7 @@ import Logging
 import Observability
 import Reactors
 import RelayCore
+import WireText
 
 /// Asks the gate about an upgrade, and opens a session for a client that is admitted. Reactor thread only.
 final class UpgradeHandler {

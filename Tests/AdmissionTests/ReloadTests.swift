@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Testing
+import WireText
 
 @testable import Admission
 

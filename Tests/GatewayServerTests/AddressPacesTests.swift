@@ -1,11 +1,12 @@
 import Admission
 import Relay
 import Testing
+import WireText
 
 struct AddressPacesTests {
     private let begin: UInt64 = 1_000_000_000_000
-    private let prefix = ClientAddress(ipv4: (192, 0, 2, 1)).prefix
-    private let other = ClientAddress(ipv4: (192, 0, 2, 2)).prefix
+    private let prefix = IPAddress(ipv4: (192, 0, 2, 1)).prefix
+    private let other = IPAddress(ipv4: (192, 0, 2, 2)).prefix
 
     @Test func `an address is remembered as long as it has sessions`() {
         let paces = AddressPaces(perSecond: 10)

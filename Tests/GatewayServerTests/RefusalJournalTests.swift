@@ -6,6 +6,7 @@ import Relay
 import Settings
 import SettingsTestKit
 import Testing
+import WireText
 
 /// When counted refusals are written, and by which code.
 @Suite struct RefusalJournalTests {
@@ -35,7 +36,7 @@ import Testing
         throws
         -> Int
     {
-        let prefix = try #require(ClientAddress(text: text)).prefix
+        let prefix = try #require(IPAddress(text: text)).prefix
         return (0..<count).count { number in
             journal.isInFull(
                 RefusalKind(prefix: prefix, event: event, code: code),
@@ -62,7 +63,7 @@ import Testing
 
     @Test func theNextRefusalWritesWhatIsDue() throws {
         #expect(try refuse(11, .upgrade, .unknownKey) == 10)
-        let prefix = try #require(ClientAddress(text: "192.0.2.1")).prefix
+        let prefix = try #require(IPAddress(text: "192.0.2.1")).prefix
         #expect(
             journal.isInFull(
                 RefusalKind(prefix: prefix, event: .upgrade, code: .unknownKey),

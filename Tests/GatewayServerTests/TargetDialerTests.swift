@@ -1,6 +1,7 @@
 import Reactors
 import RelayCore
 import Testing
+import WireText
 
 @testable import Admission
 @testable import Relay
@@ -20,7 +21,7 @@ import Testing
 
     private func client(_ principal: Principal, _ address: String) throws -> ClientIdentity {
         ClientIdentity(
-            session: "", principal: principal, address: try #require(ClientAddress(text: address)), port: 0,
+            session: "", principal: principal, address: try #require(IPAddress(text: address)), port: 0,
             isSecure: true)
     }
 

@@ -1,9 +1,10 @@
 import Testing
+import WireText
 
 @testable import ProxyProtocol
 
 struct ProxyHeaderEncodingTests {
-    private func line(_ source: ProxyAddress, _ destination: ProxyAddress) -> String? {
+    private func line(_ source: SocketAddress, _ destination: SocketAddress) -> String? {
         ProxyHeader(source: source, destination: destination).encoded(as: .v1).map {
             String(decoding: $0, as: UTF8.self)
         }
@@ -37,7 +38,7 @@ struct ProxyHeaderEncodingTests {
 
     @Test func `an address has 4 or 16 bytes`() {
         for count in 0...20 {
-            let isAddress = ProxyAddress(bytes: [UInt8](repeating: 1, count: count), port: 1) != nil
+            let isAddress = SocketAddress(bytes: [UInt8](repeating: 1, count: count), port: 1) != nil
             #expect(isAddress == (count == 4 || count == 16))
         }
     }

@@ -1,11 +1,12 @@
 import Testing
+import WireText
 
 @testable import Reactors
 
 /// Sockets counted in total and by address.
 struct ConnectionCensusTests {
-    private func peer(_ host: String, port: UInt16 = 1) throws -> PeerAddress {
-        try #require(PeerAddress(NumericAddress(host: host, port: port).storage))
+    private func peer(_ host: String, port: UInt16 = 1) throws -> SocketAddress {
+        try #require(SocketAddress(NumericAddress(host: host, port: port).storage))
     }
 
     @Test func `at the total limit a socket may stay, one above it not, until another one leaves`() throws {

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -176,7 +177,9 @@ struct DialTests {
         let deaf = try deafPort()
         async let arrived = server.serve { socket in (socket.peer, socket.readAll()) }
         var options = DialOptions.patient
-        options.prologue = { local, remote in Array("\(local.text) \(local.port) \(remote.text) \(remote.port);".utf8) }
+        options.prologue = { local, remote in
+            Array("\(local.address.text) \(local.port) \(remote.address.text) \(remote.port);".utf8)
+        }
         var (connection, heard) = await WatchedConnection.open { [options] handler in
             let connection = TCPConnection.dial(
                 [("127.0.0.1", deaf.port), (host, server.port)].map {
@@ -190,7 +193,7 @@ struct DialTests {
         await connection.finish()
         let (peer, bytes) = try #require(await arrived)
         let us = try #require(peer)
-        #expect(bytes == Array("\(us.text) \(us.port) \(host) \(server.port);".utf8) + [1, 2, 3, 4])
+        #expect(bytes == Array("\(us.address.text) \(us.port) \(host) \(server.port);".utf8) + [1, 2, 3, 4])
         deaf.close()
         server.close()
     }

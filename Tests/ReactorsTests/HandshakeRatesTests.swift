@@ -1,4 +1,5 @@
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -7,11 +8,9 @@ struct HandshakeRatesTests {
     private let start: UInt64 = 3_600_000_000_000
     private let second: UInt64 = 1_000_000_000
 
-    private func address(_ number: Int) -> ArraySlice<UInt8> {
-        [
-            10, UInt8(truncatingIfNeeded: number >> 16), UInt8(truncatingIfNeeded: number >> 8),
-            UInt8(truncatingIfNeeded: number),
-        ][...]
+    private func address(_ number: Int) -> AddressPrefix {
+        func byte(_ shift: Int) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }
+        return IPAddress(ipv4: (10, byte(16), byte(8), byte(0))).prefix
     }
 
     @Test func `an address may have ten seconds' worth at once and one more not`() {

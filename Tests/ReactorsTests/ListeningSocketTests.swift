@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -25,7 +26,7 @@ struct ListeningSocketTests {
             let connected = try PlainSocket.connected(host: client, port: socket.port)
             var peers: [String] = []
             acceptConnections(on: socket.descriptor) { descriptor, peer in
-                peers.append(peer.text)
+                peers.append(peer.address.text)
                 close(descriptor)
             }
             #expect(peers == [client])
@@ -108,12 +109,12 @@ struct ListeningSocketTests {
     @Test func `accepted sockets come with their peer, close on exec, without delay and with keep-alive`() throws {
         let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
         let client = try PlainSocket.connected(host: "127.0.0.1", port: listener.port)
-        var accepted: [(Int32, PeerAddress)] = []
+        var accepted: [(Int32, SocketAddress)] = []
         acceptConnections(on: listener.descriptor) { accepted.append(($0, $1)) }
         try #require(accepted.count == 1)
         let (descriptor, peer) = accepted[0]
         let socket = PlainSocket(adopting: descriptor)
-        #expect(peer.text == "127.0.0.1")
+        #expect(peer.address.text == "127.0.0.1")
         #expect(peer.port == client.port)
         #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
         #expect(socket.option(Int32(IPPROTO_TCP), TCP_NODELAY) == 1)

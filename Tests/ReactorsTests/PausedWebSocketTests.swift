@@ -1,5 +1,6 @@
 import HTTPWire
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -69,11 +70,11 @@ private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Se
 
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404)) }
     func handle(_ upgrade: UpgradeExchange) { upgrade.accept(self) }
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}
-    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
+    func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 
     // MARK: WebSocketHandler
 

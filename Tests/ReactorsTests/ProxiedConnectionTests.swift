@@ -1,6 +1,7 @@
 import Glibc
 import ProxyProtocol
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -49,7 +50,7 @@ struct ProxiedConnectionTests {
         socket.write(sample.header + Self.request)
         #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
         let seen = try #require(await bench.reactor.run { bench.seen })
-        #expect(seen.peer.bytes == sample.client ?? [127, 0, 0, 1])
+        #expect(seen.peer.address.bytes == sample.client ?? [127, 0, 0, 1])
         #expect(seen.peer.port == (sample.client == nil ? socket.port : 56_324))
         #expect(seen.isUnnamed == (sample.client == nil))
         socket.close()
@@ -83,7 +84,7 @@ struct ProxiedConnectionTests {
             await bench.reactor.run {}
             socket.write(Array(bytes[cut...]))
             #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true, "cut at \(cut)")
-            #expect(await bench.reactor.run { bench.seen }?.peer.bytes == Self.v4)
+            #expect(await bench.reactor.run { bench.seen }?.peer.address.bytes == Self.v4)
             socket.close()
         }
         await bench.stop()
@@ -98,7 +99,7 @@ struct ProxiedConnectionTests {
             await bench.reactor.run {}
         }
         #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
-        #expect(await bench.reactor.run { bench.seen }?.peer.bytes == Self.v4)
+        #expect(await bench.reactor.run { bench.seen }?.peer.address.bytes == Self.v4)
         socket.close()
         await bench.stop()
     }
@@ -152,7 +153,7 @@ struct ProxiedConnectionTests {
     @Test(arguments: [v1, v2])
     func `from a peer that isn't trusted a header is not believed`(header: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
-        settings.trustsProxy = { $0.bytes != [127, 0, 0, 1] }
+        settings.trustsProxy = { $0.address.bytes != [127, 0, 0, 1] }
         let bench = EdgeBench()
         let port = try await bench.serve(settings)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -160,19 +161,19 @@ struct ProxiedConnectionTests {
         socket.finish()
         _ = socket.readAll()
         socket.close()
-        #expect([nil, [127, 0, 0, 1]].contains(await bench.reactor.run { bench.seen?.peer.bytes }))
+        #expect([nil, [127, 0, 0, 1]].contains(await bench.reactor.run { bench.seen?.peer.address.bytes }))
         await bench.stop()
     }
 
     @Test func `a proxy on IPv6 is trusted by its own address`() async throws {
         var settings = EdgeSettings.plain
-        settings.trustsProxy = { $0.bytes == [UInt8](repeating: 0, count: 15) + [1] }
+        settings.trustsProxy = { $0.address.bytes == [UInt8](repeating: 0, count: 15) + [1] }
         let bench = EdgeBench()
         let port = try await bench.serve(host: "::1", settings)
         let socket = try PlainSocket.connected(host: "::1", port: port)
         socket.write(Self.v1 + Self.request)
         #expect(socket.readHead()?.hasPrefix("HTTP/1.1 404") == true)
-        #expect(await bench.reactor.run { bench.seen }?.peer.bytes == Self.v4)
+        #expect(await bench.reactor.run { bench.seen }?.peer.address.bytes == Self.v4)
         socket.close()
         await bench.stop()
     }
@@ -240,7 +241,7 @@ struct ProxiedConnectionTests {
             break
         }
         let seen = try #require(await server.reactor.run { server.seen })
-        #expect(seen.peer.bytes == (header.count > 16 ? Self.v4 : [127, 0, 0, 1]))
+        #expect(seen.peer.address.bytes == (header.count > 16 ? Self.v4 : [127, 0, 0, 1]))
         await client.reactor.run { client.clientSocket?.drop() }
         await carried
         await server.stop()
@@ -279,7 +280,7 @@ private func carry(_ client: PlainSocket, to port: UInt16, header: [UInt8]) {
 extension EdgeSettings {
     fileprivate static var proxied: EdgeSettings {
         var settings = EdgeSettings.plain
-        settings.trustsProxy = { $0.bytes == [127, 0, 0, 1] }
+        settings.trustsProxy = { $0.address.bytes == [127, 0, 0, 1] }
         return settings
     }
 }

@@ -1,5 +1,6 @@
 import HTTPWire
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -290,14 +291,14 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         if decisionDelay > 0 { decideLater(upgrade) }
         changed.yield()
     }
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {
         closedCount += 1
         changed.yield()
     }
-    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer {
+    func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer {
         HTTPAnswer(status: fault == .undecided ? 503 : 400)
     }
 }

@@ -2,6 +2,7 @@ import Admission
 import Reactors
 import RelayCore
 import Testing
+import WireText
 
 @testable import Relay
 

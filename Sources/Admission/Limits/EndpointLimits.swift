@@ -1,3 +1,5 @@
+package import WireText
+
 /// The limits on the attestation endpoints, by address prefix. Generous, because a carrier's NAT puts many phones behind one address.
 package struct EndpointLimits: Sendable {
     /// `CHALLENGES_PER_MINUTE`.
@@ -24,12 +26,12 @@ package struct EndpointLimits: Sendable {
     }
 
     /// Counts a request for a challenge. `nil`: it is allowed.
-    package func refuseChallenge(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
+    package func refuseChallenge(to address: IPAddress, at time: MonotonicTime) -> Refusal? {
         refusal(challenges.count(address.prefix, at: time), "challenges per minute")
     }
 
     /// Counts a registration. `nil`: it is allowed.
-    package func refuseRegistration(from address: ClientAddress, at time: MonotonicTime) -> Refusal? {
+    package func refuseRegistration(from address: IPAddress, at time: MonotonicTime) -> Refusal? {
         refusal(registrations.count(address.prefix, at: time), "registrations per minute")
     }
 

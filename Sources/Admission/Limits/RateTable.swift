@@ -1,4 +1,5 @@
 import Synchronization
+package import WireText
 
 /// The decision of a limit on one event.
 package enum RateDecision: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import DequeModule
+import WireText
 
 /// The state of a ``RateTable``, a value under its lock.
 ///

@@ -1,3 +1,5 @@
+package import WireText
+
 /// The decision on a request before its content is examined.
 package enum RequestVerdict: Sendable {
     case serve
@@ -36,7 +38,7 @@ package struct RequestLimits: Sendable {
     package func setLimit(requestsPerSecond: Int?) { requests.setLimit(Self.limit(requestsPerSecond)) }
 
     /// Counts a request.
-    package func judge(_ address: ClientAddress, at time: MonotonicTime) -> RequestVerdict {
+    package func judge(_ address: IPAddress, at time: MonotonicTime) -> RequestVerdict {
         guard case .over(let seconds) = requests.count(address.prefix, at: time) else { return .serve }
         guard answers.count(address.prefix, at: time) == .within else { return .close }
         return .refuse(

@@ -1,3 +1,5 @@
+import WireText
+
 /// The two tables behind the limit on failed upgrades. ``RatePolicy`` checks them before a verification; the gate counts failures
 /// afterwards.
 ///

@@ -1,3 +1,5 @@
+import WireText
+
 /// A set of address ranges with look-up by binary search.
 struct AddressSet: Sendable, Equatable {
     private let ipv4: [ClosedRange<UInt128>]
@@ -8,7 +10,7 @@ struct AddressSet: Sendable, Equatable {
         ipv6 = Self.disjoint(ranges.filter { !$0.isIPv4 })
     }
 
-    func contains(_ address: ClientAddress) -> Bool {
+    func contains(_ address: IPAddress) -> Bool {
         let bytes = address.bytes
         let ranges = bytes.count == 4 ? ipv4 : ipv6
         let number = UInt128(bigEndian: bytes)

@@ -1,3 +1,5 @@
+package import WireText
+
 /// Addresses, ranges and identities that are never admitted. A look-up takes constant time, plus a binary search in the sorted ranges.
 ///
 /// ```
@@ -36,7 +38,7 @@ package struct BlockList: Sendable, Equatable {
 
     package var isEmpty: Bool { self == BlockList() }
 
-    package func contains(_ address: ClientAddress) -> Bool { addresses.contains(address) }
+    package func contains(_ address: IPAddress) -> Bool { addresses.contains(address) }
     package func contains(_ identity: Identity) -> Bool { identities.contains(identity) }
 
     private enum Entry {

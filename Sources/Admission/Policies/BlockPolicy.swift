@@ -1,3 +1,5 @@
+import WireText
+
 /// Refuses blocked addresses, and requests that claim a blocked identity, before a credential is verified or used up. A client that falsely
 /// claims a blocked identity is refused too.
 ///
@@ -15,7 +17,7 @@ struct BlockPolicy: AdmissionPolicy {
         return .passed
     }
 
-    func refusal(of address: ClientAddress) -> Refusal? {
+    func refusal(of address: IPAddress) -> Refusal? {
         list.contains(address) ? Refusal(.deviceBlocked, detail: "address is blocked") : nil
     }
 

@@ -1,3 +1,5 @@
+import WireText
+
 /// Refuses while all leases are taken, before any credential is used up. The lease itself is taken as the last step.
 ///
 /// A client that claims an identity with a session may be resuming it, and may use the reserve. Its claim is verified before it gets a
@@ -7,7 +9,7 @@ struct CapacityPolicy: AdmissionPolicy {
     static let retryAfter = 5
 
     let slots: SessionSlots
-    let mayComeBack: @Sendable (Identity, ClientAddress) -> Bool
+    let mayComeBack: @Sendable (Identity, IPAddress) -> Bool
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         guard slots.isFull else { return .passed }

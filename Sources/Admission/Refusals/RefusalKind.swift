@@ -1,3 +1,5 @@
+package import WireText
+
 /// The kind of event that was refused.
 package enum RefusedEvent: String, Hashable, Sendable {
     case upgrade, registration, ticket

@@ -1,6 +1,7 @@
 package import AppAttest
 import FoundationEssentials
 package import KeyStore
+package import WireText
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
@@ -31,7 +32,7 @@ package struct Registrar: Sendable {
     /// - Parameter refuse: called right before the key is stored, and records that. If it returns a refusal, that is the answer and nothing
     ///   is stored.
     package func register(
-        body: [UInt8], from address: ClientAddress, at moment: Moment,
+        body: [UInt8], from address: IPAddress, at moment: Moment,
         unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
     ) async -> RegistrationOutcome {
         if let refusal = limits.refuseRegistration(from: address, at: moment.monotonic) { return .refused(refusal) }

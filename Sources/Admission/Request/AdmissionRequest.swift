@@ -1,8 +1,10 @@
+package import WireText
+
 /// Everything that the gate checks in one request, as parsed by the edge. Nothing in it is trusted; `certificate` is what TLS reported.
 package struct AdmissionRequest: Sendable {
     /// Identifies this request in the answer and in the logs.
     package var id: String
-    package var address: ClientAddress
+    package var address: IPAddress
     package var moment: Moment
     package var handshake: HandshakeFields
     /// The header's value; `nil` when absent, which differs from empty.
@@ -21,7 +23,7 @@ package struct AdmissionRequest: Sendable {
     package var allowedMethods: Set<String>?
 
     package init(
-        id: String, address: ClientAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
+        id: String, address: IPAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
         isTLS: Bool, fields: CredentialFields, certificate: ClientCertificate?, authorization: String? = nil
     ) {
         self.id = id

@@ -1,4 +1,4 @@
-import WireText
+package import WireText
 
 /// The client's address as reported by proxies: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
 ///
@@ -26,8 +26,8 @@ package struct ForwardedFor: Sendable {
     /// Limits then count all clients behind that proxy as one, which is the safe choice.
     /// - Parameter peer: the connected peer, or the address in a PROXY header from a trusted peer.
     /// - Parameter trusted: `TRUSTED_PROXY_CIDRS`.
-    package func client(of peer: ClientAddress, trusted: [AddressRange]) -> ClientAddress {
-        func isTrusted(_ address: ClientAddress) -> Bool { trusted.contains { $0.contains(address) } }
+    package func client(of peer: IPAddress, trusted: [AddressRange]) -> IPAddress {
+        func isTrusted(_ address: IPAddress) -> Bool { trusted.contains { $0.contains(address) } }
         guard isTrusted(peer) else { return peer }
         var certain = peer
         guard var elements else { return peer }
@@ -58,20 +58,20 @@ package struct ForwardedFor: Sendable {
 
     /// The node of a hop. A `nil` address means that the node is unnamed.
     struct Node {
-        let address: ClientAddress?
+        let address: IPAddress?
     }
 
     /// An address, with or without a port and brackets; `unknown`; or an obfuscated name (RFC 7239 section 6).
     static func node(_ text: Substring) -> Node? {
         if text == "unknown" || text.hasPrefix("_") { return Node(address: nil) }
-        if let address = ClientAddress(text: String(text)) { return Node(address: address) }
+        if let address = IPAddress(text: String(text)) { return Node(address: address) }
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]"), isPort(text[text.index(after: end)...]) else { return nil }
             let inner = String(text[text.index(after: text.startIndex)..<end])
-            return inner.contains(":") ? ClientAddress(text: inner).map(Node.init) : nil
+            return inner.contains(":") ? IPAddress(text: inner).map(Node.init) : nil
         }
         guard let colon = text.firstIndex(of: ":"), isPort(text[colon...]) else { return nil }
-        return ClientAddress(text: String(text[..<colon])).map(Node.init)
+        return IPAddress(text: String(text[..<colon])).map(Node.init)
     }
 
     /// Nothing, or a colon and one to five digits, or an obfuscated port (`:_…`).

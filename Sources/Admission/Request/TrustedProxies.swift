@@ -1,3 +1,5 @@
+package import WireText
+
 /// The operator's proxies, and the header in which they report the client's address.
 package struct TrustedProxies: Hashable, Sendable {
     /// `TRUSTED_PROXY_HEADER`
@@ -16,12 +18,12 @@ package struct TrustedProxies: Hashable, Sendable {
     }
 
     /// Whether `peer` is one of them. Malformed input on such a connection can't be attributed to a client.
-    package func contains(_ peer: ClientAddress) -> Bool { ranges.contains { $0.contains(peer) } }
+    package func contains(_ peer: IPAddress) -> Bool { ranges.contains { $0.contains(peer) } }
 
     /// The client of a request. Only the configured header is read.
     ///
     /// - Parameter field: a header's value by its lower-case name; nil where it is absent.
-    package func client(of peer: ClientAddress, _ field: (String) -> String?) -> ClientAddress {
+    package func client(of peer: IPAddress, _ field: (String) -> String?) -> IPAddress {
         let value = field(header.rawValue)
         let forwarded =
             switch header {

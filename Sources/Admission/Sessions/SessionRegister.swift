@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import WireText
 
 /// Counts sessions by identity and address, and finds the sessions that a client may resume. A value: its owner holds the lock.
 ///
@@ -14,7 +15,7 @@ package struct SessionRegister<Holder> {
 
     struct Entry {
         let owner: Identity
-        let address: ClientAddress
+        let address: IPAddress
         /// When the session lost its client; `nil` while it is attached.
         var detachedAt: MonotonicTime?
         /// A reference, because a dictionary allocates up to twice the space of its entries, and many sessions can't be resumed at all.
@@ -58,7 +59,7 @@ package struct SessionRegister<Holder> {
         case owner(Identity)
         case anonymous(AddressPrefix)
 
-        init(_ owner: Identity, _ address: ClientAddress) {
+        init(_ owner: Identity, _ address: IPAddress) {
             self = owner.isAnonymous ? .anonymous(address.prefix) : .owner(owner)
         }
     }
@@ -70,7 +71,7 @@ package struct SessionRegister<Holder> {
     /// Takes a place. At the owner's limit, the owner's session that has been detached for longest is evicted: its place is released and
     /// its holder is returned. At an address' limit, the same applies to sessions from that address that are the owner's or anonymous. If
     /// none of them is detached, nothing changes.
-    package mutating func reserve(for owner: Identity, from address: ClientAddress) -> SessionReservation<Holder> {
+    package mutating func reserve(for owner: Identity, from address: IPAddress) -> SessionReservation<Holder> {
         let places = owned[owner, default: []]
         let here = perAddress[address.prefix, default: []]
         var oldest: (place: Place, holder: Holder)?
@@ -105,7 +106,7 @@ package struct SessionRegister<Holder> {
         if perAddress[entry.address.prefix]?.isEmpty == true { perAddress[entry.address.prefix] = nil }
     }
 
-    private mutating func take(for owner: Identity, from address: ClientAddress) -> Place {
+    private mutating func take(for owner: Identity, from address: IPAddress) -> Place {
         let place = Place(number: nextNumber)
         nextNumber &+= 1
         entries[place] = Entry(owner: owner, address: address)
@@ -203,12 +204,12 @@ package struct SessionRegister<Holder> {
 
     /// Whether a client may be resuming a session: `owner` has one or, if it is anonymous, the address has an anonymous one. Attached
     /// sessions count too, because a client often reconnects before the gateway notices the loss of its old connection.
-    package func hasSession(_ owner: Identity, from address: ClientAddress) -> Bool {
+    package func hasSession(_ owner: Identity, from address: IPAddress) -> Bool {
         openPer[Key(owner, address)] != nil
     }
 
     /// The matching holders of all sessions that can be resumed. Iterates over all of them.
-    package func holders(where isMeant: (Identity, ClientAddress) -> Bool) -> [Holder] {
+    package func holders(where isMeant: (Identity, IPAddress) -> Bool) -> [Holder] {
         entries.values.compactMap { entry in
             isMeant(entry.owner, entry.address) ? entry.session?.holder : nil
         }

@@ -1,4 +1,5 @@
 import Synchronization
+import WireText
 
 /// The limit for which a socket was closed before TLS.
 package enum CensusRefusal: Sendable {
@@ -23,7 +24,7 @@ package final class ConnectionCensus: Sendable {
         /// `MAX_CONNECTIONS_PER_ADDRESS`
         var maximumPerAddress: Int
         var total = 0
-        var byAddress: [ArraySlice<UInt8>: Int] = [:]
+        var byAddress: [AddressPrefix: Int] = [:]
     }
 
     /// - Parameters:
@@ -45,13 +46,13 @@ package final class ConnectionCensus: Sendable {
     package var total: Int { counts.withLock { $0.total } }
 
     /// - Returns: why the socket is refused. If it is admitted (nil), `leave` must be called exactly once.
-    func enter(_ address: PeerAddress) -> CensusRefusal? {
+    func enter(_ peer: SocketAddress) -> CensusRefusal? {
         counts.withLock { counts in
-            let here = counts.byAddress[address.limitKey, default: 0]
+            let here = counts.byAddress[peer.address.prefix, default: 0]
             guard counts.total < counts.maximum else { return .total }
             guard here < counts.maximumPerAddress else { return .perAddress }
             counts.total += 1
-            counts.byAddress[address.limitKey] = here + 1
+            counts.byAddress[peer.address.prefix] = here + 1
             return nil
         }
     }
@@ -66,23 +67,23 @@ package final class ConnectionCensus: Sendable {
         }
     }
 
-    /// Assigns `address` to a socket that `enterUnnamed` counted.
+    /// Assigns the client's address to a socket that `enterUnnamed` counted.
     ///
     /// - Returns: why the socket is refused; it is no longer counted then. If it is admitted (nil), `leave` must be called exactly once.
-    func name(_ address: PeerAddress) -> CensusRefusal? {
+    func name(_ peer: SocketAddress) -> CensusRefusal? {
         leaveUnnamed()
-        return enter(address)
+        return enter(peer)
     }
 
     func leaveUnnamed() {
         counts.withLock { $0.total -= 1 }
     }
 
-    func leave(_ address: PeerAddress) {
+    func leave(_ peer: SocketAddress) {
         counts.withLock { counts in
             counts.total -= 1
-            let here = counts.byAddress[address.limitKey, default: 1] - 1
-            counts.byAddress[address.limitKey] = here > 0 ? here : nil
+            let here = counts.byAddress[peer.address.prefix, default: 1] - 1
+            counts.byAddress[peer.address.prefix] = here > 0 ? here : nil
         }
     }
 }

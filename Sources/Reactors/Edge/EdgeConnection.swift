@@ -3,6 +3,7 @@ import COpenSSL
 import Glibc
 import HTTPWire
 import WebSocketWire
+import WireText
 
 /// One client socket, from accept to close: TLS, then HTTP requests one after another, then possibly a WebSocket.
 ///
@@ -23,7 +24,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         case ended
     }
 
-    let peer: PeerAddress
+    let peer: SocketAddress
     /// `peer` is a trusted proxy whose PROXY header contains no client address.
     let isUnnamed: Bool
     let listener: EdgeListener
@@ -61,7 +62,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     var limits: EdgeLimits { listener.settings.limits }
     var isTLS: Bool { listener.settings.tls != nil }
 
-    init(listener: EdgeListener, peer: PeerAddress, isUnnamed: Bool) {
+    init(listener: EdgeListener, peer: SocketAddress, isUnnamed: Bool) {
         self.listener = listener
         self.peer = peer
         self.isUnnamed = isUnnamed

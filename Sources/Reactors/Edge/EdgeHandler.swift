@@ -1,11 +1,12 @@
 package import HTTPWire
 import WebSocketWire
+package import WireText
 
 /// The edge's requests to the layers behind it. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
     /// The head of a request or upgrade has arrived; nil for input that isn't a valid request. The rest of the request has not been
     /// examined.
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation
 
     /// A complete request: head and body. Answer it through the exchange, now or later.
     func handle(_ exchange: HTTPExchange)
@@ -21,7 +22,7 @@ package protocol EdgeHandler: AnyObject {
     func connectionClosed()
 
     /// The edge refused a request before any handler received it. Returns the response to send.
-    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer
+    func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer
 }
 
 /// Whether a request is served at all.
@@ -48,7 +49,7 @@ package enum EdgeFault: Hashable, Sendable {
 package final class HTTPExchange {
     package let head: RequestHead
     package let body: [UInt8]
-    package let peer: PeerAddress
+    package let peer: SocketAddress
     /// `peer` is a trusted proxy whose PROXY header contained no client address. Any client address in the request itself is then the
     /// client's own unverified claim.
     package let isUnnamed: Bool
@@ -88,7 +89,7 @@ package final class UpgradeExchange {
     package let head: RequestHead
     /// The subprotocol that the 101 will name: the first offered one that the edge supports (RFC 6455 §4.2.2); nil if there is none.
     package let subprotocol: String?
-    package let peer: PeerAddress
+    package let peer: SocketAddress
     /// As in ``HTTPExchange``.
     package let isUnnamed: Bool
     package let isTLS: Bool

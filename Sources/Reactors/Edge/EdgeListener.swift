@@ -5,6 +5,7 @@ import Glibc
 import HTTPWire
 import Logging
 import WebSocketWire
+package import WireText
 
 /// Time and size limits on what a client can make the edge hold.
 package struct EdgeLimits: Sendable {
@@ -39,7 +40,7 @@ package struct EdgeSettings: Sendable {
     /// Nil: no WebSocket is compressed.
     package var compression: EdgeCompression?
     /// Trusted proxies, which must send a PROXY header before TLS. A PROXY header from any other peer is treated as TLS input.
-    package var trustsProxy: @Sendable (PeerAddress) -> Bool = { _ in false }
+    package var trustsProxy: @Sendable (SocketAddress) -> Bool = { _ in false }
 
     package init(tls: TLSSettings?, subprotocols: [String], limits: EdgeLimits) {
         self.tls = tls
@@ -197,7 +198,7 @@ final class EdgeListener: TimerTarget {
         if case .exhausted(let reason) = outcome { pauseAccepting(reason) } else { isExhausted = false }
     }
 
-    private func open(_ socket: Int32, of peer: PeerAddress, isUnnamed: Bool) {
+    private func open(_ socket: Int32, of peer: SocketAddress, isUnnamed: Bool) {
         guard tls == nil || handshakes.admits(peer) else {
             census.leave(peer)
             close(socket)
@@ -209,7 +210,7 @@ final class EdgeListener: TimerTarget {
 
     // MARK: Proxies
 
-    private func awaitHeader(on socket: Int32, from proxy: PeerAddress) {
+    private func awaitHeader(on socket: Int32, from proxy: SocketAddress) {
         // libwebsockets does this too, but later.
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         unnamed[socket] = ProxiedSocket(
@@ -217,7 +218,7 @@ final class EdgeListener: TimerTarget {
         ) { [unowned self] outcome in headerEnded(outcome, on: socket, from: proxy) }
     }
 
-    private func headerEnded(_ outcome: ProxiedSocket.Outcome, on socket: Int32, from proxy: PeerAddress) {
+    private func headerEnded(_ outcome: ProxiedSocket.Outcome, on socket: Int32, from proxy: SocketAddress) {
         switch outcome {
         case .client(let client): name(socket, client ?? proxy, isUnnamed: client == nil)
         case .refused(let reason):
@@ -227,7 +228,7 @@ final class EdgeListener: TimerTarget {
         }
     }
 
-    private func name(_ socket: Int32, _ client: PeerAddress, isUnnamed: Bool) {
+    private func name(_ socket: Int32, _ client: SocketAddress, isUnnamed: Bool) {
         unnamed[socket] = nil
         guard let refusal = census.name(client) else { return open(socket, of: client, isUnnamed: isUnnamed) }
         close(socket)
@@ -240,11 +241,11 @@ final class EdgeListener: TimerTarget {
         close(socket)
     }
 
-    private func warn(of proxy: PeerAddress, _ reason: String) {
+    private func warn(of proxy: SocketAddress, _ reason: String) {
         guard reactor.now >= nextProxyWarning else { return }
         nextProxyWarning = reactor.now + 1_000_000_000
         reactor.logger.warning(
-            "a trusted proxy sent no PROXY header", metadata: ["peer": "\(proxy.text)", "error": "\(reason)"])
+            "a trusted proxy sent no PROXY header", metadata: ["peer": "\(proxy.address.text)", "error": "\(reason)"])
     }
 
     // MARK: Without descriptors

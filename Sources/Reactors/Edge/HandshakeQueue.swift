@@ -1,4 +1,5 @@
 import CLibwebsockets
+import WireText
 
 /// The connections of one reactor whose handshake has unread input (`HandshakeGate`), and the time budget that a turn gives them.
 ///
@@ -20,12 +21,12 @@ final class HandshakeQueue: TimerTarget {
     private unowned let reactor: Reactor
     private let rates: HandshakeRates
     /// Connections waiting for their first flight to be read; the total rate limits these.
-    private var beginning = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
+    private var beginning = FairQueue<AddressPrefix, EdgeConnection>()
     /// Later flights of handshakes in progress.
-    private var continuing = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
+    private var continuing = FairQueue<AddressPrefix, EdgeConnection>()
     /// Later flights that cost many times as much (`CostlyFlight`). They have their own queue: otherwise a few hundred costly flights sent
     /// at once would delay all others by a second.
-    private var costly = FairQueue<ArraySlice<UInt8>, EdgeConnection>()
+    private var costly = FairQueue<AddressPrefix, EdgeConnection>()
     private var roundsSinceCostly = 0
     private lazy var timer = ReactorTimer(on: reactor)
     /// Called for each refused handshake; the listener's handler counts them in `GatewayMetrics`.
@@ -45,13 +46,14 @@ final class HandshakeQueue: TimerTarget {
     private var count: Int { beginning.count + continuing.count + costly.count }
 
     /// Called before any TLS work.
-    func admits(_ peer: PeerAddress) -> Bool {
-        if count > Self.crowdedWaiting, beginning.count(of: peer.limitKey) >= Self.crowdedPerAddress { return false }
-        return rates.admits(peer.limitKey, at: reactor.now)
+    func admits(_ peer: SocketAddress) -> Bool {
+        let source = peer.address.prefix
+        if count > Self.crowdedWaiting, beginning.count(of: source) >= Self.crowdedPerAddress { return false }
+        return rates.admits(source, at: reactor.now)
     }
 
     func append(_ connection: EdgeConnection) {
-        let source = connection.peer.limitKey
+        let source = connection.peer.address.prefix
         if !connection.hasBegunHandshake {
             beginning.append(connection, of: source)
         } else if connection.isHandshakeCostly {
@@ -78,14 +80,14 @@ final class HandshakeQueue: TimerTarget {
     }
 
     /// A handshake succeeded: the client did as much computation as the gateway, so its address isn't part of a flood.
-    func succeeded(_ peer: PeerAddress) {
-        beginning.forget(peer.limitKey)
-        continuing.forget(peer.limitKey)
-        costly.forget(peer.limitKey)
+    func succeeded(_ peer: SocketAddress) {
+        beginning.forget(peer.address.prefix)
+        continuing.forget(peer.address.prefix)
+        costly.forget(peer.address.prefix)
     }
 
     func remove(_ connection: EdgeConnection) {
-        let source = connection.peer.limitKey
+        let source = connection.peer.address.prefix
         beginning.remove(of: source) { $0 === connection }
         continuing.remove(of: source) { $0 === connection }
         costly.remove(of: source) { $0 === connection }
@@ -151,7 +153,7 @@ private struct FlightRate {
     init(take: @escaping (_ now: UInt64) -> UInt64) { self.take = take }
 
     /// - Returns: nil if nothing is waiting, or if the slot's time has not come yet.
-    mutating func remove<Element>(from queue: inout FairQueue<ArraySlice<UInt8>, Element>, at now: UInt64) -> Element? {
+    mutating func remove<Element>(from queue: inout FairQueue<AddressPrefix, Element>, at now: UInt64) -> Element? {
         guard !queue.isEmpty else { return nil }
         let time = reserved ?? take(now)
         reserved = time > now ? time : nil

@@ -1,4 +1,5 @@
 import Synchronization
+import WireText
 
 /// The rate limits for new TLS handshakes, per address and in total. Shared by all reactors of a process.
 package final class HandshakeRates: Sendable {
@@ -21,7 +22,7 @@ package final class HandshakeRates: Sendable {
         var perAddress: Allowance
         var total: Allowance
         var costly: Allowance
-        var untilByAddress: [ArraySlice<UInt8>: UInt64] = [:]
+        var untilByAddress: [AddressPrefix: UInt64] = [:]
         var untilOfOthers: UInt64 = 0
         var untilInTotal: UInt64 = 0
         var untilOfCostly: UInt64 = 0
@@ -60,10 +61,10 @@ package final class HandshakeRates: Sendable {
     /// Takes one handshake from the address's allowance.
     ///
     /// - Parameters:
-    ///   - address: `PeerAddress.limitKey`.
+    ///   - address: the unit that limits count by.
     ///   - now: monotonic nanoseconds.
     /// - Returns: false if the allowance is used up.
-    func admits(_ address: ArraySlice<UInt8>, at now: UInt64) -> Bool {
+    func admits(_ address: AddressPrefix, at now: UInt64) -> Bool {
         state.withLock { state in
             let known = state.untilByAddress[address]
             if known == nil, state.untilByAddress.count >= Self.maximumAddresses { state.forget(at: now) }

@@ -1,6 +1,7 @@
 import CLibuv
 import Glibc
 import ProxyProtocol
+import WireText
 
 /// A socket opened by a trusted proxy, until its PROXY header is read.
 ///
@@ -9,7 +10,7 @@ import ProxyProtocol
 final class ProxiedSocket: TimerTarget {
     enum Outcome {
         /// The real client; nil for the proxy's own connections (LOCAL) and for unknown clients (UNKNOWN).
-        case client(PeerAddress?)
+        case client(SocketAddress?)
         /// The header is missing, malformed or incomplete at the deadline; the text is for the log.
         case refused(String)
         /// The proxy closed before it sent a byte, as a port check does.
@@ -72,7 +73,7 @@ final class ProxiedSocket: TimerTarget {
             case .needsMore: take(count, into: buffer)
             case .complete(let header, let consumed):
                 guard take(consumed, into: buffer) else { return }
-                finish(.client(header.source.map { PeerAddress(bytes: $0.bytes, port: $0.port) }))
+                finish(.client(header.source))
             case .malformed(let fault): finish(.refused("\(fault)"))
             }
         }

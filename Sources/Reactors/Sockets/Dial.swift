@@ -1,3 +1,5 @@
+import WireText
+
 /// The state of opening a connection: the addresses left to try, the options and the timeout. Reactor thread only.
 ///
 /// It is a separate object because it is larger than the rest of a connection, which doesn't need it once it is established.
@@ -32,7 +34,7 @@ final class Dial: TimerTarget {
 
     /// An address that isn't an IP address is refused: the filter can't judge it.
     private func isAllowed(_ address: ResolvedAddress) -> Bool {
-        address.peer.map { options.accepts($0.bytes) } ?? false
+        address.peer.map { options.accepts($0.address.bytes) } ?? false
     }
 
     var hasMoreAddresses: Bool { !addresses.isEmpty }

@@ -1,6 +1,8 @@
+package import WireText
+
 /// Options for opening a connection to a target.
 package struct DialOptions: Sendable {
-    package typealias Prologue = @Sendable (_ local: PeerAddress, _ remote: PeerAddress) -> [UInt8]
+    package typealias Prologue = @Sendable (_ local: SocketAddress, _ remote: SocketAddress) -> [UInt8]
 
     /// The time limit for resolving and connecting together. The TLS handshake has its own limit: see `TargetTLSSettings`.
     package var timeoutMilliseconds: Int

@@ -1,5 +1,6 @@
 import CLibuv
 import Glibc
+import WireText
 
 /// A listening TCP socket, created without libwebsockets.
 ///
@@ -100,7 +101,7 @@ enum AcceptOutcome {
 
 /// Accepts waiting connections, a limited number at a time, so that a connection flood leaves time for established connections.
 @discardableResult
-func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) -> Void) -> AcceptOutcome {
+func acceptConnections(on descriptor: Int32, _ accepted: (Int32, SocketAddress) -> Void) -> AcceptOutcome {
     for _ in 0..<64 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -111,7 +112,7 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, PeerAddress) ->
         }
         guard socket >= 0 else { return .ofLastError }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // libwebsockets makes it non-blocking.
-        guard let peer = PeerAddress(storage) else {
+        guard let peer = SocketAddress(storage) else {
             close(socket)
             continue
         }
@@ -158,11 +159,11 @@ private func localPort(of socket: Int32) -> UInt16 {
 }
 
 /// The socket's local address.
-func localAddress(of socket: Int32) -> PeerAddress? {
+func localAddress(of socket: Int32) -> SocketAddress? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let code = withUnsafeMutablePointer(to: &storage) { storage in
         storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
     }
-    return code == 0 ? PeerAddress(storage) : nil
+    return code == 0 ? SocketAddress(storage) : nil
 }

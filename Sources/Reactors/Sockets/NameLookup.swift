@@ -1,6 +1,7 @@
 import CLibuv
 import Glibc
 import Synchronization
+import WireText
 
 /// An address from name resolution.
 struct ResolvedAddress {
@@ -36,7 +37,7 @@ struct ResolvedAddress {
     var family: Int32 { Int32(storage.ss_family) }
 
     /// nil unless it is IPv4 or IPv6.
-    var peer: PeerAddress? { PeerAddress(storage) }
+    var peer: SocketAddress? { SocketAddress(storage) }
 
     func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
         withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }

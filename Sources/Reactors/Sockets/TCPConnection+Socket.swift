@@ -1,5 +1,6 @@
 import CLibuv
 import Glibc
+import WireText
 
 /// Queries the kernel about a connection's socket.
 extension TCPConnection {
@@ -19,8 +20,8 @@ extension TCPConnection {
     }
 
     /// Whether both ends have the same address: the connection leads back to this machine.
-    func isOwn(_ remote: PeerAddress?) -> Bool {
+    func isOwn(_ remote: SocketAddress?) -> Bool {
         guard let remote, let local = localAddress(of: descriptor) else { return true }
-        return local.bytes == remote.bytes
+        return local.address == remote.address
     }
 }

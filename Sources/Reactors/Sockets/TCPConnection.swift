@@ -1,5 +1,6 @@
 import CLibuv
 import Glibc
+import WireText
 
 /// The events of a TCP connection, on the reactor's thread. `tcpClosed` is the last call and comes exactly once.
 package protocol TCPHandler: AnyObject {
@@ -176,7 +177,7 @@ package final class TCPConnection: Flushable {
     /// Puts the prologue before the bytes sent while dialling.
     ///
     /// - Returns: whether it could be made.
-    private func queue(_ prologue: DialOptions.Prologue?, to remote: PeerAddress?) -> Bool {
+    private func queue(_ prologue: DialOptions.Prologue?, to remote: SocketAddress?) -> Bool {
         guard let prologue else { return true }
         guard let remote, let local = localAddress(of: descriptor) else { return false }
         var first = OutputBuffer()

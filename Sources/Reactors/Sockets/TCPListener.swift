@@ -1,15 +1,16 @@
 import CLibuv
 import Glibc
+package import WireText
 
 /// Accepts plain TCP connections on a reactor, for tools that simulate a target. The edge has its own listener, `EdgeListener`.
 package final class TCPListener {
     private let descriptor: Int32
     private let poll = allocateHandle(uv_poll_t.self)
-    private let accepted: (Int32, PeerAddress) -> Void
+    private let accepted: (Int32, SocketAddress) -> Void
 
     /// - Parameter accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
-        _ socket: consuming ListeningSocket, on reactor: Reactor, accepted: @escaping (Int32, PeerAddress) -> Void
+        _ socket: consuming ListeningSocket, on reactor: Reactor, accepted: @escaping (Int32, SocketAddress) -> Void
     ) {
         reactor.preconditionOnThread()
         descriptor = socket.take()

@@ -1,4 +1,5 @@
 import Glibc
+import WireText
 
 /// A connection to a target, plain or over TLS, depending on its settings. Reactor thread only.
 ///

@@ -1,16 +1,16 @@
 import CLibwebsockets
 import WebSocketWire
+package import WireText
 
 /// One established client WebSocket (RFC 6455), over the bytes that libwebsockets transports. Reactor thread only.
 ///
 /// `FrameReader` validates the input and unmasks it in place. Output is collected and written at the end of the turn: stream bytes in
-/// binary messages with arbitrary boundaries, messages whole and one by one. The owner bounds it by `queuedBytes`. `ClosingHandshake`
-/// decides when and how the connection ends.
+/// binary messages with arbitrary boundaries, messages whole and one by one. Its owner bounds it by `queuedBytes`.
 package final class WebSocketConnection: Flushable {
     /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are fragmented.
     package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
-    package let peer: PeerAddress?
+    package let peer: SocketAddress?
     package let reactor: Reactor
     /// Like `wsi`, set until `ended`.
     private var owner: EdgeConnection?

@@ -1,6 +1,6 @@
-package import Admission
 import RelayCore
 import Synchronization
+package import WireText
 
 /// `MESSAGES_PER_SECOND_PER_IP` for all addresses and all reactors: the sessions of one address share one ``FairPace``.
 ///

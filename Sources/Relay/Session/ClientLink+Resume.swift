@@ -3,6 +3,7 @@ import Logging
 import Observability
 import Reactors
 import RelayCore
+import WireText
 
 /// A client that comes back for its session.
 ///

@@ -2,6 +2,7 @@ import Logging
 import Observability
 import Reactors
 import RelayCore
+import WireText
 
 /// A session's lines in the log.
 extension Session {

@@ -3,6 +3,7 @@ import Logging
 import Observability
 import Reactors
 import RelayCore
+import WireText
 
 /// A session that its client has left, and one that goes to another link.
 extension Session {

@@ -4,6 +4,7 @@ import Observability
 import Reactors
 import RelayCore
 import Telnet
+import WireText
 
 /// The target's side of a session: which one it is, and how it is reached.
 extension Session {

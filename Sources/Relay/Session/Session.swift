@@ -3,6 +3,7 @@ import Logging
 import Observability
 import Reactors
 import RelayCore
+import WireText
 
 /// One session: carries bytes between a client and its target, and performs what the state machine and the translation order.
 ///

@@ -2,6 +2,7 @@ package import Admission
 import Reactors
 import RelayCore
 import Synchronization
+package import WireText
 
 /// All sessions of the gateway, on all reactors: how many each client has, and where the session is that a client asks to resume.
 ///
@@ -94,7 +95,7 @@ package final class SessionDirectory: Sendable {
     }
 
     /// The same for a client that isn't admitted yet.
-    package func mayComeBack(_ owner: Identity, _ address: ClientAddress) -> Bool {
+    package func mayComeBack(_ owner: Identity, _ address: IPAddress) -> Bool {
         register.withLock { $0.hasSession(owner, from: address) }
     }
 }

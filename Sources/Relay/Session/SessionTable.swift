@@ -2,6 +2,7 @@ import Admission
 import DequeModule
 import Reactors
 import RelayCore
+import WireText
 
 /// The sessions of one loop, and the links whose session has gone: so that all can be told, and each session has its turn. On the loop's
 /// thread only.
@@ -55,7 +56,7 @@ final class SessionTable: TimerTarget {
     ///
     /// - Returns: how many, without those that are ending already.
     @discardableResult
-    func close(_ reason: CloseReason, where isMeant: (Principal, ClientAddress) -> Bool = { _, _ in true }) -> Int {
+    func close(_ reason: CloseReason, where isMeant: (Principal, IPAddress) -> Bool = { _, _ in true }) -> Int {
         let meant = sessions.values.filter { isMeant($0.client.principal, $0.client.address) }
         let underway = meant.count { $0.machine.isUnderway }
         for session in meant { session.close(reason) }

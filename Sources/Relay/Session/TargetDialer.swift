@@ -3,6 +3,7 @@ import ProxyProtocol
 package import Reactors
 package import RelayCore
 import Telnet
+import WireText
 
 /// How targets are reached, with what each route does otherwise. One a gateway.
 package struct TargetDialer: Sendable {
@@ -57,7 +58,7 @@ struct ClientIdentity: Sendable {
     /// The session's id, as in the log.
     let session: String
     let principal: Principal
-    let address: ClientAddress
+    let address: IPAddress
     /// 0: not known.
     let port: UInt16
     /// Whether the client's own connection is encrypted.
@@ -67,16 +68,14 @@ struct ClientIdentity: Sendable {
     fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.subject.map { [$0] } ?? []) }
 
     /// The header that goes before everything else. Of the gateway's own ends a target knows already what it needs.
-    fileprivate func proxyHeader(toward target: PeerAddress, _ version: ProxyVersion) -> [UInt8] {
-        guard let source = ProxyAddress(bytes: address.bytes, port: port),
-            let destination = ProxyAddress(bytes: target.bytes, port: target.port)
-        else { return [] }
+    fileprivate func proxyHeader(toward target: SocketAddress, _ version: ProxyVersion) -> [UInt8] {
+        let source = SocketAddress(address, port: port)
         let tlvs = [
             ProxyTLV.uniqueID(Array(session.utf8)),
             ProxyTLV.identity(method: principal.proxyName, subject: principal.identity.subject),
         ].compactMap { $0 }
-        let header = ProxyHeader(source: source, destination: destination, tlvs: version == .v2 ? tlvs : [])
-        return header.encoded(as: version) ?? ProxyHeader(source: source, destination: destination).encoded(as: version)
+        let header = ProxyHeader(source: source, destination: target, tlvs: version == .v2 ? tlvs : [])
+        return header.encoded(as: version) ?? ProxyHeader(source: source, destination: target).encoded(as: version)
             ?? []
     }
 }

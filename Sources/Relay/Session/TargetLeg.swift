@@ -1,5 +1,6 @@
 import Reactors
 import RelayCore
+import WireText
 
 /// What a session hears of its target, on the loop's thread.
 protocol TargetLegHandler: AnyObject {

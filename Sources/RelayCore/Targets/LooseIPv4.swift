@@ -9,7 +9,7 @@ enum LooseIPv4 {
         return !label.isEmpty && digits.allSatisfy { digit($0, base: base) != nil }
     }
 
-    static func address(_ labels: [ArraySlice<UInt8>]) -> NetworkAddress? {
+    static func address(_ labels: [ArraySlice<UInt8>]) -> IPAddress? {
         guard (1...4).contains(labels.count) else { return nil }
         let numbers = labels.compactMap(number)
         guard numbers.count == labels.count, let last = numbers.last, numbers.dropLast().allSatisfy({ $0 <= 0xff })
@@ -19,7 +19,7 @@ enum LooseIPv4 {
         let bytesLeft = 5 - numbers.count
         guard last >> UInt64(8 * bytesLeft) == 0 else { return nil }
         let tail = (0..<bytesLeft).reversed().map { UInt8(truncatingIfNeeded: last >> UInt64(8 * $0)) }
-        return NetworkAddress(bytes: numbers.dropLast().map { UInt8(truncatingIfNeeded: $0) } + tail)
+        return IPAddress(bytes: numbers.dropLast().map { UInt8(truncatingIfNeeded: $0) } + tail)
     }
 
     private static func isHexadecimal(_ label: ArraySlice<UInt8>) -> Bool {

@@ -1,4 +1,4 @@
-import WireText
+package import WireText
 
 /// A host in its one normal form: two spellings of one host are equal, and the compared form is the one that is dialled.
 ///
@@ -10,7 +10,7 @@ import WireText
 ///   contains an IPv4 address isn't converted; ``ReservedNetworks`` lists all such forms.
 package enum TargetHost: Hashable, Sendable {
     case name(String)
-    case address(NetworkAddress)
+    case address(IPAddress)
 
     package static let maximumBytes = 253
     package static let maximumLabelBytes = 63
@@ -23,7 +23,7 @@ package enum TargetHost: Hashable, Sendable {
         let isBracketed = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
         if isBracketed || bytes.contains(UInt8(ascii: ":")) {
             let inner = isBracketed ? bytes.dropFirst().dropLast() : bytes[...]
-            guard let address = NetworkAddress.ipv6(inner) else { return nil }
+            guard let address = IPAddressText.ipv6(inner).flatMap(IPAddress.init(unconverted:)) else { return nil }
             self = .address(address)
             return
         }

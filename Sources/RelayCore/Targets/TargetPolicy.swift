@@ -1,3 +1,5 @@
+import WireText
+
 /// `TARGET_MODE`: the targets allowed to clients in addition to the operator's default target and routes.
 package enum TargetMode: String, Hashable, Sendable, CaseIterable {
     case fixed

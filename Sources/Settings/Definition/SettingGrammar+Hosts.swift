@@ -1,4 +1,3 @@
-import Glibc
 import WireText
 
 /// A host as an operator writes it: an IP address, or a name if the setting allows names.
@@ -12,13 +11,10 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
 
     package static let loopback = NetworkHost(text: "127.0.0.1", kind: .ipv4)
 
-    /// Whether only this machine can reach it; false for names, whose addresses may change.
+    /// Whether only this machine can reach it: an IPv4 loopback address, perhaps in its mapped form, or `::1`; false for names, whose addresses may change.
     package var isLoopback: Bool {
-        switch kind {
-        case .ipv4: text.hasPrefix("127.")
-        case .ipv6: Self.ipv6Bytes(text).map(Self.isLoopback) ?? false
-        case .name: false
-        }
+        guard let address = IPAddress(text: text) else { return false }
+        return address.isIPv4 ? address.bytes.first == 127 : address.text == "::1"
     }
 
     /// Every address of the machine; clients can't connect to it under this text.
@@ -38,8 +34,7 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
     }
 
     static func ipv4(_ text: String) -> NetworkHost? {
-        var address = in_addr()
-        return inet_pton(AF_INET, text, &address) == 1 ? NetworkHost(text: text, kind: .ipv4) : nil
+        IPAddressText.ipv4(Array(text.utf8)[...]) != nil ? NetworkHost(text: text, kind: .ipv4) : nil
     }
 
     static func ipv6(_ text: String) -> NetworkHost? {
@@ -47,15 +42,7 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func ipv6Bytes(_ text: String) -> [UInt8]? {
-        var address = in6_addr()
-        guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
-        return withUnsafeBytes(of: address) { Array($0) }
-    }
-
-    /// `::1`, or an IPv4 loopback address in its mapped form, `::ffff:127.0.0.0/104`.
-    private static func isLoopback(_ bytes: [UInt8]) -> Bool {
-        let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF, 127]
-        return bytes == [UInt8](repeating: 0, count: 15) + [1] || bytes.starts(with: mappedPrefix)
+        IPAddressText.ipv6(Array(text.utf8)[...])
     }
 }
 

@@ -3,6 +3,7 @@ import CharacterSets
 import Reactors
 import RelayCore
 import Telnet
+import WireText
 
 extension SettingGrammar {
     static func endpoints(_ text: String) throws(SettingProblem) -> [TargetEndpoint] {

@@ -1,6 +1,7 @@
 import Admission
 import Reactors
 import RelayCore
+import WireText
 
 /// The inside: the target services and their connections; also tickets and trusted proxies.
 extension ConfigurationLoader {

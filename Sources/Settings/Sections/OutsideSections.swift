@@ -1,5 +1,6 @@
 package import Admission
 import Reactors
+package import WireText
 
 package struct ListenerSection: SettingSection {
     package static let title = "Listening"

@@ -1,5 +1,6 @@
 import Admission
 import Testing
+import WireText
 
 struct EndpointLimitsTests {
     @Test func `600 challenges a minute pass, the next is refused with the seconds to wait`() {

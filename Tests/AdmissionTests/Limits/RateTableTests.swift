@@ -1,5 +1,6 @@
 import Admission
 import Testing
+import WireText
 
 struct RateTableTests {
     private let one = address("192.0.2.1").prefix
@@ -153,15 +154,15 @@ struct RateTableTests {
     }
 
     private func prefix(_ number: Int) -> AddressPrefix {
-        ClientAddress(ipv4: (10, UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255))).prefix
+        IPAddress(ipv4: (10, UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255))).prefix
     }
 }
 
 /// An address that must be well formed.
-func address(_ text: String) -> ClientAddress {
-    guard let address = ClientAddress(text: text) else {
+func address(_ text: String) -> IPAddress {
+    guard let address = IPAddress(text: text) else {
         Issue.record("\(text) is no address")
-        return ClientAddress(ipv4: (0, 0, 0, 0))
+        return IPAddress(ipv4: (0, 0, 0, 0))
     }
     return address
 }

@@ -1,5 +1,6 @@
 import Admission
 import Testing
+import WireText
 
 struct RequestLimitsTests {
     private let one = address("192.0.2.1")

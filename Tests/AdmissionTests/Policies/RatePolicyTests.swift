@@ -1,6 +1,7 @@
 import Admission
 import DeviceSimulation
 import Testing
+import WireText
 
 /// Limits on failed upgrades by address: they stop guessing without excluding honest clients at the same address.
 struct RatePolicyTests {

@@ -1,6 +1,7 @@
 import DeviceSimulation
 import KeyStore
 import Testing
+import WireText
 
 @testable import Admission
 

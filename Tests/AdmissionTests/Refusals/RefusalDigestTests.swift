@@ -1,4 +1,5 @@
 import Testing
+import WireText
 
 @testable import Admission
 

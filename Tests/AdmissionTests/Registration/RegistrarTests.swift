@@ -4,6 +4,7 @@ import DeviceSimulation
 import Foundation
 import KeyStore
 import Testing
+import WireText
 
 struct RegistrarTests {
     private let bench: Bench

@@ -1,5 +1,6 @@
 import Admission
 import Testing
+import WireText
 
 /// The proxies are 10.0.0.0/8 and 2001:db8:1::/48.
 struct ForwardedForTests {
@@ -8,7 +9,7 @@ struct ForwardedForTests {
     ) throws -> String {
         let trusted = try #require(AddressRange.list("10.0.0.0/8 2001:db8:1::/48"))
         let headers = ForwardedFor(xForwardedFor: xForwardedFor, forwarded: forwarded)
-        return headers.client(of: try #require(ClientAddress(text: peer)), trusted: trusted).text
+        return headers.client(of: try #require(IPAddress(text: peer)), trusted: trusted).text
     }
 
     @Test func `without headers it is the peer`() throws {

@@ -1,5 +1,6 @@
 import Admission
 import Testing
+import WireText
 
 struct TrustedProxiesTests {
     private let headers = ["x-forwarded-for": "198.51.100.1", "forwarded": "for=198.51.100.2"]
@@ -7,7 +8,7 @@ struct TrustedProxiesTests {
     private func client(_ header: TrustedProxies.Header, peer: String = "10.0.0.1") throws -> String {
         let ranges = try #require(AddressRange.list("10.0.0.0/8"))
         let proxies = TrustedProxies(ranges, header: header)
-        return proxies.client(of: try #require(ClientAddress(text: peer))) { headers[$0] }.text
+        return proxies.client(of: try #require(IPAddress(text: peer))) { headers[$0] }.text
     }
 
     @Test func `the one header counts, whatever the other says`() throws {
@@ -22,7 +23,7 @@ struct TrustedProxiesTests {
     }
 
     @Test func `without ranges nobody is trusted`() throws {
-        let peer = try #require(ClientAddress(text: "127.0.0.1"))
+        let peer = try #require(IPAddress(text: "127.0.0.1"))
         #expect(TrustedProxies().client(of: peer) { headers[$0] } == peer)
     }
 }

@@ -1,5 +1,6 @@
 import KeyStore
 import Testing
+import WireText
 
 @testable import Admission
 
@@ -16,7 +17,7 @@ struct SessionRegisterTests {
 
     /// A session that can be resumed, owned by `holder`.
     private func open(
-        _ book: RegisterBook<Int>, _ owner: Identity, from address: ClientAddress, holder: Int
+        _ book: RegisterBook<Int>, _ owner: Identity, from address: IPAddress, holder: Int
     ) throws -> Register.Place {
         var dice = Dice(UInt64(holder))
         let place = try #require(book.reserve(for: owner, from: address).place)
@@ -202,7 +203,7 @@ struct SessionRegisterTests {
         let book = book(perDevice: 3, perAddress: 5)
         let owners = [alice, bob, .anonymous]
         let addresses = [home, away, address("2001:db8::1")]
-        var open: [Register.Place: (owner: Identity, address: ClientAddress, id: Int)] = [:]
+        var open: [Register.Place: (owner: Identity, address: IPAddress, id: Int)] = [:]
         for step in 0..<3_000 {
             let place = open.keys.randomElement(using: &dice)
             switch (Int.random(in: 0..<6, using: &dice), place) {

@@ -4,6 +4,7 @@ import DeviceSimulation
 import Foundation
 import KeyStore
 import Testing
+import WireText
 
 /// A gate with its dependencies for one test: App Attest for two apps, and requests that it would admit.
 struct Bench {

@@ -1,3 +1,5 @@
+import WireText
+
 @testable import Admission
 
 /// A register whose mutating calls can be used inside an expectation, which doesn't allow mutation of a value.
@@ -11,7 +13,7 @@ final class RegisterBook<Holder> {
         register = SessionRegister(limits: SessionPlaceLimits(perDevice: perDevice, perAddress: perAddress))
     }
 
-    func reserve(for owner: Identity, from address: ClientAddress) -> SessionReservation<Holder> {
+    func reserve(for owner: Identity, from address: IPAddress) -> SessionReservation<Holder> {
         register.reserve(for: owner, from: address)
     }
 

@@ -84,7 +84,7 @@ private final class RegistryStage {
         let headers = Dictionary(uniqueKeysWithValues: zip(AssertionFields.headers, values))
         let fields = CredentialFields(method.fields, header: { headers[$0] }, parameter: { _ in nil })
         return AdmissionRequest(
-            id: "r1", address: ClientAddress(ipv4: (192, 0, 2, 1)), moment: moment,
+            id: "r1", address: IPAddress(ipv4: (192, 0, 2, 1)), moment: moment,
             handshake: HandshakeFields(
                 method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
                 key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),

@@ -67,10 +67,10 @@ let edgeFuzzTargets = [
                 IPAddressText.ipv6(Array(IPAddressText.compressed(address).utf8)[...]) == address,
                 "an address written is the same address")
         }
-        if let address = ClientAddress(text: text) {
-            try require(ClientAddress(text: address.text) == address, "a client has one address")
+        if let address = IPAddress(text: text) {
+            try require(IPAddress(text: address.text) == address, "a client has one address")
         }
-        if let range = AddressRange(text), let address = ours.0.flatMap({ _ in ClientAddress(text: text) }) {
+        if let range = AddressRange(text), let address = ours.0.flatMap({ _ in IPAddress(text: text) }) {
             try require(range.contains(address), "an address is the range of itself")
         }
     },
@@ -116,7 +116,7 @@ let edgeFuzzTargets = [
 ]
 
 private enum EdgeSample {
-    static let client = ClientAddress(ipv4: (203, 0, 113, 5))
-    static let proxy = ClientAddress(ipv4: (10, 0, 0, 1))
+    static let client = IPAddress(ipv4: (203, 0, 113, 5))
+    static let proxy = IPAddress(ipv4: (10, 0, 0, 1))
     static let proxies = AddressRange.list("10.0.0.0/8, fd00::/8") ?? []
 }

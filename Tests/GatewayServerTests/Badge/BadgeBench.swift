@@ -4,6 +4,7 @@ import Observability
 import RelayCore
 import Settings
 import SettingsTestKit
+import WireText
 
 @testable import GatewayServer
 @testable import Relay
@@ -47,7 +48,7 @@ struct BadgeBench {
             monotonic: Self.start.monotonic.advanced(by: .milliseconds(milliseconds)),
             unixMilliseconds: Self.start.unixMilliseconds + Int64(milliseconds))
         var request = AdmissionRequest(
-            id: "r1", address: ClientAddress(ipv4: (192, 0, 2, 1)), moment: moment,
+            id: "r1", address: IPAddress(ipv4: (192, 0, 2, 1)), moment: moment,
             handshake: HandshakeFields(
                 method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
                 key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),

@@ -3,6 +3,7 @@ import KeyStore
 import RelayCore
 import Settings
 import Testing
+import WireText
 
 @testable import GatewayServer
 

@@ -6,6 +6,7 @@ import Observability
 import Settings
 import Synchronization
 import Testing
+import WireText
 
 @testable import GatewayServer
 @testable import Relay

@@ -1,3 +1,5 @@
+import WireText
+
 @testable import ProxyProtocol
 
 /// Headers with the bytes that the specification gives them, written out by hand.
@@ -13,10 +15,10 @@ enum Samples {
         [0x20, 0x01, 0x0d, 0xb8] + Array(repeating: 0, count: 11) + [lastByte]
     }
 
-    static func end(_ bytes: UInt8..., port: UInt16) -> ProxyAddress { end(bytes, port: port) }
+    static func end(_ bytes: UInt8..., port: UInt16) -> SocketAddress { end(bytes, port: port) }
 
-    static func end(_ bytes: [UInt8], port: UInt16) -> ProxyAddress {
-        guard let address = ProxyAddress(bytes: bytes, port: port) else { fatalError("\(bytes) is no address") }
+    static func end(_ bytes: [UInt8], port: UInt16) -> SocketAddress {
+        guard let address = SocketAddress(bytes: bytes, port: port) else { fatalError("\(bytes) is no address") }
         return address
     }
 

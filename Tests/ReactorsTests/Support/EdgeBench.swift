@@ -1,4 +1,5 @@
 import HTTPWire
+import WireText
 
 @testable import Reactors
 
@@ -17,7 +18,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
     struct Seen: Sendable {
         let query: RequestQuery
         let authorization: String?
-        let peer: PeerAddress
+        let peer: SocketAddress
         let isUnnamed: Bool
     }
 
@@ -101,11 +102,11 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         upgrade.accept(self)
     }
 
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { limitation }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { limitation }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() { openConnections += 1 }
     func connectionClosed() { openConnections -= 1 }
-    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
+    func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 
     // MARK: WebSocketHandler
 

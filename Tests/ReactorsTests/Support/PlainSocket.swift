@@ -1,5 +1,6 @@
 import CLibuv
 import Glibc
+import WireText
 
 @testable import Reactors
 
@@ -39,17 +40,17 @@ struct PlainSocket: Sendable {
         _ = withUnsafeMutablePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        return PeerAddress(storage)?.port ?? 0
+        return SocketAddress(storage)?.port ?? 0
     }
 
     /// The peer's address.
-    var peer: PeerAddress? {
+    var peer: SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         _ = withUnsafeMutablePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
         }
-        return PeerAddress(storage)
+        return SocketAddress(storage)
     }
 
     /// At most `limit` bytes; empty at the peer's FIN, nil if the connection failed or nothing arrived in time.

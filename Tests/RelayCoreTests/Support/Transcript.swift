@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 @testable import RelayCore
 

@@ -3,6 +3,7 @@ import Logging
 import Observability
 import RelayCore
 import Telnet
+import WireText
 
 @testable import Admission
 @testable import Relay
@@ -67,7 +68,7 @@ final class Bench {
         _ dialect: DialectKind? = .typed, on loop: Int = 0, resuming request: ResumeRequest? = nil,
         from address: String = "192.0.2.1"
     ) throws -> TestClient {
-        guard let slot = slots.claim(), let address = ClientAddress(text: address) else { throw NoClient() }
+        guard let slot = slots.claim(), let address = IPAddress(text: address) else { throw NoClient() }
         admissions += 1
         let session = network.run(on: loops[loop]) {
             Session(

@@ -1,4 +1,5 @@
 import Reactors
+import WireText
 
 @testable import Relay
 

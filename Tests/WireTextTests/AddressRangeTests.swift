@@ -1,5 +1,5 @@
-import Admission
 import Testing
+import WireText
 
 struct AddressRangeTests {
     private func range(_ text: String) throws -> AddressRange { try #require(AddressRange(text), "\(text)") }
@@ -20,8 +20,8 @@ struct AddressRangeTests {
         text: String, inside: [String], outside: [String]
     ) throws {
         let range = try range(text)
-        for address in inside { #expect(range.contains(try #require(ClientAddress(text: address))), "\(address)") }
-        for address in outside { #expect(!range.contains(try #require(ClientAddress(text: address))), "\(address)") }
+        for address in inside { #expect(range.contains(try #require(IPAddress(text: address))), "\(address)") }
+        for address in outside { #expect(!range.contains(try #require(IPAddress(text: address))), "\(address)") }
     }
 
     @Test(arguments: [

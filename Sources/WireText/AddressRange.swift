@@ -1,11 +1,9 @@
-import WireText
-
 /// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). A single address is a range
 /// of one.
 package struct AddressRange: Hashable, Sendable {
     /// In network order: 4 bytes, or 16.
-    let network: [UInt8]
-    let bits: Int
+    package let network: [UInt8]
+    package let bits: Int
 
     /// - Parameter text: bits after the prefix must be zero, because `10.0.0.5/8` is probably a mistake. Ranges of IPv4-mapped addresses
     ///   are refused: such addresses are treated as IPv4 and must be written as IPv4.
@@ -23,7 +21,7 @@ package struct AddressRange: Hashable, Sendable {
     /// `0.0.0.0/0` or `::/0`.
     package var isEverything: Bool { bits == 0 }
 
-    package func contains(_ address: ClientAddress) -> Bool {
+    package func contains(_ address: IPAddress) -> Bool {
         let bytes = address.bytes
         guard bytes.count == network.count else { return false }
         return (0..<bits).allSatisfy { Self.bit($0, of: bytes) == Self.bit($0, of: network) }
@@ -39,9 +37,7 @@ package struct AddressRange: Hashable, Sendable {
     private static func bytes(of text: Substring) -> [UInt8]? {
         let text = Array(text.utf8)[...]
         if let octets = IPAddressText.ipv4(text) { return octets }
-        guard let bytes = IPAddressText.ipv6(text), let address = ClientAddress(ipv6: bytes),
-            address.bytes.count == 16
-        else { return nil }
+        guard let bytes = IPAddressText.ipv6(text), IPAddress(bytes: bytes)?.isIPv4 == false else { return nil }
         return bytes
     }
 
