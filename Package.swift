@@ -96,7 +96,7 @@ let package = Package(
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
-        .target(name: "Observability", dependencies: [logging, metrics], swiftSettings: houseSettings),
+        .target(name: "Observability", dependencies: ["WireText", logging, metrics], swiftSettings: houseSettings),
         .target(
             name: "Reactors",
             dependencies: [
@@ -139,7 +139,8 @@ let package = Package(
         .executableTarget(
             name: "portcullis-sim",
             dependencies: [
-                "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", crypto, logging, argumentParser,
+                "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", "WireText", crypto, logging,
+                argumentParser,
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: houseSettings),

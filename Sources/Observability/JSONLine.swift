@@ -1,3 +1,5 @@
+import WireText
+
 /// One JSON object on one line (RFC 8259), built key by key in insertion order.
 ///
 /// Input can't break out of the line: everything invisible is escaped, beyond what JSON requires, so the log is safe on a terminal too.
@@ -7,31 +9,29 @@ struct JSONLine {
     /// Bytes of a whole line: enough for sixteen values at their limit.
     static let maximumBytes = 16_384
 
-    private var body = "{"
+    private var writer = JSONWriter()
     private var isTruncated = false
 
     mutating func add(_ key: String, _ value: String) {
-        addRaw(key, "\"" + Self.escaped(value) + "\"")
+        add(key, json: Self.quoted(value))
     }
 
     mutating func add(_ key: String, _ value: Int64) {
-        addRaw(key, String(value))
+        add(key, json: Array(String(value).utf8))
     }
 
     /// The finished object with its newline.
     func terminated() -> String {
-        let mark = isTruncated ? (body == "{" ? "" : ",") + "\"truncated\":true" : ""
-        return body + mark + "}\n"
+        var writer = writer
+        if isTruncated { writer.member("truncated", true) }
+        return String(decoding: writer.object, as: UTF8.self) + "\n"
     }
 
-    private mutating func addRaw(_ key: String, _ value: String) {
-        let member = (body == "{" ? "" : ",") + "\"" + Self.escaped(key) + "\":" + value
-        guard body.utf8.count + member.utf8.count <= Self.maximumBytes else {
-            isTruncated = true
-            return
-        }
-        body += member
+    private mutating func add(_ key: String, json: [UInt8]) {
+        if !writer.member(escaped: Self.quoted(key), json: json, maximumBytes: Self.maximumBytes) { isTruncated = true }
     }
+
+    private static func quoted(_ text: String) -> [UInt8] { Array("\"\(escaped(text))\"".utf8) }
 
     private static func escaped(_ text: String) -> String {
         guard !EscapedText.isPlain(text) || text.utf8.contains(UInt8(ascii: "\"")) else { return text }

@@ -58,7 +58,7 @@ final class AttestationEndpoints {
     private func answer(_ exchange: HTTPExchange, _ outcome: RegistrationOutcome, _ context: RequestContext) {
         record.registered(outcome, context)
         switch outcome {
-        case .registered: exchange.respond(JSONAnswers.json(200, JSONAnswers.RegisteredBody()))
+        case .registered: exchange.respond(JSONAnswers.registered())
         case .refused(let refusal), .unstored(let refusal):
             exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
         }

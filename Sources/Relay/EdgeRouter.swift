@@ -150,11 +150,9 @@ final class EdgeRouter: EdgeHandler {
         let isDraining = settings.drain.isDraining
         let certificate = settings.certificate?.warning(at: reactor.moment.unixMilliseconds / 1_000)
         let warnings = settings.warnings + [certificate].compactMap(\.self) + settings.audit.condition.warnings
-        return JSONAnswers.json(
-            isDraining ? 503 : 200,
-            JSONAnswers.HealthBody(
-                status: isDraining ? "draining" : "healthy", version: settings.version,
-                warnings: warnings.isEmpty ? nil : warnings))
+        return JSONAnswers.health(
+            isDraining ? 503 : 200, status: isDraining ? "draining" : "healthy", version: settings.version,
+            warnings: warnings)
     }
 }
 

@@ -1,6 +1,6 @@
 import Admission
-import FoundationEssentials
 import Reactors
+import WireText
 
 /// The gateway's answers: JSON, never cached.
 enum JSONAnswers {
@@ -8,56 +8,53 @@ enum JSONAnswers {
         ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
     ]
 
-    static func json(_ status: Int, _ body: some Encodable) -> HTTPAnswer {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Encoding our own structures of strings can't fail; an empty body would be a bug that a test sees.
-        let bytes = (try? encoder.encode(body)).map { [UInt8]($0) } ?? []
-        return HTTPAnswer(status: status, headers: headers, body: bytes)
+    static func json(_ status: Int, _ write: (inout JSONWriter) -> Void) -> HTTPAnswer {
+        var body = JSONWriter()
+        write(&body)
+        return HTTPAnswer(status: status, headers: headers, body: body.object)
     }
 
-    /// `{"expires":…,"nonce":…}`, both as strings: the client guide decodes `[String: String]`. Written by hand for speed, since there is
-    /// one for each upgrade: it contains only digits and hexadecimal digits, so nothing needs escaping.
+    /// `{"expires":…,"nonce":…}`, both as strings: the client guide decodes `[String: String]`.
     static func challenge(_ issued: IssuedChallenge) -> HTTPAnswer {
-        let text = "{\"expires\":\"\(issued.expires)\",\"nonce\":\"\(issued.nonce)\"}"
-        return HTTPAnswer(status: 200, headers: headers, body: Array(text.utf8))
+        json(200) {
+            $0.member("expires", "\(issued.expires)")
+            $0.member("nonce", issued.nonce)
+        }
     }
 
-    /// `{"error":…,"code":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
+    static func registered() -> HTTPAnswer { json(200) { $0.member("registered", true) } }
+
+    /// `{"expiresIn":…,"ticket":…}`: seconds as a string, like every other value here.
+    static func ticket(_ issued: IssuedTicket) -> HTTPAnswer {
+        json(200) {
+            $0.member("expiresIn", String(issued.expiresIn))
+            $0.member("ticket", issued.ticket.text)
+        }
+    }
+
+    /// `{"status":…,"version":…,"warnings":[…]}`; without warnings the last member is omitted.
+    static func health(_ httpStatus: Int, status: String, version: String, warnings: [String]) -> HTTPAnswer {
+        json(httpStatus) {
+            $0.member("status", status)
+            $0.member("version", version)
+            if !warnings.isEmpty { $0.member("warnings", warnings) }
+        }
+    }
+
+    /// `{"code":…,"error":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
     /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
-        var answer = json(
-            refusal.status,
-            RefusalBody(error: refusal.message, code: refusal.code.rawValue, requestId: requestID))
+        var answer = json(refusal.status) {
+            $0.member("code", refusal.code.rawValue)
+            $0.member("error", refusal.message)
+            $0.member("requestId", requestID)
+        }
         answer.headers.append(("X-Refusal-Code", refusal.code.rawValue))
         if refusal.status == 401 {
             answer.headers.append(("WWW-Authenticate", refusal.authenticationScheme))
         }
         answer.headers += refusal.headerFields
         return answer
-    }
-
-    struct RefusalBody: Encodable {
-        let error: String
-        let code: String
-        let requestId: String
-    }
-
-    struct RegisteredBody: Encodable {
-        let registered = true
-    }
-
-    struct TicketBody: Encodable {
-        let ticket: String
-        /// Seconds, as a string like every other value here.
-        let expiresIn: String
-    }
-
-    struct HealthBody: Encodable {
-        let status: String
-        let version: String
-        /// Omitted if there are no warnings.
-        let warnings: [String]?
     }
 }

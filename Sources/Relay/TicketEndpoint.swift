@@ -49,9 +49,7 @@ final class TicketEndpoint {
                 gate.withdraw(issued)
                 return refuse(exchange, refusal, by: principal.shown, context)
             }
-            exchange.respond(
-                JSONAnswers.json(
-                    200, JSONAnswers.TicketBody(ticket: issued.ticket.text, expiresIn: String(issued.expiresIn))))
+            exchange.respond(JSONAnswers.ticket(issued))
         case .full(let seconds):
             let refusal = Refusal(.ticketsExhausted, detail: "no room for another ticket", retryAfter: seconds)
             refuse(exchange, refusal, by: principal.shown, context)

@@ -1,4 +1,5 @@
 import Crypto
+import WireText
 
 /// The keys that access tokens may be signed with, as `/.well-known/jwks.json` publishes them (RFC 7517 section 5).
 public struct JWKSet: Hashable, Sendable {

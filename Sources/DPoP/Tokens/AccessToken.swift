@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import WireText
 
 /// An access token of this issuer that was good at the time it was verified. Only ``AccessTokenVerifier`` can make one.
 ///

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import WireText
 
 /// What an access token says (RFC 9068 section 2.2). Times are whole seconds: a fraction is cut off when the token is written.
 public struct AccessTokenClaims: Hashable, Sendable {

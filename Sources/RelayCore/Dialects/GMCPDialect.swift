@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// `gmcp.mudstandards.org`: text with ANSI sequences as binary messages, GMCP as text messages `Package.Name <json>`, both ways.
 ///

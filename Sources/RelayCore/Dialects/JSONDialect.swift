@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// `json.mudstandards.org`: text with ANSI sequences as binary messages; everything else as text messages `{"proto","id","data"}`.
 ///
@@ -130,7 +131,7 @@ struct JSONDialect: ByteCountedDialect {
         bytes.append(#"","id":"#)
         JSONWriter.append(string: id, to: &bytes)
         bytes.append(#","data":"#)
-        JSONWriter.append(utf8: data, to: &bytes)
+        JSONWriter.append(utf8: data.span, to: &bytes)
         bytes.append("}")
     }
 }

@@ -1,4 +1,5 @@
 import Telnet
+import WireText
 
 /// Out-of-band data for dialects with a single message type for it: a package name with JSON data.
 ///
@@ -35,7 +36,8 @@ enum OutOfBand {
         if JSONReader.isValid(data[...]) {
             bytes.append(contentsOf: data)
         } else if !data.isEmpty {
-            JSONWriter.append(utf8: data[...].repairedUTF8, to: &bytes)
+            let text = data[...].repairedUTF8
+            JSONWriter.append(utf8: text.span, to: &bytes)
         }
     }
 

@@ -1,3 +1,5 @@
+import WireText
+
 @testable import RelayCore
 
 /// JSON from clients, and inside GMCP from MUDs.

@@ -1,5 +1,6 @@
 import RelayCore
 import Testing
+import WireText
 
 @Suite("The JSON writer")
 struct JSONWriterTests {
