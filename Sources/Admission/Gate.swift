@@ -44,7 +44,7 @@ package struct Gate: Sendable {
         credentialPolicies = state + credentials
         upgradePolicies =
             [HandshakePolicy(subprotocols: settings.subprotocols)] + state
-            + [CapacityPolicy(slots: settings.slots, mayComeBack: settings.mayComeBack)] + credentials
+            + [CapacityPolicy(leases: settings.leases, mayComeBack: settings.mayComeBack)] + credentials
     }
 
     /// This gate with changed settings and the same state.
@@ -196,15 +196,15 @@ package struct Gate: Sendable {
     /// Another request may have taken the last lease since ``CapacityPolicy`` looked.
     private func seat(_ principal: Principal, for request: AdmissionRequest) -> AdmissionDecision {
         let isReturning =
-            settings.slots.isFull
+            settings.leases.isFull
             && (principal.isByToken || settings.mayComeBack(principal.identity, request.address))
-        guard let slot = settings.slots.claim(forReturning: isReturning) else {
+        guard let globalLease = settings.leases.claim(forReturning: isReturning) else {
             let refusal = Refusal(
                 .atCapacity, detail: "lost the last session to another", retryAfter: CapacityPolicy.retryAfter)
             return .refused(refusal.naming(principal.shown))
         }
         let subprotocol = settings.subprotocols.choose(from: request.handshake.offeredSubprotocols)
-        return .admitted(Admitted(principal: principal, subprotocol: subprotocol, slot: slot))
+        return .admitted(Admitted(principal: principal, subprotocol: subprotocol, globalLease: globalLease))
     }
 
     /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of the actual reason.

@@ -12,7 +12,7 @@ package struct GateSettings: Sendable {
     package var blockList = BlockList()
     /// `AUTH_MODE=shared-secret`: one of these is required in addition to the method's credential. `nil`: none is.
     package var sharedSecrets: SharedSecrets?
-    package var slots: SessionSlots
+    package var leases: SessionLeases
     /// Whether an identity has a session that its client may be resuming.
     package var mayComeBack: @Sendable (Identity, IPAddress) -> Bool = { _, _ in false }
     package var limits: UpgradeLimits
@@ -21,12 +21,12 @@ package struct GateSettings: Sendable {
 
     package init(
         subprotocols: Subprotocols = .standard, drain: DrainSwitch, allowedOrigins: [WebOrigin] = [],
-        slots: SessionSlots, limits: UpgradeLimits = UpgradeLimits(), methods: [any AdmissionMethod] = []
+        leases: SessionLeases, limits: UpgradeLimits = UpgradeLimits(), methods: [any AdmissionMethod] = []
     ) {
         self.subprotocols = subprotocols
         self.drain = drain
         self.allowedOrigins = allowedOrigins
-        self.slots = slots
+        self.leases = leases
         self.limits = limits
         self.methods = methods
     }

@@ -27,7 +27,7 @@ struct GatewayParts {
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
         let appAttest = try Self.appAttest(configuration, pinned, state: state)
         var gate = GateSettings(
-            subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, slots: state.slots)
+            subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, leases: state.leases)
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
         gate.blockList = configuration.blockList

@@ -17,7 +17,7 @@ struct GatewayState: Sendable {
     let census: ConnectionCensus
     let compression: CompressionMemory
     let drain = DrainSwitch()
-    let slots: SessionSlots
+    let leases: SessionLeases
     let requests: RequestLimits
     let upgrades: UpgradeLimits
     let endpoints: EndpointLimits
@@ -40,7 +40,7 @@ struct GatewayState: Sendable {
                 perSecondPerAddress: connections.handshakesPerSecondPerAddress))
         compression = CompressionMemory(
             sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
-        slots = SessionSlots(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
+        leases = SessionLeases(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
         requests = RequestLimits(
             requestsPerSecond: limits.requestsPerSecond, maximumEntries: limits.maximumLimiterEntries)
         upgrades = UpgradeLimits(
@@ -54,7 +54,7 @@ struct GatewayState: Sendable {
             timeToLive: .seconds(limits.challengeLifetimeSeconds), maximumSpent: limits.maximumSpentChallenges)
         tickets = TicketOffice(
             timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
-        directory = SessionDirectory(SessionPlaceLimits(configuration.session))
+        directory = SessionDirectory(SessionLeaseLimits(configuration.session))
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         store = try configuration.appAttest.map { _ throws(GatewayError) in
             try Self.openStore(
@@ -72,8 +72,8 @@ struct GatewayState: Sendable {
             perSecondPerAddress: connections.handshakesPerSecondPerAddress)
         compression.setLimits(
             sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
-        slots.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
-        directory.setLimits(SessionPlaceLimits(configuration.session))
+        leases.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
+        directory.setLimits(SessionLeaseLimits(configuration.session))
         messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         requests.setLimit(requestsPerSecond: limits.requestsPerSecond)
         journal.setLinesPerMinute(configuration.logs.auditRefusalsPerMinute)
@@ -108,7 +108,7 @@ struct GatewayState: Sendable {
     }
 }
 
-extension SessionPlaceLimits {
+extension SessionLeaseLimits {
     fileprivate init(_ session: SectionValues<SessionSection>) {
         self.init(perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress)
     }

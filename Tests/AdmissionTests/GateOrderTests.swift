@@ -53,7 +53,7 @@ struct GateOrderTests {
                 bench.settings.drain = drain
             case .block: bench.settings.blockList = try BlockList("address 192.0.2.1")
             case .origin: request.origin = "https://evil.example"
-            case .capacity: bench.settings.slots = SessionSlots(maximum: 0)
+            case .capacity: bench.settings.leases = SessionLeases(maximum: 0)
             case .rate: bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 0, verificationsPerSecond: 0)
             case .secret: request.authorization = "Bearer fedcba9876543210fedcba9876543210"
             case .challenge: request.assertion.nonce = Challenges(epoch: epoch).issue(at: start).nonce

@@ -39,6 +39,6 @@ struct RaceTests {
         let decisions = race(50) { _ in gate.evaluate(request) }
         #expect(decisions.compactMap(\.admitted).count == 7)
         #expect(decisions.compactMap(\.refusal).allSatisfy { $0.answer == .atCapacity })
-        #expect(bench.settings.slots.count == 7)
+        #expect(bench.settings.leases.count == 7)
     }
 }

@@ -24,16 +24,16 @@ struct ReloadTests {
         let gate = bench.gate
         var taken = [gate.evaluate(bench.request()).admitted, gate.evaluate(bench.request()).admitted]
         #expect(gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
-        bench.settings.slots.setMaximum(3)
+        bench.settings.leases.setMaximum(3)
         let next = gate.changed { _ in }
         taken.append(next.evaluate(bench.request()).admitted)
         #expect(taken.compactMap(\.self).count == 3)
         #expect(next.evaluate(bench.request()).refusal?.answer == .atCapacity)
-        bench.settings.slots.setMaximum(1)
-        #expect(bench.settings.slots.count == 3)
+        bench.settings.leases.setMaximum(1)
+        #expect(bench.settings.leases.count == 3)
         taken.removeLast(2)
         #expect(gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
-        bench.settings.slots.setMaximum(nil)
+        bench.settings.leases.setMaximum(nil)
         #expect(next.evaluate(bench.request()).admitted != nil)
     }
 

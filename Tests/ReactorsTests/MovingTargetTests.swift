@@ -20,9 +20,9 @@ struct MovingTargetTests {
         }
     }
 
-    private static func arrive(_ moving: MovingTarget?, on reactor: Reactor) async throws -> (WatchedTarget, Heard) {
+    private static func adopt(_ moving: MovingTarget?, on reactor: Reactor) async throws -> (WatchedTarget, Heard) {
         let moving = try #require(moving)
-        return await WatchedTarget.open(on: reactor) { .arrive(moving, on: reactor, handler: $0) }
+        return await WatchedTarget.open(on: reactor) { .adopt(moving, on: reactor, handler: $0) }
     }
 
     @Test(arguments: [false, true]) func `a connection goes on at another reactor`(tls: Bool) async throws {
@@ -34,7 +34,7 @@ struct MovingTargetTests {
         await first.send(Self.hello)
         #expect(await heard.bytes(5) == Self.hello)
         let version = await first.order { $0.tlsVersion }
-        var (moved, heardThere) = try await Self.arrive(await first.order { $0.leave() } ?? nil, on: second)
+        var (moved, heardThere) = try await Self.adopt(await first.order { $0.leave() } ?? nil, on: second)
         #expect(await moved.order { $0.tlsVersion } == version)
         await moved.send(Self.hello)
         #expect(await heardThere.bytes(5) == Self.hello)
@@ -62,7 +62,7 @@ struct MovingTargetTests {
             if round % 3 == 0 { arrived += await heard.bytes(1) }
             let moving = await connection.order { $0.leave() } ?? nil
             arrived += await heard.bytes(await connection.receivedBytes - heard.taken)
-            (connection, heard) = try await Self.arrive(moving, on: reactors[(round + 1) % 2])
+            (connection, heard) = try await Self.adopt(moving, on: reactors[(round + 1) % 2])
         }
         await connection.finish()
         arrived += await heard.bytes()
@@ -94,7 +94,7 @@ struct MovingTargetTests {
         }
         #expect(await heard.next() == .connected)
         await first.turns()
-        var (moved, heardThere) = try await Self.arrive(await first.order { $0.leave() } ?? nil, on: second)
+        var (moved, heardThere) = try await Self.adopt(await first.order { $0.leave() } ?? nil, on: second)
         #expect(await heardThere.bytes() == Self.hello + Self.hello)
         #expect(await heardThere.next() == .finished)
         await moved.finish()

@@ -213,7 +213,7 @@ struct CloseTests {
     }
 
     @Test func `one session too many is refused, by address`() throws {
-        let bench = try Bench { $0.places.perAddress = 2 }
+        let bench = try Bench { $0.leases.perAddress = 2 }
         let raw = [try bench.client(.raw), try bench.client(.raw), try bench.client(.raw)]
         bench.network.settle()
         #expect(raw.map { $0.closeCode } == [nil, nil, 1013])
@@ -227,7 +227,7 @@ struct CloseTests {
     }
 
     @Test func `a session without a client makes room for another one`() throws {
-        let bench = try Bench { $0.places.perAddress = 1 }
+        let bench = try Bench { $0.leases.perAddress = 1 }
         let first = try bench.player()
         first.socket.lose()
         let second = try bench.player()

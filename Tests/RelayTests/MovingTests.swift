@@ -30,13 +30,13 @@ struct MovingTests {
         let move = try Move()
         move.next.socket.lose()
         move.bench.network.settle()
-        #expect(move.bench.sessionCount == 1 && move.bench.slots.count == 1)
+        #expect(move.bench.sessionCount == 1 && move.bench.leases.count == 1)
         #expect(move.first.closeReason == "session_replaced")
         #expect(move.bench.log.lines(of: "session detached").count == 1)
         var third = try move.first.resumed(on: 0)
         move.bench.target.send("here")
         third.hear()
-        #expect(third.text == "here" && move.bench.sessionCount == 1 && move.bench.slots.count == 1)
+        #expect(third.text == "here" && move.bench.sessionCount == 1 && move.bench.leases.count == 1)
     }
 
     @Test func `nothing is waited for that nobody would bring`() throws {
@@ -115,7 +115,7 @@ struct MovingTests {
     }
 
     @Test func `a session that made room for another one can't be had any more, even before it knows`() throws {
-        let bench = try Bench { $0.places.perAddress = 1 }
+        let bench = try Bench { $0.leases.perAddress = 1 }
         let first = try bench.player()
         first.socket.lose()
         bench.network.settle()

@@ -16,7 +16,7 @@ struct RandomWalkTests {
         #expect(walk.problems.isEmpty, "\(walk.problems) after \(walk.trace.suffix(40))")
         #expect(walk.player.gaps == 0 && walk.player.text == walk.said)
         #expect(walk.target.text == walk.typed)
-        #expect(walk.bench.sessionCount == 1 && walk.bench.slots.count == 1)
+        #expect(walk.bench.sessionCount == 1 && walk.bench.leases.count == 1)
     }
 
     @Test(arguments: UInt64(0)..<120)
@@ -31,7 +31,8 @@ struct RandomWalkTests {
         bench.network.wait(2 * bench.settings.session.closeFlush)
         #expect(walk.problems.isEmpty, "\(walk.problems) after \(walk.trace.suffix(40))")
         #expect(
-            bench.isEmpty, "\(bench.sessionCount) sessions, \(bench.slots.count) slots after \(walk.trace.suffix(40))")
+            bench.isEmpty, "\(bench.sessionCount) sessions, \(bench.leases.count) leases after \(walk.trace.suffix(40))"
+        )
         #expect(walk.connections.allSatisfy { $0.socket.closesOrdered <= 1 }, "\(walk.trace.suffix(40))")
         #expect(walk.target.isClosed && bench.network.targets.count == 1)
         #expect(bench.endings.count { $0 == walk.expectedEnd } >= 1, "\(bench.endings), not \(walk.expectedEnd)")

@@ -140,9 +140,9 @@ struct ResumeTests {
         second.hear()
         #expect(second.text == "once")
         // Its connection is waited for, and counts as a session, until it has answered or its time is over.
-        #expect(bench.sessionCount == 2 && bench.slots.count == 2)
+        #expect(bench.sessionCount == 2 && bench.leases.count == 2)
         bench.network.wait(bench.settings.session.closeFlush)
-        #expect(first.socket.isClosed && bench.sessionCount == 1 && bench.slots.count == 1)
+        #expect(first.socket.isClosed && bench.sessionCount == 1 && bench.leases.count == 1)
         #expect(bench.endings.isEmpty && second.socket.closeFrame == nil)
     }
 
@@ -168,7 +168,7 @@ struct ResumeTests {
             player.hear()
         }
         #expect(player.text == (0..<20).map { "\($0)," }.joined())
-        #expect(bench.sessionCount == 1 && bench.slots.count == 1 && bench.target.moves == 19)
+        #expect(bench.sessionCount == 1 && bench.leases.count == 1 && bench.target.moves == 19)
     }
 
     @Test(arguments: [0, 1]) func `of two clients that ask at once each is served in its turn`(loop: Int) throws {

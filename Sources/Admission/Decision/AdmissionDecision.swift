@@ -11,7 +11,7 @@ package struct Admitted: Sendable {
     /// The subprotocol for the 101; `nil` if the client offered none.
     package let subprotocol: String?
     /// One of `MAX_SESSIONS_GLOBAL`. Keep it for the lifetime of the session.
-    package let slot: SessionSlot
+    package let globalLease: SessionLease
 }
 
 /// The gate's answer to a client that only authenticates, without a session.

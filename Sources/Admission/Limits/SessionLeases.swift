@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts the sessions of the whole gateway, on all reactors.
-package final class SessionSlots: Sendable {
+package final class SessionLeases: Sendable {
     /// Leases above the maximum, for clients that resume a session. A detached session keeps its lease, and the client's new connection
     /// needs its own until the resume is complete.
     package static let reserve = 64
@@ -11,7 +11,7 @@ package final class SessionSlots: Sendable {
         var taken = 0
 
         func maximum(forReturning: Bool) -> Int {
-            forReturning && maximum < .max - SessionSlots.reserve ? maximum + SessionSlots.reserve : maximum
+            forReturning && maximum < .max - SessionLeases.reserve ? maximum + SessionLeases.reserve : maximum
         }
     }
 
@@ -32,13 +32,13 @@ package final class SessionSlots: Sendable {
     /// `nil` when all are taken.
     ///
     /// - Parameter forReturning: whether the client has a session that it can resume.
-    func claim(forReturning: Bool = false) -> SessionSlot? {
+    func claim(forReturning: Bool = false) -> SessionLease? {
         let isClaimed = state.withLock { state in
             guard state.taken < state.maximum(forReturning: forReturning) else { return false }
             state.taken += 1
             return true
         }
-        return isClaimed ? SessionSlot(of: self) : nil
+        return isClaimed ? SessionLease(of: self) : nil
     }
 
     fileprivate func release() { state.withLock { $0.taken -= 1 } }
@@ -46,10 +46,10 @@ package final class SessionSlots: Sendable {
 
 /// One session's lease on one of `MAX_SESSIONS_GLOBAL`. It is released with its last reference, on any thread, so a session that fails
 /// while it is being opened can't leak it.
-package final class SessionSlot: Sendable {
-    private let slots: SessionSlots
+package final class SessionLease: Sendable {
+    private let leases: SessionLeases
 
-    fileprivate init(of slots: SessionSlots) { self.slots = slots }
+    fileprivate init(of leases: SessionLeases) { self.leases = leases }
 
-    deinit { slots.release() }
+    deinit { leases.release() }
 }

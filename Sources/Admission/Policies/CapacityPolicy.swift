@@ -8,12 +8,12 @@ struct CapacityPolicy: AdmissionPolicy {
     /// Seconds.
     static let retryAfter = 5
 
-    let slots: SessionSlots
+    let leases: SessionLeases
     let mayComeBack: @Sendable (Identity, IPAddress) -> Bool
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
-        guard slots.isFull else { return .passed }
-        if !slots.isFullForReturning, mayComeBack(attempt) { return .passed }
+        guard leases.isFull else { return .passed }
+        if !leases.isFullForReturning, mayComeBack(attempt) { return .passed }
         return .refused(.atCapacity, "at MAX_SESSIONS_GLOBAL", retryAfter: Self.retryAfter)
     }
 

@@ -1,8 +1,8 @@
 /// The outcome of an attempt to resume a session.
 package enum SessionClaim<Holder> {
-    /// The session belongs to the client and must be moved from its holder: call ``SessionRegister/arrived(_:at:detachedAt:)`` or
+    /// The session belongs to the client and must be moved from its holder: call ``SessionRegister/adopted(_:by:detachedAt:)`` or
     /// ``SessionRegister/claimFailed(_:)`` next. The client is sent the new token.
-    case claimed(SessionRegister<Holder>.Place, Holder, newToken: SessionToken)
+    case claimed(SessionRegister<Holder>.Lease, Holder, newToken: SessionToken)
     /// The session exists, but the token is wrong or the session belongs to another identity. The client isn't told which.
     case invalid
     /// The session belongs to the client, but is being moved to another connection of the client. The client can retry in a moment.
@@ -104,8 +104,8 @@ extension SessionRegister {
     package static var tokenOverlap: Duration { .seconds(30) }
 
     /// The session's client has confirmed that it received the newest token.
-    package mutating func tokenConfirmed(_ place: Place, at time: MonotonicTime) {
-        changeTokens(of: place) { $0.confirm(at: time, overlap: Self.tokenOverlap) }
+    package mutating func tokenConfirmed(_ lease: Lease, at time: MonotonicTime) {
+        changeTokens(of: lease) { $0.confirm(at: time, overlap: Self.tokenOverlap) }
     }
 
     /// The client that may resume this session with its token alone, because the session began with a ticket and the client has no
@@ -114,8 +114,8 @@ extension SessionRegister {
     /// This changes nothing; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take constant
     /// time, whatever is wrong.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
-        let isOfLength = credential.id.utf8.count <= SessionPlaceLimits.maximumIDBytes
-        let session = (isOfLength ? place(of: credential.id) : nil).flatMap { entries[$0]?.session }
+        let isOfLength = credential.id.utf8.count <= SessionLeaseLimits.maximumIDBytes
+        let session = (isOfLength ? lease(of: credential.id) : nil).flatMap { entries[$0]?.session }
         let match = (session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)
         return match == nil ? nil : session?.bearer
     }
@@ -131,18 +131,18 @@ extension SessionRegister {
         id: String, token: String, owner: Identity, at time: MonotonicTime,
         using generator: inout some RandomNumberGenerator
     ) -> SessionClaim<Holder> {
-        let isOfLength = id.utf8.count <= SessionPlaceLimits.maximumIDBytes
-        let place = isOfLength ? self.place(of: id) : nil
-        let entry = place.flatMap { entries[$0] }
+        let isOfLength = id.utf8.count <= SessionLeaseLimits.maximumIDBytes
+        let lease = isOfLength ? self.lease(of: id) : nil
+        let entry = lease.flatMap { entries[$0] }
         let match = (entry?.session?.tokens ?? .ofNobody).match(SessionToken.digest(of: token), at: time)
         let isOwner = Secret((entry?.owner ?? .anonymous).mark).matches(owner.mark)
-        guard let place, let session = entry?.session else { return .unknown }
+        guard let lease, let session = entry?.session else { return .unknown }
         guard let match, isOwner else { return .invalid }
         guard session.tokensBefore == nil else { return .underway }
         let newToken = SessionToken(using: &generator)
         var tokens = session.tokens
         tokens.rotate(to: newToken, usedBefore: match)
-        beginMove(of: place, tokens: tokens)
-        return .claimed(place, session.holder, newToken: newToken)
+        beginMove(of: lease, tokens: tokens)
+        return .claimed(lease, session.holder, newToken: newToken)
     }
 }

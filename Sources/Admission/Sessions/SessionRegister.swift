@@ -3,13 +3,13 @@ package import WireText
 
 /// Counts sessions by identity and address, and finds the sessions that a client may resume. A value: its owner holds the lock.
 ///
-/// A session's place is taken before its target is dialled and released when the session has ended, even if the client was detached in
-/// between. The register stores nothing except for places that are taken.
+/// A session's lease is taken before its target is dialled and released when the session has ended, even if the client was detached in
+/// between. The register stores nothing except for leases that are taken.
 ///
-/// A place counts for the address where its session began, even if its client resumes from another one: no limit prevents a resume.
+/// A lease counts for the address where its session began, even if its client resumes from another one: no limit prevents a resume.
 package struct SessionRegister<Holder> {
-    /// One place. It is meaningful only in the register that issued it.
-    package struct Place: Hashable, Sendable {
+    /// One session's lease among those of its identity and its address. It is meaningful only in the register that issued it.
+    package struct Lease: Hashable, Sendable {
         fileprivate let number: UInt64
     }
 
@@ -45,12 +45,12 @@ package struct SessionRegister<Holder> {
     }
 
     /// Settable, for a reload. Lowering a limit ends no session; an identity or address above it only gets no new one.
-    package var limits: SessionPlaceLimits
-    private(set) var entries: [Place: Entry] = [:]
-    private var places: [String: Place] = [:]
-    /// The places of owners with a subject.
-    private var owned: [Identity: Set<Place>] = [:]
-    private var perAddress: [AddressPrefix: Set<Place>] = [:]
+    package var limits: SessionLeaseLimits
+    private(set) var entries: [Lease: Entry] = [:]
+    private var leases: [String: Lease] = [:]
+    /// The leases of owners with a subject.
+    private var owned: [Identity: Set<Lease>] = [:]
+    private var perAddress: [AddressPrefix: Set<Lease>] = [:]
     private var openPer: [Key: Int] = [:]
     private var nextNumber: UInt64 = 0
 
@@ -64,69 +64,69 @@ package struct SessionRegister<Holder> {
         }
     }
 
-    package init(limits: SessionPlaceLimits = SessionPlaceLimits()) { self.limits = limits }
+    package init(limits: SessionLeaseLimits = SessionLeaseLimits()) { self.limits = limits }
 
-    // MARK: Places
+    // MARK: Leases
 
-    /// Takes a place. At the owner's limit, the owner's session that has been detached for longest is evicted: its place is released and
+    /// Takes a lease. At the owner's limit, the owner's session that has been detached for longest is evicted: its lease is released and
     /// its holder is returned. At an address' limit, the same applies to sessions from that address that are the owner's or anonymous. If
     /// none of them is detached, nothing changes.
     package mutating func reserve(for owner: Identity, from address: IPAddress) -> SessionReservation<Holder> {
-        let places = owned[owner, default: []]
+        let leases = owned[owner, default: []]
         let here = perAddress[address.prefix, default: []]
-        var oldest: (place: Place, holder: Holder)?
-        if !owner.isAnonymous, places.count >= limits.perDevice {
-            guard let found = oldestDetached(of: places) else { return .refused(.device) }
+        var oldest: (lease: Lease, holder: Holder)?
+        if !owner.isAnonymous, leases.count >= limits.perDevice {
+            guard let found = oldestDetached(of: leases) else { return .refused(.device) }
             oldest = found
         }
-        let leaves = oldest.map { here.contains($0.place) } ?? false
+        let leaves = oldest.map { here.contains($0.lease) } ?? false
         if here.count - (leaves ? 1 : 0) >= limits.perAddress {
             let mayGo = here.filter { entries[$0]?.owner == owner || entries[$0]?.owner == .anonymous }
             // Evicting a session of the owner at another address wouldn't help the limit of this one.
             guard oldest == nil, let found = oldestDetached(of: mayGo) else { return .refused(.address) }
             oldest = found
         }
-        guard let oldest else { return .reserved(take(for: owner, from: address)) }
-        release(oldest.place)
-        return .reservedInPlaceOf(take(for: owner, from: address), evicted: oldest.holder)
+        guard let oldest else { return .reserved(issue(for: owner, from: address)) }
+        release(oldest.lease)
+        return .reservedInPlaceOf(issue(for: owner, from: address), evicted: oldest.holder)
     }
 
-    /// Releases a place. Has no effect if it is no longer taken.
-    package mutating func release(_ place: Place) {
-        guard let entry = entries.removeValue(forKey: place) else { return }
+    /// Releases a lease. Has no effect if it is no longer taken.
+    package mutating func release(_ lease: Lease) {
+        guard let entry = entries.removeValue(forKey: lease) else { return }
         if let id = entry.session?.id {
-            places[id] = nil
+            leases[id] = nil
             Self.count(-1, for: Key(entry.owner, entry.address), in: &openPer)
         }
         if !entry.owner.isAnonymous {
-            owned[entry.owner]?.remove(place)
+            owned[entry.owner]?.remove(lease)
             if owned[entry.owner]?.isEmpty == true { owned[entry.owner] = nil }
         }
-        perAddress[entry.address.prefix]?.remove(place)
+        perAddress[entry.address.prefix]?.remove(lease)
         if perAddress[entry.address.prefix]?.isEmpty == true { perAddress[entry.address.prefix] = nil }
     }
 
-    private mutating func take(for owner: Identity, from address: IPAddress) -> Place {
-        let place = Place(number: nextNumber)
+    private mutating func issue(for owner: Identity, from address: IPAddress) -> Lease {
+        let lease = Lease(number: nextNumber)
         nextNumber &+= 1
-        entries[place] = Entry(owner: owner, address: address)
-        if !owner.isAnonymous { owned[owner, default: []].insert(place) }
-        perAddress[address.prefix, default: []].insert(place)
-        return place
+        entries[lease] = Entry(owner: owner, address: address)
+        if !owner.isAnonymous { owned[owner, default: []].insert(lease) }
+        perAddress[address.prefix, default: []].insert(lease)
+        return lease
     }
 
-    /// Iterates over the places of one owner or address; the limits bound their number. Sessions that are being moved are skipped.
-    private func oldestDetached(of places: Set<Place>) -> (place: Place, holder: Holder)? {
-        let detached = places.compactMap { place in
-            entries[place].flatMap { entry in
+    /// Iterates over the leases of one owner or address; the limits bound their number. Sessions that are being moved are skipped.
+    private func oldestDetached(of leases: Set<Lease>) -> (lease: Lease, holder: Holder)? {
+        let detached = leases.compactMap { lease in
+            entries[lease].flatMap { entry in
                 entry.detachedAt.flatMap { time in
                     entry.session.flatMap {
-                        $0.tokensBefore == nil ? (place: place, time: time, holder: $0.holder) : nil
+                        $0.tokensBefore == nil ? (lease: lease, time: time, holder: $0.holder) : nil
                     }
                 }
             }
         }
-        return detached.min { ($0.time, $0.place.number) < ($1.time, $1.place.number) }.map { ($0.place, $0.holder) }
+        return detached.min { ($0.time, $0.lease.number) < ($1.time, $1.lease.number) }.map { ($0.lease, $0.holder) }
     }
 
     private static func count<K: Hashable>(_ change: Int, for key: K, in counts: inout [K: Int]) {
@@ -136,70 +136,70 @@ package struct SessionRegister<Holder> {
 
     // MARK: Sessions
 
-    /// Makes the session of a place available for resuming by its id.
+    /// Makes the session of a lease available for resuming by its id.
     ///
-    /// - Parameter id: the gateway's own; at most ``SessionPlaceLimits/maximumIDBytes``.
+    /// - Parameter id: the gateway's own; at most ``SessionLeaseLimits/maximumIDBytes``.
     /// - Parameter principal: the client. One that was admitted by a ticket may resume with the token alone.
-    /// - Returns: false, without any change, if the place isn't taken or already has a session, or if the id is in use or too long.
+    /// - Returns: false, without any change, if the lease isn't taken or already has a session, or if the id is in use or too long.
     @discardableResult
     package mutating func open(
-        _ place: Place, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
+        _ lease: Lease, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
     ) -> Bool {
-        guard let entry = entries[place], entry.session == nil, places[id] == nil,
-            id.utf8.count <= SessionPlaceLimits.maximumIDBytes
+        guard let entry = entries[lease], entry.session == nil, leases[id] == nil,
+            id.utf8.count <= SessionLeaseLimits.maximumIDBytes
         else { return false }
         let bearer = principal.flatMap { $0.isByTicket ? $0.comingBack : nil }
-        entries[place]?.session = OpenSession(id: id, tokens: SessionTokens(token), bearer: bearer, holder: holder)
-        places[id] = place
+        entries[lease]?.session = OpenSession(id: id, tokens: SessionTokens(token), bearer: bearer, holder: holder)
+        leases[id] = lease
         Self.count(1, for: Key(entry.owner, entry.address), in: &openPer)
         return true
     }
 
     /// The session has lost its client and may be evicted from now on. A session that can't be resumed can't be detached.
-    package mutating func detached(_ place: Place, at time: MonotonicTime) {
-        guard let entry = entries[place], entry.session != nil, entry.detachedAt == nil else { return }
-        entries[place]?.detachedAt = time
+    package mutating func detached(_ lease: Lease, at time: MonotonicTime) {
+        guard let entry = entries[lease], entry.session != nil, entry.detachedAt == nil else { return }
+        entries[lease]?.detachedAt = time
     }
 
     /// The claimed session belongs to `holder` from now on.
     ///
     /// - Parameter detachedAt: nil if its client is attached.
-    /// - Returns: false if its place was released meanwhile; then the session has to end.
-    package mutating func arrived(_ place: Place, at holder: Holder, detachedAt: MonotonicTime?) -> Bool {
-        guard entries[place]?.session != nil else { return false }
-        entries[place]?.session?.holder = holder
-        entries[place]?.session?.tokensBefore = nil
-        entries[place]?.detachedAt = detachedAt
+    /// - Returns: false if its lease was released meanwhile; then the session has to end.
+    package mutating func adopted(_ lease: Lease, by holder: Holder, detachedAt: MonotonicTime?) -> Bool {
+        guard entries[lease]?.session != nil else { return false }
+        entries[lease]?.session?.holder = holder
+        entries[lease]?.session?.tokensBefore = nil
+        entries[lease]?.detachedAt = detachedAt
         return true
     }
 
     /// The claimed session stays with its holder, and its previous tokens are restored.
-    package mutating func claimFailed(_ place: Place) {
-        guard let before = entries[place]?.session?.tokensBefore else { return }
-        entries[place]?.session?.tokens = before
-        entries[place]?.session?.tokensBefore = nil
+    package mutating func claimFailed(_ lease: Lease) {
+        guard let before = entries[lease]?.session?.tokensBefore else { return }
+        entries[lease]?.session?.tokens = before
+        entries[lease]?.session?.tokensBefore = nil
     }
 
     // MARK: Looking
 
-    func place(of id: String) -> Place? { places[id] }
+    func lease(of id: String) -> Lease? { leases[id] }
 
     /// For a session that is being moved, changes the tokens from before the claim: its client doesn't have the new one yet.
-    mutating func changeTokens(of place: Place, _ change: (inout SessionTokens) -> Void) {
-        guard var session = entries[place]?.session else { return }
+    mutating func changeTokens(of lease: Lease, _ change: (inout SessionTokens) -> Void) {
+        guard var session = entries[lease]?.session else { return }
         if var before = session.tokensBefore {
             change(&before)
             session.tokensBefore = before
         } else {
             change(&session.tokens)
         }
-        entries[place]?.session = session
+        entries[lease]?.session = session
     }
 
-    mutating func beginMove(of place: Place, tokens: SessionTokens) {
-        let before = entries[place]?.session?.tokens
-        entries[place]?.session?.tokensBefore = before
-        entries[place]?.session?.tokens = tokens
+    mutating func beginMove(of lease: Lease, tokens: SessionTokens) {
+        let before = entries[lease]?.session?.tokens
+        entries[lease]?.session?.tokensBefore = before
+        entries[lease]?.session?.tokens = tokens
     }
 
     /// Whether a client may be resuming a session: `owner` has one or, if it is anonymous, the address has an anonymous one. Attached
@@ -208,20 +208,13 @@ package struct SessionRegister<Holder> {
         openPer[Key(owner, address)] != nil
     }
 
-    /// The matching holders of all sessions that can be resumed. Iterates over all of them.
-    package func holders(where isMeant: (Identity, IPAddress) -> Bool) -> [Holder] {
-        entries.values.compactMap { entry in
-            isMeant(entry.owner, entry.address) ? entry.session?.holder : nil
-        }
-    }
-
-    /// Places that are taken.
+    /// Leases that are taken.
     package var count: Int { entries.count }
     package var detachedCount: Int { entries.values.count { $0.detachedAt != nil } }
 
     /// The total number of entries in all tables; for tests.
     var footprint: Int {
-        entries.count + places.count + owned.count + perAddress.count + openPer.count
+        entries.count + leases.count + owned.count + perAddress.count + openPer.count
     }
 }
 
@@ -231,23 +224,23 @@ extension SessionRegister.Found: Sendable where Holder: Sendable {}
 extension SessionRegister.OpenSession: Sendable where Holder: Sendable {}
 
 package enum SessionReservation<Holder> {
-    case reserved(SessionRegister<Holder>.Place)
+    case reserved(SessionRegister<Holder>.Lease)
     /// The other session was evicted; its holder must be told.
-    case reservedInPlaceOf(SessionRegister<Holder>.Place, evicted: Holder)
-    case refused(SessionPlaceLimit)
+    case reservedInPlaceOf(SessionRegister<Holder>.Lease, evicted: Holder)
+    case refused(SessionLeaseLimit)
 }
 
 extension SessionReservation: Sendable where Holder: Sendable {}
 
 /// The limit that refused a session.
-package enum SessionPlaceLimit: Hashable, Sendable {
+package enum SessionLeaseLimit: Hashable, Sendable {
     /// `MAX_SESSIONS_PER_DEVICE`
     case device
     /// `MAX_SESSIONS_PER_IP`
     case address
 }
 
-package struct SessionPlaceLimits: Hashable, Sendable {
+package struct SessionLeaseLimits: Hashable, Sendable {
     /// Longer ids aren't looked up: the gateway's own have 16 characters.
     package static let maximumIDBytes = 64
 

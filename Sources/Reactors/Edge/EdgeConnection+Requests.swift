@@ -136,7 +136,7 @@ extension EdgeConnection {
             return false
         }
         arm(at: nil)
-        if let ssl = lws_get_ssl(wsi) { TLSMaterial.letGoOfHandshake(ssl) }
+        if let ssl = lws_get_ssl(wsi) { TLSMaterial.wipeHandshakeSecrets(ssl) }
         let webSocket = WebSocketConnection(
             owner: self, wsi: wsi, handler: handler, limits: limits, compression: compression)
         stage = .webSocket(webSocket)

@@ -17,7 +17,7 @@ extension TCPConnection {
         return moving
     }
 
-    static func arrive(_ moving: MovingSocket, on reactor: Reactor, handler: any TCPHandler) -> TCPConnection {
+    static func adopt(_ moving: MovingSocket, on reactor: Reactor, handler: any TCPHandler) -> TCPConnection {
         let connection = adopt(moving.take(), on: reactor, handler: handler)
         moving.unsent.withUnsafeBytes { connection.send($0) }
         return connection

@@ -51,7 +51,7 @@ final class TLSClientSession {
     }
 
     /// Continues a session from another reactor.
-    init(arriving moving: MovingTLS, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
+    init(adopting moving: MovingTLS, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
         OpenSSLError.clear()
         SSL_up_ref(moving.ssl)
         tls = moving.tls

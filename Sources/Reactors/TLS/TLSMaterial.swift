@@ -93,7 +93,7 @@ package final class TLSMaterial: @unchecked Sendable {
     ///
     /// OpenSSL has no call that removes a key from a connection, so the key object stays and is emptied. There is no second handshake that
     /// would use it (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
-    static func letGoOfHandshake(_ ssl: OpaquePointer) {
+    static func wipeHandshakeSecrets(_ ssl: OpaquePointer) {
         SSL_set_client_CA_list(ssl, nil)
         for key in [portcullis_SSL_get1_tmp_key(ssl), portcullis_SSL_get1_peer_tmp_key(ssl)] {
             guard let key else { continue }

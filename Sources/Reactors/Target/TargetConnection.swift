@@ -225,7 +225,7 @@ package final class TargetConnection: Flushable, TimerTarget {
 
     /// Continues the connection on `reactor`, which reads it from the next turn on. If the target had already ended its side, that is
     /// reported again. If TLS can't be continued, `handler` is called before this returns.
-    package static func arrive(
+    package static func adopt(
         _ moving: MovingTarget, on reactor: Reactor, handler: any TCPHandler
     ) -> TargetConnection {
         let connection = TargetConnection(
@@ -233,17 +233,17 @@ package final class TargetConnection: Flushable, TimerTarget {
         connection.firstRecord = moving.firstRecord
         connection.tlsVersion = moving.tlsVersion
         connection.fallback = moving.fallback
-        connection.arrived(moving)
+        connection.adopt(moving)
         return connection
     }
 
-    private func arrived(_ moving: MovingTarget) {
+    private func adopt(_ moving: MovingTarget) {
         stage = .open
-        transport = .arrive(moving.socket, on: reactor, handler: self)
+        transport = .adopt(moving.socket, on: reactor, handler: self)
         guard let moved = moving.session else { return }
         moving.plaintext.withUnsafeBytes { plaintext.append($0, from: reactor.buffers) }
         do throws(TargetTLSFailure) {
-            session = try TLSClientSession(arriving: moved, sink: self, buffers: reactor.buffers)
+            session = try TLSClientSession(adopting: moved, sink: self, buffers: reactor.buffers)
             mayHaveUnread = true
             updateReading()
             touchIfOpen()

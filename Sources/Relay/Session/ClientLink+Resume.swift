@@ -58,17 +58,17 @@ extension ClientLink {
     }
 
     private func fetch(_ claim: SessionClaimant, from holder: SessionHolder) {
-        guard holder.loop !== loop else { return arrived(holder.handOff(to: loop, claim), claim) }
+        guard holder.loop !== loop else { return handedOff(holder.handOff(to: loop, claim), claim) }
         let here = LoopBound(self, to: loop)
         holder.loop.submit {
             let outcome = holder.handOff(to: here.loop, claim)
-            here.loop.submit { here.value.arrived(outcome, claim) }
+            here.loop.submit { here.value.handedOff(outcome, claim) }
         }
     }
 
     // MARK: The answer
 
-    private func arrived(_ outcome: HandOff, _ claim: SessionClaimant) {
+    private func handedOff(_ outcome: HandOff, _ claim: SessionClaimant) {
         switch outcome {
         case .session(let bound): adopt(bound.session, claim)
         case .refused(let failure): if let session { fail(failure, session) }

@@ -34,7 +34,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     private struct Farewell {
         let timer: any SessionTimer
         /// Of the session that has gone: the connection counts as one until it is closed.
-        let slot: SessionSlot?
+        let globalLease: SessionLease?
     }
 
     init(_ session: Session) {
@@ -124,10 +124,10 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     // MARK: Without a session
 
     /// Another link has the session: closes the WebSocket, and cuts it off if it isn't closed in time.
-    func sayReplaced(keeping slot: SessionSlot?, timeout: UInt64) {
+    func sayReplaced(keeping globalLease: SessionLease?, timeout: UInt64) {
         guard let socket else { return }
         let timer = loop.makeTimer()
-        farewell = Farewell(timer: timer, slot: slot)
+        farewell = Farewell(timer: timer, globalLease: globalLease)
         sessions.insert(self)
         timer.arm(at: loop.now + timeout, calling: self)
         socket.close(code: CloseReason.sessionReplaced.code, reason: CloseReason.sessionReplaced.text)

@@ -64,16 +64,16 @@ extension Session {
     private func depart(to other: any SessionLoop) -> Bool {
         let moves = other !== loop
         guard leg?.isConnected != false, !moves || leg?.depart() != false else { return false }
-        let (link, slot) = (link, slot)
+        let (link, globalLease) = (link, globalLease)
         link?.leaveSession()
         self.link = nil
-        self.slot = nil
+        self.globalLease = nil
         clientPauses = []
         if moves {
             timer.cancel()
             sessions.remove(self)
         }
-        link?.sayReplaced(keeping: slot, timeout: settings.session.closeFlush)
+        link?.sayReplaced(keeping: globalLease, timeout: settings.session.closeFlush)
         return true
     }
 
@@ -83,8 +83,8 @@ extension Session {
     ///
     /// - Parameter fresh: the session that the link has until now.
     func move(to link: ClientLink, inPlaceOf fresh: Session?) {
-        slot = fresh?.slot
-        fresh?.slot = nil
+        globalLease = fresh?.globalLease
+        fresh?.globalLease = nil
         guard link.loop !== loop else { return }
         loop = link.loop
         sessions = link.sessions

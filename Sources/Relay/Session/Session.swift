@@ -22,7 +22,7 @@ final class Session: TargetLegHandler, TimerTarget {
     /// Nil while there is no client: before the WebSocket is open, while the session is detached and while it moves.
     var link: ClientLink?
     /// Counts among the gateway's sessions until it is released. Nil while the session moves.
-    var slot: SessionSlot?
+    var globalLease: SessionLease?
     /// Counts among the sessions of its identity and its address; from the first dial on.
     var lease: SessionDirectory.Lease?
 
@@ -71,7 +71,7 @@ final class Session: TargetLegHandler, TimerTarget {
         admitted: Admitted, client: ClientIdentity, request: SessionRequest, settings: SessionSettings,
         sessions: SessionTable, loop: any SessionLoop
     ) {
-        slot = admitted.slot
+        globalLease = admitted.globalLease
         self.client = client
         self.request = request
         self.settings = settings
@@ -342,6 +342,6 @@ final class Session: TargetLegHandler, TimerTarget {
         leg?.abandon()
         leg = nil
         releaseLease()
-        slot = nil
+        globalLease = nil
     }
 }

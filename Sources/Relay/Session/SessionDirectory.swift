@@ -9,18 +9,17 @@ package import WireText
 /// It never calls a session: what concerns another reactor is submitted there as a job.
 package final class SessionDirectory: Sendable {
     typealias Register = SessionRegister<SessionHolder>
-    /// A session's place among those of its identity and its address.
-    typealias Lease = Register.Place
+    typealias Lease = Register.Lease
 
     /// {register} Each session is used on its loop's thread alone.
     private let register: Mutex<Register>
 
-    package init(_ limits: SessionPlaceLimits) {
+    package init(_ limits: SessionLeaseLimits) {
         register = Mutex(SessionRegister(limits: limits))
     }
 
     /// For a reload: no session ends by it.
-    package func setLimits(_ limits: SessionPlaceLimits) {
+    package func setLimits(_ limits: SessionLeaseLimits) {
         register.withLock { $0.limits = limits }
     }
 
@@ -80,7 +79,7 @@ package final class SessionDirectory: Sendable {
     /// - Returns: false where it has lost its lease on the way.
     func adopted(_ lease: Lease, by holder: SessionHolder, detachedAt: UInt64?) -> Bool {
         register.withLock {
-            $0.arrived(lease, at: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
+            $0.adopted(lease, by: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
         }
     }
 

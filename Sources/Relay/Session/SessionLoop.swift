@@ -86,7 +86,7 @@ extension Reactor: SessionLoop {
 
     func adopt(_ target: any DepartedTarget, handler: any TCPHandler) -> any TargetSocket {
         guard let target = target as? MovingTarget else { preconditionFailure("a target of another kind of loop") }
-        return TargetConnection.arrive(target, on: self, handler: handler)
+        return TargetConnection.adopt(target, on: self, handler: handler)
     }
 }
 

@@ -15,7 +15,7 @@ struct CapacityPolicyTests {
         #expect(refusal?.status == 503)
         #expect(refusal?.retryAfter == 5)
         first = nil
-        #expect(bench.settings.slots.count == 1)
+        #expect(bench.settings.leases.count == 1)
         #expect(gate.evaluate(bench.request()).admitted != nil)
         withExtendedLifetime(second) {}
     }
@@ -23,17 +23,17 @@ struct CapacityPolicyTests {
     @Test func `without a maximum there is always a place`() throws {
         var bench = try Bench()
         bench.settings.requiresAppAuth = false
-        bench.settings.slots = SessionSlots(maximum: nil)
+        bench.settings.leases = SessionLeases(maximum: nil)
         let gate = bench.gate
         let admitted = (0..<2_000).map { _ in gate.evaluate(bench.request()).admitted }
         #expect(admitted.allSatisfy { $0 != nil })
-        #expect(bench.settings.slots.count == 2_000)
+        #expect(bench.settings.leases.count == 2_000)
     }
 
     @Test func `a refused client takes no place`() throws {
         let bench = try Bench(maximumSessions: 1)
         for _ in 0..<3 { #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired) }
-        #expect(bench.settings.slots.count == 0)
+        #expect(bench.settings.leases.count == 0)
     }
 
     @Test func `draining can't be undone and begins at once`() throws {

@@ -43,8 +43,8 @@ struct ResumePolicyTests {
     private func session(of principal: Principal, id: String = "s1") throws -> SessionCredential {
         var generator = SystemRandomNumberGenerator()
         let token = SessionToken(using: &generator)
-        let place = try #require(book.reserve(for: principal.identity, from: address("192.0.2.1")).place)
-        #expect(book.open(place, id: id, token: token, of: principal, holder: "driver"))
+        let lease = try #require(book.reserve(for: principal.identity, from: address("192.0.2.1")).lease)
+        #expect(book.open(lease, id: id, token: token, of: principal, holder: "driver"))
         return SessionCredential(id: id, token: token.text)
     }
 
@@ -99,11 +99,11 @@ struct ResumePolicyTests {
             #expect(!refusal.detail.contains(mine.token) && refusal.code.countsAsFailedUpgrade)
         }
         guard
-            case .claimed(let place, _, _) = book.claim(
+            case .claimed(let lease, _, _) = book.claim(
                 id: mine.id, token: mine.token, owner: holder.identity, at: start)
         else { throw NoPrincipal() }
-        #expect(book.arrived(place, at: "next driver"))
-        book.register.tokenConfirmed(place, at: start.monotonic)
+        #expect(book.adopted(lease, by: "next driver"))
+        book.register.tokenConfirmed(lease, at: start.monotonic)
         #expect(decision(mine, after: 30_000).refusal?.answer == .invalidResume)
     }
 
@@ -138,7 +138,7 @@ struct ResumePolicyTests {
         var device = try bench.registeredDevice()
         let mine = try session(of: try ticketHolder(&device))
         var full = self
-        full.bench.settings.slots = SessionSlots(maximum: 0)
+        full.bench.settings.leases = SessionLeases(maximum: 0)
         full.bench.settings.mayComeBack = { _, _ in true }
         #expect(full.decision(mine).admitted != nil)
         full.bench.settings.mayComeBack = { _, _ in false }

@@ -105,7 +105,7 @@ struct TicketPolicyTests {
         #expect(decision(ticket) { $0.handshake.version = "8" }.refusal?.answer == .unsupportedVersion)
         #expect(decision(ticket) { $0.origin = "https://evil.example" }.refusal?.answer == .originRefused)
         var full = bench
-        full.settings.slots = SessionSlots(maximum: 0)
+        full.settings.leases = SessionLeases(maximum: 0)
         #expect(full.gate.evaluate(full.request().with { $0.ticket = ticket }).refusal?.answer == .atCapacity)
         var limited = bench
         limited.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 0, verificationsPerSecond: 0)
@@ -155,7 +155,7 @@ struct TicketPolicyTests {
 
     @Test func `authentication needs neither a handshake nor a free place, and spends the same`() throws {
         var bench = bench
-        bench.settings.slots = SessionSlots(maximum: 0)
+        bench.settings.leases = SessionLeases(maximum: 0)
         var device = try bench.registeredDevice()
         let request = bench.request(try bench.assertion(by: &device)).with {
             $0.handshake = HandshakeFields(
@@ -171,7 +171,7 @@ struct TicketPolicyTests {
             throw NoTicket()
         }
         #expect(foreign.answer == .originRefused)
-        #expect(bench.settings.slots.count == 0)
+        #expect(bench.settings.leases.count == 0)
     }
 }
 

@@ -12,27 +12,27 @@ struct SessionClaimTests {
     private final class Stage {
         let book: RegisterBook<String>
         let token: String
-        let place: RegisterBook<String>.Place
+        let lease: RegisterBook<String>.Lease
 
         init(owner: Identity = SessionClaimTests.owner) throws {
             var dice = Dice(7)
             let token = SessionToken(using: &dice)
             self.token = token.text
             book = RegisterBook()
-            place = try #require(book.reserve(for: owner, from: address("192.0.2.1")).place)
-            #expect(book.open(place, id: "s1", token: token, holder: "first"))
-            book.register.detached(place, at: start.monotonic)
+            lease = try #require(book.reserve(for: owner, from: address("192.0.2.1")).lease)
+            #expect(book.open(lease, id: "s1", token: token, holder: "first"))
+            book.register.detached(lease, at: start.monotonic)
         }
 
         private init(_ other: Stage) {
-            (book, token, place) = (RegisterBook(other.book.register), other.token, other.place)
+            (book, token, lease) = (RegisterBook(other.book.register), other.token, other.lease)
         }
 
         var copy: Stage { Stage(self) }
 
         /// The client confirms that it has the newest token.
         func confirm(after milliseconds: Int = 0) {
-            book.register.tokenConfirmed(place, at: (start + milliseconds).monotonic)
+            book.register.tokenConfirmed(lease, at: (start + milliseconds).monotonic)
         }
 
         func claim(
@@ -41,7 +41,7 @@ struct SessionClaimTests {
         ) -> SessionClaim<String> {
             let claim = begin(token, id: id, owner: owner, after: milliseconds)
             if let holder = claim.claimed?.holder {
-                #expect(book.arrived(place, at: holder))
+                #expect(book.adopted(lease, by: holder))
             }
             return claim
         }
@@ -69,7 +69,7 @@ struct SessionClaimTests {
         #expect(claimed.token.utf8.count == 64 && claimed.token == claimed.token.lowercased())
         #expect(stage.book.register.detachedCount == 0, "he is back")
         let again = try #require(stage.begin(claimed.token).claimed)
-        #expect(stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.book.adopted(stage.lease, by: "second"))
         #expect(stage.claim(again.token).claimed?.holder == "second")
     }
 
@@ -107,15 +107,15 @@ struct SessionClaimTests {
 
     @Test func `an unknown session is unknown, and so is one that has ended`() throws {
         let stage = try Stage()
-        let longest = String(repeating: "x", count: SessionPlaceLimits.maximumIDBytes)
+        let longest = String(repeating: "x", count: SessionLeaseLimits.maximumIDBytes)
         for id in ["", "s2", "S1", longest, longest + "x"] { #expect(stage.claim(stage.token, id: id).isUnknown) }
-        stage.book.register.release(stage.place)
+        stage.book.register.release(stage.lease)
         #expect(stage.claim(stage.token).isUnknown)
     }
 
     @Test func `a session that isn't open can't be claimed`() throws {
         let book = RegisterBook<String>()
-        #expect(book.reserve(for: .anonymous, from: address("192.0.2.1")).place != nil)
+        #expect(book.reserve(for: .anonymous, from: address("192.0.2.1")).lease != nil)
         for token in ["", strange(), String(repeating: "f", count: 64)] {
             #expect(book.claim(id: "", token: token, owner: .anonymous, at: start).isUnknown)
         }
@@ -170,9 +170,9 @@ struct SessionClaimTests {
         #expect(late.claim(told, after: 30_010).isInvalid)
     }
 
-    @Test func `a confirmation for a place without a session does nothing`() throws {
+    @Test func `a confirmation for a lease without a session does nothing`() throws {
         let stage = try Stage()
-        stage.book.register.release(stage.place)
+        stage.book.register.release(stage.lease)
         stage.confirm()
         #expect(stage.book.register.count == 0)
     }
@@ -211,14 +211,14 @@ struct SessionClaimTests {
         let first = try #require(stage.begin(stage.token).claimed)
         for token in [stage.token, first.token] { #expect(stage.begin(token, after: 5).isUnderway) }
         #expect(stage.begin(strange(), after: 5).isInvalid)
-        #expect(stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.book.adopted(stage.lease, by: "second"))
         #expect(stage.begin(first.token, after: 6).claimed?.holder == "second")
     }
 
     @Test func `a session that couldn't be had is as it was`() throws {
         let stage = try Stage()
         let first = try #require(stage.begin(stage.token).claimed)
-        stage.book.register.claimFailed(stage.place)
+        stage.book.register.claimFailed(stage.lease)
         #expect(stage.claim(first.token).isInvalid, "the client was never told it")
         #expect(stage.claim(stage.token, after: 60_000).claimed?.holder == "first")
     }
@@ -227,20 +227,20 @@ struct SessionClaimTests {
         let stage = try Stage()
         _ = try #require(stage.begin(stage.token).claimed)
         // Its previous connection is lost meanwhile.
-        stage.book.register.detached(stage.place, at: start.monotonic)
-        let others = (0..<4).compactMap { _ in stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).place }
+        stage.book.register.detached(stage.lease, at: start.monotonic)
+        let others = (0..<4).compactMap { _ in stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).lease }
         #expect(others.count == 4)
         #expect(stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).refusal == .device)
-        #expect(stage.book.arrived(stage.place, at: "second"))
+        #expect(stage.book.adopted(stage.lease, by: "second"))
         #expect(stage.book.register.detachedCount == 0)
         #expect(stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).refusal == .device)
     }
 
-    @Test func `one that has lost its place on the way is told so`() throws {
+    @Test func `one that has lost its lease on the way is told so`() throws {
         let stage = try Stage()
         _ = try #require(stage.begin(stage.token).claimed)
-        stage.book.register.release(stage.place)
-        #expect(!stage.book.arrived(stage.place, at: "second"))
+        stage.book.register.release(stage.lease)
+        #expect(!stage.book.adopted(stage.lease, by: "second"))
         #expect(stage.book.register.count == 0)
     }
 

@@ -18,50 +18,50 @@ struct SessionRegisterTests {
     /// A session that can be resumed, owned by `holder`.
     private func open(
         _ book: RegisterBook<Int>, _ owner: Identity, from address: IPAddress, holder: Int
-    ) throws -> Register.Place {
+    ) throws -> Register.Lease {
         var dice = Dice(UInt64(holder))
-        let place = try #require(book.reserve(for: owner, from: address).place)
-        #expect(book.open(place, id: "s\(holder)", token: SessionToken(using: &dice), holder: holder))
-        return place
+        let lease = try #require(book.reserve(for: owner, from: address).lease)
+        #expect(book.open(lease, id: "s\(holder)", token: SessionToken(using: &dice), holder: holder))
+        return lease
     }
 
     // MARK: Limits
 
     @Test func `an owner has as many sessions as the limit says, wherever they are, and not one more`() {
         let book = book(perDevice: 2)
-        #expect(book.reserve(for: alice, from: home).place != nil)
-        #expect(book.reserve(for: alice, from: away).place != nil)
+        #expect(book.reserve(for: alice, from: home).lease != nil)
+        #expect(book.reserve(for: alice, from: away).lease != nil)
         #expect(book.reserve(for: alice, from: home).refusal == .device)
-        #expect(book.reserve(for: bob, from: home).place != nil)
+        #expect(book.reserve(for: bob, from: home).lease != nil)
         #expect(book.register.count == 3)
     }
 
     @Test func `an address has as many sessions as the limit says, whoever's they are, and not one more`() {
         let book = book(perDevice: 5, perAddress: 3)
-        #expect(book.reserve(for: alice, from: home).place != nil)
-        #expect(book.reserve(for: bob, from: home).place != nil)
-        #expect(book.reserve(for: .anonymous, from: home).place != nil)
+        #expect(book.reserve(for: alice, from: home).lease != nil)
+        #expect(book.reserve(for: bob, from: home).lease != nil)
+        #expect(book.reserve(for: .anonymous, from: home).lease != nil)
         for owner in [alice, bob, .anonymous] { #expect(book.reserve(for: owner, from: home).refusal == .address) }
-        #expect(book.reserve(for: .anonymous, from: away).place != nil)
+        #expect(book.reserve(for: .anonymous, from: away).lease != nil)
     }
 
     @Test func `all of one subscriber's IPv6 addresses count as one`() {
         let book = book(perAddress: 1)
-        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1::1")).place != nil)
+        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1::1")).lease != nil)
         #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1:ffff::2")).refusal == .address)
-        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:2::1")).place != nil)
+        #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:2::1")).lease != nil)
     }
 
     @Test func `anonymous clients are no owner that a limit could count`() {
         let book = book(perDevice: 1)
-        for _ in 0..<50 { #expect(book.reserve(for: .anonymous, from: home).place != nil) }
+        for _ in 0..<50 { #expect(book.reserve(for: .anonymous, from: home).lease != nil) }
     }
 
-    @Test func `a place that is given back can be taken again, and is given back once`() throws {
+    @Test func `a lease that is given back can be taken again, and is given back once`() throws {
         let book = book(perDevice: 1, perAddress: 1)
-        let first = try #require(book.reserve(for: alice, from: home).place)
+        let first = try #require(book.reserve(for: alice, from: home).lease)
         book.register.release(first)
-        let second = try #require(book.reserve(for: alice, from: home).place)
+        let second = try #require(book.reserve(for: alice, from: home).lease)
         book.register.release(first)
         #expect(book.register.count == 1)
         #expect(book.reserve(for: alice, from: home).refusal == .device)
@@ -71,12 +71,12 @@ struct SessionRegisterTests {
 
     @Test func `lowered limits end nothing and allow nothing new, and raised ones hold at once`() {
         let book = book(perDevice: 2)
-        for _ in 0..<2 { #expect(book.reserve(for: alice, from: home).place != nil) }
-        book.register.limits = SessionPlaceLimits(perDevice: 1, perAddress: 100)
+        for _ in 0..<2 { #expect(book.reserve(for: alice, from: home).lease != nil) }
+        book.register.limits = SessionLeaseLimits(perDevice: 1, perAddress: 100)
         #expect(book.reserve(for: alice, from: home).refusal == .device)
         #expect(book.register.count == 2)
         book.register.limits.perDevice = 3
-        #expect(book.reserve(for: alice, from: home).place != nil)
+        #expect(book.reserve(for: alice, from: home).lease != nil)
         book.register.limits.perAddress = 3
         #expect(book.reserve(for: bob, from: home).refusal == .address)
     }
@@ -85,11 +85,11 @@ struct SessionRegisterTests {
 
     @Test func `at an owner's limit the session goes that has been detached for longest`() throws {
         let book = book(perDevice: 3)
-        let places = try (1...3).map { try open(book, alice, from: home, holder: $0) }
+        let leases = try (1...3).map { try open(book, alice, from: home, holder: $0) }
         let stranger = try open(book, bob, from: home, holder: 9)
         book.register.detached(stranger, at: start.monotonic)
-        book.register.detached(places[2], at: (start + 1).monotonic)
-        book.register.detached(places[0], at: (start + 2).monotonic)
+        book.register.detached(leases[2], at: (start + 1).monotonic)
+        book.register.detached(leases[0], at: (start + 2).monotonic)
         #expect(book.reserve(for: alice, from: away).evicted == 3)
         #expect(book.reserve(for: alice, from: away).evicted == 1)
         #expect(book.reserve(for: alice, from: away).refusal == .device)
@@ -100,14 +100,14 @@ struct SessionRegisterTests {
         let book = book(perDevice: 2)
         let back = try open(book, alice, from: home, holder: 1)
         book.register.detached(back, at: start.monotonic)
-        #expect(book.arrived(back, at: 1))
-        let dialling = try #require(book.reserve(for: alice, from: home).place)
+        #expect(book.adopted(back, by: 1))
+        let dialling = try #require(book.reserve(for: alice, from: home).lease)
         book.register.detached(dialling, at: start.monotonic)
         #expect(book.reserve(for: alice, from: home).refusal == .device)
         #expect(book.register.detachedCount == 0)
     }
 
-    @Test func `a session that made room is gone, and ending it gives nobody else's place back`() throws {
+    @Test func `a session that made room is gone, and ending it gives nobody else's lease back`() throws {
         let book = book(perDevice: 1)
         let old = try open(book, alice, from: home, holder: 1)
         book.register.detached(old, at: start.monotonic)
@@ -115,9 +115,9 @@ struct SessionRegisterTests {
         #expect(reservation.evicted == 1)
         book.register.release(old)
         book.register.detached(old, at: start.monotonic)
-        #expect(!book.arrived(old, at: 7))
+        #expect(!book.adopted(old, by: 7))
         #expect(book.register.count == 1 && book.register.detachedCount == 0)
-        #expect(book.register.holders { _, _ in true } == [])
+        #expect(book.holders { _, _ in true } == [])
         #expect(book.reserve(for: alice, from: home).refusal == .device)
     }
 
@@ -143,7 +143,7 @@ struct SessionRegisterTests {
         let book = book(perDevice: 1, perAddress: 1)
         let here = try open(book, alice, from: home, holder: 1)
         book.register.detached(here, at: start.monotonic)
-        #expect(book.reserve(for: bob, from: away).place != nil)
+        #expect(book.reserve(for: bob, from: away).lease != nil)
         #expect(book.reserve(for: alice, from: away).refusal == .address)
         #expect(book.register.count == 2 && book.register.detachedCount == 1, "the detached session stays")
         #expect(book.reserve(for: alice, from: home).evicted == 1)
@@ -153,7 +153,7 @@ struct SessionRegisterTests {
 
     @Test func `whether somebody may come back is known by owner, and for anonymous ones by address`() throws {
         let book = book()
-        _ = try #require(book.reserve(for: alice, from: home).place)
+        _ = try #require(book.reserve(for: alice, from: home).lease)
         #expect(!book.register.hasSession(alice, from: home), "it can't be found yet")
         let session = try open(book, alice, from: home, holder: 1)
         #expect(book.register.hasSession(alice, from: away) && !book.register.hasSession(bob, from: home))
@@ -173,26 +173,26 @@ struct SessionRegisterTests {
         _ = try open(book, alice, from: away, holder: 2)
         _ = try open(book, bob, from: home, holder: 3)
         book.register.detached(one, at: start.monotonic)
-        #expect(book.reserve(for: bob, from: home).place != nil, "has no holder yet")
-        #expect(book.register.holders { owner, _ in owner == alice }.sorted() == [1, 2])
-        #expect(book.register.holders { _, address in address == home }.sorted() == [1, 3])
-        #expect(book.arrived(one, at: 10))
-        #expect(book.register.holders { owner, _ in owner == alice }.sorted() == [2, 10])
+        #expect(book.reserve(for: bob, from: home).lease != nil, "has no holder yet")
+        #expect(book.holders { owner, _ in owner == alice }.sorted() == [1, 2])
+        #expect(book.holders { _, address in address == home }.sorted() == [1, 3])
+        #expect(book.adopted(one, by: 10))
+        #expect(book.holders { owner, _ in owner == alice }.sorted() == [2, 10])
     }
 
-    @Test func `an id is one session's, has a longest length, and a place has one session`() throws {
+    @Test func `an id is one session's, has a longest length, and a lease has one session`() throws {
         var dice = Dice(1)
         let book = book(perDevice: 5)
         let token = SessionToken(using: &dice)
-        let places = (0..<3).compactMap { _ in book.reserve(for: alice, from: home).place }
-        let longest = String(repeating: "a", count: SessionPlaceLimits.maximumIDBytes)
-        #expect(!book.open(places[0], id: longest + "a", token: token, holder: 1))
-        #expect(book.open(places[0], id: longest, token: token, holder: 1))
-        #expect(!book.open(places[1], id: longest, token: token, holder: 2))
-        #expect(!book.open(places[0], id: "other", token: token, holder: 3))
-        book.register.release(places[2])
-        #expect(!book.open(places[2], id: "gone", token: token, holder: 4))
-        #expect(book.register.holders { _, _ in true } == [1])
+        let leases = (0..<3).compactMap { _ in book.reserve(for: alice, from: home).lease }
+        let longest = String(repeating: "a", count: SessionLeaseLimits.maximumIDBytes)
+        #expect(!book.open(leases[0], id: longest + "a", token: token, holder: 1))
+        #expect(book.open(leases[0], id: longest, token: token, holder: 1))
+        #expect(!book.open(leases[1], id: longest, token: token, holder: 2))
+        #expect(!book.open(leases[0], id: "other", token: token, holder: 3))
+        book.register.release(leases[2])
+        #expect(!book.open(leases[2], id: "gone", token: token, holder: 4))
+        #expect(book.holders { _, _ in true } == [1])
     }
 
     // MARK: Everything at once
@@ -203,19 +203,19 @@ struct SessionRegisterTests {
         let book = book(perDevice: 3, perAddress: 5)
         let owners = [alice, bob, .anonymous]
         let addresses = [home, away, address("2001:db8::1")]
-        var open: [Register.Place: (owner: Identity, address: IPAddress, id: Int)] = [:]
+        var open: [Register.Lease: (owner: Identity, address: IPAddress, id: Int)] = [:]
         for step in 0..<3_000 {
-            let place = open.keys.randomElement(using: &dice)
-            switch (Int.random(in: 0..<6, using: &dice), place) {
-            case (0, let place?):
-                book.register.release(place)
-                open[place] = nil
-            case (1, let place?): book.register.detached(place, at: (start + step).monotonic)
-            case (2, let place?):
-                #expect(book.arrived(place, at: open[place]?.id ?? 0))
-            case (3, let place?):
+            let lease = open.keys.randomElement(using: &dice)
+            switch (Int.random(in: 0..<6, using: &dice), lease) {
+            case (0, let lease?):
+                book.register.release(lease)
+                open[lease] = nil
+            case (1, let lease?): book.register.detached(lease, at: (start + step).monotonic)
+            case (2, let lease?):
+                #expect(book.adopted(lease, by: open[lease]?.id ?? 0))
+            case (3, let lease?):
                 let claim = book.claim(
-                    id: "\(open[place]?.id ?? 0)", token: "no", owner: open[place]?.owner ?? alice,
+                    id: "\(open[lease]?.id ?? 0)", token: "no", owner: open[lease]?.owner ?? alice,
                     at: start + step)
                 #expect(claim.isInvalid)
             default:
@@ -223,23 +223,23 @@ struct SessionRegisterTests {
                 let from = addresses[Int.random(in: 0..<3, using: &dice)]
                 let reservation = book.reserve(for: owner, from: from)
                 if let evicted = reservation.evicted { open = open.filter { $0.value.id != evicted } }
-                guard let place = reservation.place else { continue }
-                #expect(book.open(place, id: "\(step)", token: SessionToken(using: &dice), holder: step))
-                open[place] = (owner, from, step)
+                guard let lease = reservation.lease else { continue }
+                #expect(book.open(lease, id: "\(step)", token: SessionToken(using: &dice), holder: step))
+                open[lease] = (owner, from, step)
             }
             #expect(book.register.count == open.count)
             for owner in [alice, bob] { #expect(open.values.count { $0.owner == owner } <= 3) }
             for from in addresses { #expect(open.values.count { $0.address == from } <= 5) }
         }
-        for place in open.keys { book.register.release(place) }
+        for lease in open.keys { book.register.release(lease) }
         #expect(book.register.footprint == 0 && book.register.detachedCount == 0)
     }
 }
 
 extension SessionReservation {
-    var place: SessionRegister<Holder>.Place? {
+    var lease: SessionRegister<Holder>.Lease? {
         switch self {
-        case .reserved(let place), .reservedInPlaceOf(let place, _): place
+        case .reserved(let lease), .reservedInPlaceOf(let lease, _): lease
         case .refused: nil
         }
     }
@@ -249,7 +249,7 @@ extension SessionReservation {
         return holder
     }
 
-    var refusal: SessionPlaceLimit? {
+    var refusal: SessionLeaseLimit? {
         guard case .refused(let limit) = self else { return nil }
         return limit
     }

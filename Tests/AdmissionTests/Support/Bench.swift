@@ -27,7 +27,7 @@ struct Bench {
         challenges = Challenges(epoch: epoch, maximumSpent: maximumSpent)
         trustRoot = try Bench.authority.get().trustRoot
         settings = GateSettings(
-            drain: drain, slots: SessionSlots(maximum: maximumSessions), methods: GateSettings.unconfigured)
+            drain: drain, leases: SessionLeases(maximum: maximumSessions), methods: GateSettings.unconfigured)
         settings.appAttest = appAttest(over: registry)
     }
 

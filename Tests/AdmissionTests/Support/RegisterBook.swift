@@ -4,13 +4,13 @@ import WireText
 
 /// A register whose mutating calls can be used inside an expectation, which doesn't allow mutation of a value.
 final class RegisterBook<Holder> {
-    typealias Place = SessionRegister<Holder>.Place
+    typealias Lease = SessionRegister<Holder>.Lease
     var register: SessionRegister<Holder>
 
     init(_ register: SessionRegister<Holder> = SessionRegister()) { self.register = register }
 
     init(perDevice: Int, perAddress: Int) {
-        register = SessionRegister(limits: SessionPlaceLimits(perDevice: perDevice, perAddress: perAddress))
+        register = SessionRegister(limits: SessionLeaseLimits(perDevice: perDevice, perAddress: perAddress))
     }
 
     func reserve(for owner: Identity, from address: IPAddress) -> SessionReservation<Holder> {
@@ -18,14 +18,19 @@ final class RegisterBook<Holder> {
     }
 
     func open(
-        _ place: Place, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
+        _ lease: Lease, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
     ) -> Bool {
-        register.open(place, id: id, token: token, of: principal, holder: holder)
+        register.open(lease, id: id, token: token, of: principal, holder: holder)
     }
 
     /// Attached.
-    func arrived(_ place: Place, at holder: Holder) -> Bool {
-        register.arrived(place, at: holder, detachedAt: nil)
+    func adopted(_ lease: Lease, by holder: Holder) -> Bool {
+        register.adopted(lease, by: holder, detachedAt: nil)
+    }
+
+    /// The holders of all sessions that can be resumed.
+    func holders(where isMeant: (Identity, IPAddress) -> Bool = { _, _ in true }) -> [Holder] {
+        register.entries.values.compactMap { isMeant($0.owner, $0.address) ? $0.session?.holder : nil }
     }
 
     func claim(id: String, token: String, owner: Identity, at moment: Moment) -> SessionClaim<Holder> {

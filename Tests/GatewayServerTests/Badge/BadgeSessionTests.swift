@@ -148,10 +148,10 @@ struct BadgeSessionTests {
         let right = try outcome(of: bench.request(), bench)
         let first = try outcome(of: bench.request("alice:guess"), bench)
         let second = try outcome(of: bench.request("alice:guess"), bench)
-        #expect(bench.state.slots.count == 0, "nothing is taken before the answer")
+        #expect(bench.state.leases.count == 0, "nothing is taken before the answer")
         bench.desk.answer()
         #expect(right.value?.principal?.identity.subject == "alice")
-        #expect(bench.state.slots.count == 1)
+        #expect(bench.state.leases.count == 1)
         #expect(first.value?.refusal?.answer == .appAuthRequired)
         #expect(second.value?.refusal?.answer == .rateLimited, "failures count when they are known")
     }

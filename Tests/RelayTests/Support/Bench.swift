@@ -15,7 +15,7 @@ final class Bench {
     let tables: [SessionTable]
     let settings: SessionSettings
     let drain = DrainSwitch()
-    let slots = SessionSlots(maximum: nil)
+    let leases = SessionLeases(maximum: nil)
     let log = LogRecorder()
     private let auditPath = NSTemporaryDirectory() + "relay-tests-\(UUID().uuidString)"
     private var admissions = 0
@@ -24,7 +24,7 @@ final class Bench {
         var session = SessionLimits()
         var dialects = DialectSettings()
         var traffic = TrafficSettings()
-        var places = SessionPlaceLimits(perDevice: 100, perAddress: 100)
+        var leases = SessionLeaseLimits(perDevice: 100, perAddress: 100)
         var blockList = BlockList()
         var mode = TargetMode.fixed
     }
@@ -40,7 +40,7 @@ final class Bench {
         let logger = Logger(label: "relay-tests") { _ in RecordingLogHandler(recorder) }
         let metrics = GatewayMetrics()
         let audit = try AuditLog(path: auditPath, logger: logger)
-        var admission = GateSettings(drain: drain, slots: slots, methods: [AnonymousMethod(isAllowed: true)])
+        var admission = GateSettings(drain: drain, leases: leases, methods: [AnonymousMethod(isAllowed: true)])
         admission.blockList = options.blockList
         let gate = Gate(admission)
         let target = try TargetEndpoint("mud.example:4000")
@@ -51,7 +51,7 @@ final class Bench {
                     tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off,
                     timeoutMilliseconds: 10_000),
                 dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
-                directory: SessionDirectory(options.places), gate: gate, drain: drain, requests: RequestLimits(),
+                directory: SessionDirectory(options.leases), gate: gate, drain: drain, requests: RequestLimits(),
                 attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(),
                 warnings: [], version: "0",
                 audit: audit,
@@ -68,11 +68,11 @@ final class Bench {
         _ dialect: DialectKind? = .typed, on loop: Int = 0, resuming request: ResumeRequest? = nil,
         from address: String = "192.0.2.1"
     ) throws -> TestClient {
-        guard let slot = slots.claim(), let address = IPAddress(text: address) else { throw NoClient() }
+        guard let globalLease = leases.claim(), let address = IPAddress(text: address) else { throw NoClient() }
         admissions += 1
         let session = network.run(on: loops[loop]) {
             Session(
-                admitted: Admitted(principal: .anonymous, subprotocol: nil, slot: slot),
+                admitted: Admitted(principal: .anonymous, subprotocol: nil, globalLease: globalLease),
                 client: ClientIdentity(
                     session: "client\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
                 request: SessionRequest(
@@ -108,7 +108,7 @@ final class Bench {
 
     /// Nothing is left of any session.
     var isEmpty: Bool {
-        sessionCount == 0 && slots.count == 0 && loops.allSatisfy { $0.armedTimerCount == 0 }
+        sessionCount == 0 && leases.count == 0 && loops.allSatisfy { $0.armedTimerCount == 0 }
     }
 
     /// The lines about ended sessions.
