@@ -154,7 +154,7 @@ package struct Gate: Sendable {
         case .refused(let refusal): return .failure(Refused(refusal))
         case .later: break
         }
-        return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.name.label) didn't say who the client is")))
+        return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.name.label) returned no identity")))
     }
 
     private struct Refused: Error {
@@ -166,7 +166,7 @@ package struct Gate: Sendable {
     private static func undecided(_ request: AdmissionRequest) -> Refusal {
         request.session == nil
             ? Refusal(.appAuthRequired, detail: "no credentials")
-            : Refusal(.invalidResume, detail: "no credentials but a session's token, which doesn't admit by itself")
+            : Refusal(.invalidResume, detail: "only a session's token, which can't admit this client by itself")
     }
 
     private static func refusal(_ error: KeyRegistryError) -> Refusal {
@@ -179,7 +179,7 @@ package struct Gate: Sendable {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
         if let refusal = block.refusal(of: principal.identity) { return refuse(refusal) }
         guard !proof.lacksSecret(principal) else {
-            return refuse(Refusal(.sharedSecretRequired, detail: "no shared secret was looked at"))
+            return refuse(Refusal(.sharedSecretRequired, detail: "the shared secret was not checked"))
         }
         if let refusal = RoutePolicy.refusal(of: principal.identity.method, attempt.request) { return refuse(refusal) }
         return .authenticated(principal)
@@ -200,7 +200,7 @@ package struct Gate: Sendable {
             && (principal.isByToken || settings.mayComeBack(principal.identity, request.address))
         guard let globalLease = settings.leases.claim(forReturning: isReturning) else {
             let refusal = Refusal(
-                .atCapacity, detail: "lost the last session to another", retryAfter: CapacityPolicy.retryAfter)
+                .atCapacity, detail: "another request took the last session", retryAfter: CapacityPolicy.retryAfter)
             return .refused(refusal.naming(principal.shown))
         }
         let subprotocol = settings.subprotocols.choose(from: request.handshake.offeredSubprotocols)

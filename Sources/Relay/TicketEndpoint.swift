@@ -20,7 +20,7 @@ final class TicketEndpoint {
 
     func issue(_ exchange: HTTPExchange, _ context: RequestContext) {
         if let name = exchange.head.repeatedCredentialField(gate) {
-            let refusal = Refusal(.malformedRequest, detail: "\(name) stands there twice")
+            let refusal = Refusal(.malformedRequest, detail: "\(name) is repeated")
             return refuse(exchange, refusal, by: .none, context)
         }
         let request = AdmissionRequest(

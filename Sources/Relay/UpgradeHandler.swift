@@ -33,7 +33,7 @@ final class UpgradeHandler {
                 upgrade, Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query"), context)
         }
         if let name = upgrade.head.repeatedCredentialField(settings.gate) {
-            return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) stands there twice"), context)
+            return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
         }
         var request = AdmissionRequest(
             upgrade.head,

@@ -3,7 +3,7 @@ import Settings
 
 struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check-config", abstract: "Check the settings without listening, and show what is in effect.")
+        commandName: "check-config", abstract: "Check the settings without listening, and show the values in effect.")
 
     @OptionGroup var settings: SettingsOptions
 

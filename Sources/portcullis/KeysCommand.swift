@@ -102,7 +102,7 @@ struct KeysCommand: ParsableCommand {
 
     struct Forget: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Erase all that is known of a key. Its device has to register again.")
+            abstract: "Delete a key and all its data. Its device must register again.")
 
         @OptionGroup var options: Options
         @OptionGroup var key: KeyArgument

@@ -5,7 +5,7 @@ import GatewayServer
 struct PortcullisCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "portcullis",
-        abstract: "A gateway that lets proven apps through to a MUD, and nobody else.",
+        abstract: "A gateway that connects only authenticated apps to a MUD.",
         version: Gateway.version,
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self, TicketCommand.self,

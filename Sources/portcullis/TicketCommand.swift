@@ -3,7 +3,7 @@ import GatewayServer
 
 struct TicketCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ticket", abstract: "Ask the running gateway for a ticket that admits whoever shows it.",
+        commandName: "ticket", abstract: "Ask the running gateway for a ticket that admits its bearer.",
         discussion: """
             The first line of the output is the ticket, for `?ticket=` on an upgrade. The second one, where the web client is \
             enabled, is its address with the ticket in it.

@@ -85,7 +85,7 @@ import Testing
         let open = try sharing(Self.line, ["REQUIRE_APP_AUTH": "false"])
         #expect(
             try bench.warnings(open) == [
-                "REQUIRE_APP_AUTH: is false: whoever has a shared secret reaches the service behind it."
+                "REQUIRE_APP_AUTH: is false: any client with a shared secret is connected to the target."
             ])
         #expect(try bench.load(open).configuration.description.hasSuffix("anyone, each with a shared secret"))
         let closed = try sharing(Self.line, ["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil])

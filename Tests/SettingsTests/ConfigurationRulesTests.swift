@@ -27,7 +27,7 @@ import Testing
                 "TLS_KEY_PATH isn't set, and INBOUND_TLS_MODE is required",
                 "TN_HOST isn't set",
                 "TN_PORT is out of range",
-                "REQUIRE_APP_AUTH is true, and nobody could be admitted",
+                "REQUIRE_APP_AUTH is true, but no admission method is configured",
                 "PEER_SILENCE_SECONDS isn't longer than PING_INTERVAL_SECONDS",
             ])
     }
@@ -49,7 +49,7 @@ import Testing
         arguments: [
             (
                 ["REQUIRE_APP_AUTH": "true", "APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil],
-                "REQUIRE_APP_AUTH is true, and nobody could be admitted"
+                "REQUIRE_APP_AUTH is true, but no admission method is configured"
             ),
             (
                 ["APPATTEST_TEAM_ID": nil, "APPATTEST_APP_IDS": "AAAAAAAAAA.b"],
@@ -121,7 +121,7 @@ import Testing
         #expect(try bench.load(settings).configuration.tls == nil)
         #expect(
             try bench.warnings(settings) == [
-                "INBOUND_TLS_MODE: is off: whoever shares the wire reads and changes everything."
+                "INBOUND_TLS_MODE: is off: anyone on the network path can read and change all traffic."
             ])
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect(try bench.load(settings).configuration.appAttest == nil)
         #expect(
             try bench.warnings(settings) == [
-                "REQUIRE_APP_AUTH: is false: anybody who reaches the port reaches the service behind it."
+                "REQUIRE_APP_AUTH: is false: any client that can reach the port is connected to the target."
             ])
     }
 

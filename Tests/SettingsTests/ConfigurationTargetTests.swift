@@ -91,9 +91,9 @@ private final class ListeningSocketFile {
             ),
             (
                 ["INBOUND_PROXY_PROTOCOL": "true"],
-                ["INBOUND_PROXY_PROTOCOL is true, and no proxy is trusted"]
+                ["INBOUND_PROXY_PROTOCOL is true, but no proxy is trusted"]
             ),
-            (["TRUSTED_PROXY_HEADER": "Forwarded"], ["TRUSTED_PROXY_HEADER is set, and no proxy is trusted"]),
+            (["TRUSTED_PROXY_HEADER": "Forwarded"], ["TRUSTED_PROXY_HEADER is set, but no proxy is trusted"]),
             (["PUBLIC_ORIGIN": "https://mud.example/"], ["PUBLIC_ORIGIN isn't the origin of a web page"]),
             (["PUBLIC_ORIGIN": "wss://mud.example"], ["PUBLIC_ORIGIN isn't the origin of a web page"]),
             (
@@ -133,11 +133,11 @@ private final class ListeningSocketFile {
 
     private static let pin = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     private static let arbitrary =
-        "TARGET_MODE: is arbitrary: whoever is admitted reaches any public address from this machine, on TARGET_PORTS."
+        "TARGET_MODE: is arbitrary: every admitted client can connect from this machine to any public address, on TARGET_PORTS."
     private static let systemPorts =
         "TARGET_PORTS: opens ports up to 1023 beside telnet's (23, 992): mail, web and other services listen there."
     private static let pinUnderPrefer =
-        "MUD_TLS_PIN: doesn't hold where TLS is `prefer`: whoever keeps TLS from coming about gets plain text, pin or not."
+        "MUD_TLS_PIN: isn't enforced if TLS is `prefer`: an attacker who blocks TLS gets plain text despite the pin."
         + " Use `required`."
 
     @Test(
@@ -243,6 +243,8 @@ private final class ListeningSocketFile {
     func aRouteThatNobodyCanEnterIsWorthAWarning(changes: [String: String?], ways: [String]) throws {
         #expect(
             try bench.warnings(bench.least(changes)).filter { $0.hasPrefix("MUD_ROUTES") }
-                == ways.map { "MUD_ROUTES: nobody can enter the route a: no client comes in by \($0) here." })
+                == ways.map {
+                    "MUD_ROUTES: no client can use the route a: its admission methods (\($0)) aren't configured."
+                })
     }
 }

@@ -19,11 +19,11 @@ struct ProofCheck: Sendable {
     /// An identity whose method is no longer configured is refused.
     func refusal(of principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
         guard let method = methods[principal.identity.method] else {
-            return Refusal(.invalidTicket, detail: "\(principal.identity.method.label) admits no client any more")
+            return Refusal(.invalidTicket, detail: "\(principal.identity.method.label) is no longer configured")
         }
         if let sharedSecrets, method.needsSharedSecret {
             guard let secret = principal.secret, sharedSecrets.contains(secret) else {
-                return Refusal(.invalidTicket, detail: "the shared secret that was shown isn't one any more")
+                return Refusal(.invalidTicket, detail: "the shared secret is no longer configured")
             }
         }
         return try method.recheck(principal, at: moment)

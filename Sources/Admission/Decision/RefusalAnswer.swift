@@ -15,7 +15,7 @@ package struct RefusalAnswer: Hashable, Sendable {
     // The upgrade, in the order of its checks.
     package static let malformedHandshake = Self(400, .malformedHandshake, "Malformed WebSocket handshake")
     package static let unsupportedVersion = Self(426, .unsupportedVersion, "WebSocket version 13 is required")
-    package static let unknownSubprotocol = Self(400, .unknownSubprotocol, "No known subprotocol was offered")
+    package static let unknownSubprotocol = Self(400, .unknownSubprotocol, "No supported subprotocol was offered")
     package static let draining = Self(503, .draining, "The gateway is shutting down")
     package static let deviceBlocked = Self(403, .deviceBlocked, "Blocked")
     package static let originRefused = Self(403, .originRefused, "Origin refused")
@@ -31,7 +31,7 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let appAuthRequired = Self(401, .appAuthRequired, "App authentication required")
     package static let invalidTicket = Self(401, .invalidTicket, "Invalid ticket")
     package static let invalidResume = Self(401, .invalidResume, "The session can't be resumed by its token alone")
-    package static let wayNotAllowed = Self(403, .wayNotAllowed, "This way of admission is not allowed here")
+    package static let wayNotAllowed = Self(403, .wayNotAllowed, "This admission method is not allowed here")
     package static let ticketsExhausted = Self(503, .ticketsExhausted, "Too many tickets are in use")
     package static let challengesExhausted = Self(503, .challengesExhausted, "Too many challenges are in use")
     package static let storeUnavailable = Self(503, .storeUnavailable, "The key store is unavailable")

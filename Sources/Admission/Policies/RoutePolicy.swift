@@ -10,6 +10,6 @@ struct RoutePolicy: AdmissionPolicy {
 
     static func refusal(of method: MethodName, _ request: AdmissionRequest) -> Refusal? {
         request.allows(method)
-            ? nil : Refusal(.wayNotAllowed, detail: "the route is not open to \(method.route ?? method.label)")
+            ? nil : Refusal(.wayNotAllowed, detail: "the route doesn't allow \(method.route ?? method.label)")
     }
 }

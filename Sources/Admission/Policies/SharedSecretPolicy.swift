@@ -18,7 +18,7 @@ struct SharedSecretPolicy: AdmissionPolicy {
             return standsForSecret ? .passed : .refused(.sharedSecretRequired, "no Authorization header")
         }
         guard let text = Self.credentials(in: authorization) else {
-            return .refused(.invalidSharedSecret, "Authorization header is of another scheme, or empty")
+            return .refused(.invalidSharedSecret, "Authorization header has another scheme or is empty")
         }
         guard let secret = secrets.secret(shownAs: text) else {
             return .refused(.invalidSharedSecret, "shared secret is unknown")

@@ -35,13 +35,13 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .optionForm: "an option isn't name=value; several ways behind admit= are joined by +"
         case .unknownOption(let name):
             "there is no option \(name): \(RouteOptions.names), and routes are separated by ;"
-        case .repeatedOption(let name): "the option \(name) stands there twice"
+        case .repeatedOption(let name): "the option \(name) is repeated"
         case .optionValue(let name): "the option \(name) has no such value: \(RouteOptions.values(of: name))"
         case .admitValue(let methods):
             "the option admit has no such value: write any, or some of \(methods.joined(separator: ", ")), joined by +"
-        case .repeatedRoute(let name): "the route \(name) stands there twice"
+        case .repeatedRoute(let name): "the route \(name) is repeated"
         case .tooManyRoutes: "there are more than \(Route.maximumCount) routes"
-        case .repeatedTarget(let target): "\(target) stands there twice"
+        case .repeatedTarget(let target): "\(target) is repeated"
         case .tooManyTargets: "there are more than \(TargetList.maximumCount) targets"
         case .allowlistEmpty: "TARGET_MODE=allowlist needs TARGET_ALLOWLIST"
         case .allowlistUnused: "TARGET_ALLOWLIST means nothing with TARGET_MODE=fixed"

@@ -57,7 +57,7 @@ extension SettingGrammar {
         guard pins.count == elements.count else {
             throw SettingProblem(
                 problem: "holds something that isn't a pin",
-                remedy: "Write the SHA-256 of a public key (SPKI) in base64: 44 characters, the last of them `=`.")
+                remedy: "Write the SHA-256 of a public key (SPKI) in base64: 44 characters that end with `=`.")
         }
         return pins
     }

@@ -31,7 +31,7 @@ enum SettingGrammar {
         guard !text.contains(" #") else {
             throw SettingProblem(
                 problem: "seems to end with a comment",
-                remedy: "What sets this variable keeps comments in values; put the comment on a line of its own.")
+                remedy: "The program that sets this variable doesn't strip comments; put the comment on its own line.")
         }
         guard !text.hasPrefix("~") else {
             throw SettingProblem(problem: "begins with ~, which only a shell expands", remedy: "Write the full path.")

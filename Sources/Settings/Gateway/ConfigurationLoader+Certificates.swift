@@ -47,7 +47,7 @@ extension ConfigurationLoader {
         }
         warn(
             settings.clientAuthorities.authorityPath,
-            "\(certificate.subject) isn't a certificate authority: name the one that issued the clients' certificates.")
+            "\(certificate.subject) isn't a certificate authority; use the CA that issued the clients' certificates.")
     }
 
     /// The text of a file with exactly one certificate.
@@ -117,7 +117,8 @@ extension ConfigurationLoader {
             warn(setting, "\(name) isn't valid yet; it will be at \(Self.shown(certificate.notValidBefore)).")
         } else {
             warnOfExpiry(
-                setting, name, at: certificate.notValidAfter, days: Self.certificateWarningDays, "Nobody accepts it.")
+                setting, name, at: certificate.notValidAfter, days: Self.certificateWarningDays,
+                "Clients will refuse it.")
         }
     }
 

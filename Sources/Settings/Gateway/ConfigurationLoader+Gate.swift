@@ -63,14 +63,14 @@ extension ConfigurationLoader {
     /// A gate that admits no client is a mistake; one that admits every client is worth a warning.
     mutating func checkMethods(_ methods: Set<String>, isOpen: Bool, needsSecret: Bool) {
         guard !isOpen else {
-            let who = needsSecret ? "whoever has a shared secret" : "anybody who reaches the port"
-            warn(settings.gate.requiresCredentials, "is false: \(who) reaches the service behind it.")
+            let who = needsSecret ? "any client with a shared secret" : "any client that can reach the port"
+            warn(settings.gate.requiresCredentials, "is false: \(who) is connected to the target.")
             return
         }
         guard methods.isEmpty else { return }
         let alone = needsSecret ? " Where a shared secret is enough, set it to false." : ""
         refuse(
-            settings.gate.requiresCredentials, "is true, and nobody could be admitted",
+            settings.gate.requiresCredentials, "is true, but no admission method is configured",
             "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH, or CONTROL_SOCKET_PATH for tickets."
                 + alone, involving: settingsOfMethods)
     }
@@ -82,7 +82,8 @@ extension ConfigurationLoader {
             guard let admitted = route.options.admit?.methods, admitted.isDisjoint(with: methods) else { continue }
             let names = admitted.sorted().joined(separator: "+")
             warn(
-                settings.target.routes, "nobody can enter the route \(route.name): no client comes in by \(names) here."
+                settings.target.routes,
+                "no client can use the route \(route.name): its admission methods (\(names)) aren't configured."
             )
         }
     }

@@ -43,7 +43,7 @@ extension ConfigurationLoader {
         let settings = settings.compression
         refuse(
             settings.totalBytes, "is less than WS_COMPRESSION_SESSION_BYTES",
-            "It has to be enough for one session: raise it, or lower the other.",
+            "It must be large enough for one session: raise it, or lower the other setting.",
             involving: [settings.totalBytes, settings.sessionBytes])
     }
 

@@ -36,7 +36,7 @@ extension ConfigurationLoader {
                     + " this port, set ALLOW_INSECURE_INBOUND_NO_TLS=true.",
                 involving: [tls.mode, settings.listener.hosts, tls.allowsPlainText])
         } else if !isLocal {
-            warn(tls.mode, "is off: whoever shares the wire reads and changes everything.")
+            warn(tls.mode, "is off: anyone on the network path can read and change all traffic.")
         }
         for setting in [tls.certificatePath, tls.keyPath] where isSet(setting) {
             warn(setting, "has no effect while INBOUND_TLS_MODE is off.")

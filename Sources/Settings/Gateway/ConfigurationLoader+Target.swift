@@ -42,7 +42,7 @@ extension ConfigurationLoader {
     private mutating func warnOfArbitraryTargets(on ports: [ClosedRange<UInt16>]) {
         warn(
             settings.target.mode,
-            "is arbitrary: whoever is admitted reaches any public address from this machine, on TARGET_PORTS.")
+            "is arbitrary: every admitted client can connect from this machine to any public address, on TARGET_PORTS.")
         let open = Set(ports.joined())
         if open.contains(where: { $0 <= Self.lastSystemPort && !Self.telnetPorts.contains($0) }) {
             warn(
@@ -76,7 +76,7 @@ extension ConfigurationLoader {
         if target.authorityPath != nil, !target.pins.isEmpty {
             refuse(
                 settings.authorityPath, "is set besides MUD_TLS_PIN, which alone would count",
-                "Remove one of the two: a pin trusts a key whoever signed it.",
+                "Remove one of the two: a pin trusts a key regardless of its issuer.",
                 involving: [settings.authorityPath, settings.pins])
         }
         warnOfPins(target.pins, target.tlsMode, target.routes)
@@ -88,7 +88,7 @@ extension ConfigurationLoader {
         guard !pins.isEmpty, mode == .prefer || routes.contains(where: { $0.options.tls == .prefer }) else { return }
         warn(
             settings.target.pins,
-            "doesn't hold where TLS is `prefer`: whoever keeps TLS from coming about gets plain text, pin or not. Use `required`."
+            "isn't enforced if TLS is `prefer`: an attacker who blocks TLS gets plain text despite the pin. Use `required`."
         )
     }
 
@@ -116,12 +116,12 @@ extension ConfigurationLoader {
         let settings = settings.proxies
         if proxies.sendHeader, proxies.trusted.isEmpty {
             refuse(
-                settings.sendHeader, "is true, and no proxy is trusted", "Name the proxies in TRUSTED_PROXY_CIDRS.",
+                settings.sendHeader, "is true, but no proxy is trusted", "Name the proxies in TRUSTED_PROXY_CIDRS.",
                 involving: [settings.sendHeader, settings.trusted])
         }
         if proxies.header != settings.header.defaultValue, proxies.trusted.isEmpty {
             refuse(
-                settings.header, "is set, and no proxy is trusted",
+                settings.header, "is set, but no proxy is trusted",
                 "Name the proxies in TRUSTED_PROXY_CIDRS, or remove it.",
                 involving: [settings.header, settings.trusted])
         }

@@ -77,7 +77,7 @@ struct SettingFileLine {
     private func requireNothing(after rest: Substring, _ name: String) throws(SettingFile.Fault) {
         let tail = rest.drop(while: Self.isBlank)
         guard tail.isEmpty || (tail.first == "#" && tail.count < rest.count) else {
-            throw fault(name, "goes on after its closing quote", "Put the whole value in quotes.")
+            throw fault(name, "has text after its closing quote", "Put the whole value in quotes.")
         }
     }
 

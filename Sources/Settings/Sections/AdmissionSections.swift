@@ -2,7 +2,7 @@ import Admission
 package import AppAttest
 
 package struct GateSection: SettingSection {
-    package static let title = "Who is admitted"
+    package static let title = "Admission"
 
     package let requiresCredentials = Setting<Bool>.boolean(
         "REQUIRE_APP_AUTH", default: true,
@@ -135,7 +135,7 @@ package struct TicketSection: SettingSection {
         "Unused tickets at once; above it requests for one are answered 503.", reload: .restart)
     package let controlSocketPath = Setting<String?>.path(
         "CONTROL_SOCKET_PATH", "a file",
-        "The Unix socket (mode 0600) for `portcullis ticket`, `reload` and `keys revoke`; unset, there is none.",
+        "The Unix socket (mode 0600) for `portcullis ticket`, `reload` and `keys revoke`; if unset, there is no socket.",
         details: """
             At most 107 bytes.
             Danger: everybody who can open it can admit anybody.

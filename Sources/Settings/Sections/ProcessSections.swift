@@ -15,7 +15,7 @@ package struct ProcessSection: SettingSection {
     package let shutdownDeadlineMilliseconds = Setting<Int>.integer(
         "SHUTDOWN_DEADLINE_MS", default: 15_000, 100...3_600_000, "ms",
         "Time from SIGTERM to the end of the process, whether or not everything has finished.",
-        details: "It has to be later than SHUTDOWN_GRACE_MS.")
+        details: "It must be later than SHUTDOWN_GRACE_MS.")
     package let drainReconnectMilliseconds = Setting<Int>.integer(
         "DRAIN_RECONNECT_MS", default: 5000, 0...3_600_000, "ms",
         "The delay before reconnecting that clients are told at a shutdown, plus a random part of up to as much again.",

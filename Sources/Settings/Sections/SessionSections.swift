@@ -30,7 +30,7 @@ package struct SessionSection: SettingSection {
     package let peerSilenceSeconds = Setting<Int>.integer(
         "PEER_SILENCE_SECONDS", default: 90, 2...86_400, "s",
         "How long a client may send nothing, not even a pong, before it is dropped.",
-        details: "It has to be longer than PING_INTERVAL_SECONDS; three times as long is usual.")
+        details: "It must be longer than PING_INTERVAL_SECONDS; three times as long is usual.")
     package let clientBufferBytes = Setting<Int>.integer(
         "CLIENT_BUFFER_BYTES", default: 65_536, 4096...67_108_864, "bytes",
         "Bytes waiting for a slow client above which the target isn't read.", details: "Each session may use as much.")
@@ -56,7 +56,7 @@ package struct CompressionSection: SettingSection {
     package let windowBits = Setting<Int>.integer(
         "WS_COMPRESSION_WINDOW_BITS", default: 12, 9...15, "bits",
         "The largest window of either side, as a power of 2.",
-        details: "A client whose window can't be limited uses 15.")
+        details: "Clients that don't support a smaller window use 15.")
     package let context = Setting<CompressionContext>.choice(
         "WS_COMPRESSION_CONTEXT", default: .both,
         "Which side's messages may refer to earlier ones of the same connection (context takeover).",
@@ -90,7 +90,7 @@ package struct ResumeSection: SettingSection {
         details: "Meanwhile its connection to the target stays open.")
     package let sessionTimeoutHours = Setting<Int>.integer(
         "SESSION_TIMEOUT_HOURS", default: 24, 1...720, "h",
-        "The age above which a session can't be resumed any more.")
+        "The age above which a session can no longer be resumed.")
     package let outputBufferBytes = Setting<Int>.integer(
         "OUTPUT_BUFFER_BYTES", default: 51_200, 1024...16_777_216, "bytes",
         "Output that each session keeps for a client that resumes it.",

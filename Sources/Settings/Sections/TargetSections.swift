@@ -57,7 +57,7 @@ package struct TargetSection: SettingSection {
         details: "Can't be combined with MUD_TLS_PIN.")
     package let pins = Setting<[PublicKeyPin]>.text(
         "MUD_TLS_PIN", default: [], "SHA-256 in base64, comma-separated",
-        "Trusted public keys (SPKI) of the target's certificate, whoever signed it; instead of `MUD_CA_PATH`.",
+        "Trusted public keys (SPKI) of the target's certificate, regardless of its issuer; instead of `MUD_CA_PATH`.",
         details: """
             The certificate's name isn't checked then. For a MUD with a self-signed certificate:
               openssl x509 -in cert.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
@@ -95,7 +95,7 @@ package struct TelnetSection: SettingSection {
     package let maximumSubnegotiationBytes = Setting<Int>.integer(
         "MAX_SUBNEGOTIATION_BYTES", default: 65_536, 256...1_048_576, "bytes",
         "The longest telnet subnegotiation from the target; a longer one is dropped.",
-        details: "It is dropped as a whole, and the stream goes on.")
+        details: "It is dropped completely, and the stream continues.")
     package let maximumCompressionRatio = Setting<Int>.integer(
         "MAX_COMPRESSION_RATIO", default: 100, 2...1_032, "to 1",
         "The largest expansion of a compressed stream (MCCP2); above it the session ends.",
@@ -121,6 +121,6 @@ package struct DialectSection: SettingSection {
         details: "Meanwhile the target's output is held back.")
     package let connectWaitSeconds = Setting<Int>.integer(
         "CONNECT_WAIT_SECONDS", default: 60, 1...3600, "s",
-        "Time limit for a client whose dialect names the target (`typed`, `legacy`) to name one that is reached.",
+        "Time limit for a client to name a reachable target, in dialects in which the client names it (`typed`, `legacy`).",
         details: "After that the client is closed with 1008.")
 }

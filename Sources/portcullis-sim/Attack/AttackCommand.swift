@@ -28,7 +28,7 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "TLS handshakes that stand half-open at once.")
     var halfOpen = 1_000
 
-    @Option(help: "Headers at once of which a byte comes each second.")
+    @Option(help: "Simultaneous requests that send one header byte a second.")
     var slowHeaders = 500
 
     @Option(help: "Connections from one address that send frames.")
@@ -49,7 +49,7 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "Reactors of this tool.")
     var threads = 1
 
-    @Option(help: "A file that gets what was done and used, as JSON.")
+    @Option(help: "Write the report as JSON to this file.")
     var save: String?
 
     func validate() throws {

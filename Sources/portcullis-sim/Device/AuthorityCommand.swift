@@ -6,7 +6,7 @@ struct AuthorityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "authority",
         abstract:
-            "Make a root in Apple's place, for demonstrations. Whoever has its file can register with a gateway that trusts it."
+            "Make a root that replaces Apple's, for demonstrations. The holder of its file can register with a gateway that trusts it."
     )
 
     @Option(help: "Where the authority is kept, private keys included; an existing one is kept.")
@@ -24,7 +24,7 @@ struct AuthorityCommand: ParsableCommand {
             try StateFile.write(made.saved, authority)
         }
         try Data(made.rootPEM.utf8).write(to: URL(fileURLWithPath: root))
-        SimOutput.say("portcullis-sim: the root of \(authority) stands in \(root)")
+        SimOutput.say("portcullis-sim: the root of \(authority) is in \(root)")
     }
 }
 

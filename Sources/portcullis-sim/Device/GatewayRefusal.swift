@@ -24,11 +24,11 @@ enum GatewayRefusal {
         switch code {
         case "app_auth_required": "give --device, or --certificate and --key."
         case "unknown_key":
-            "register the device: portcullis-sim device register. The gateway has to trust the authority's root still."
+            "register the device: portcullis-sim device register. The gateway must still trust the authority's root."
         case "key_revoked": "an operator has revoked this key: portcullis keys restore takes that back."
-        case "invalid_client_certificate": "the certificate has to be by the authority of MTLS_CLIENT_CA_PATH."
+        case "invalid_client_certificate": "the certificate must be issued by the authority of MTLS_CLIENT_CA_PATH."
         case "attestation_rejected":
-            "APPATTEST_ROOT_CA_PATH has to be this authority's root, and team and bundle the gateway's."
+            "APPATTEST_ROOT_CA_PATH must be this authority's root, and the team and bundle must match the gateway's."
         case "app_attest_not_configured": "set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID for the gateway."
         case "rate_limited", "at_capacity", "draining": "try again later."
         default: nil

@@ -25,6 +25,6 @@ package struct AnonymousMethod: AdmissionMethod {
 
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
         isAllowed
-            ? nil : Refusal(.invalidTicket, detail: "clients without credentials are not admitted any more")
+            ? nil : Refusal(.invalidTicket, detail: "clients without credentials are no longer admitted")
     }
 }

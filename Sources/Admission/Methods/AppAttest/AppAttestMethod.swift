@@ -44,11 +44,11 @@ package struct AppAttestMethod: AdmissionMethod {
     package func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
         guard let settings, let proof = principal.proof as? AppAttestProof,
             let key = try settings.registry.standing(of: proof.key)
-        else { return Refusal(.invalidTicket, detail: "the key is not registered any more") }
+        else { return Refusal(.invalidTicket, detail: "the key is no longer registered") }
         guard !key.isRevoked else { return Refusal(.keyRevoked, detail: "the key is revoked") }
         guard settings.scope.app(of: key) == proof.app else {
             return Refusal(
-                .invalidTicket, detail: "the key's app, environment or trust root is not configured any more")
+                .invalidTicket, detail: "the key's app, environment or trust root is no longer configured")
         }
         return nil
     }

@@ -30,7 +30,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
             return .refused(.invalidClientCertificate, "client certificate did not verify")
         }
         guard !certificate.isResumedSession else {
-            return .refused(.invalidClientCertificate, "TLS session was resumed, the certificate not checked")
+            return .refused(.invalidClientCertificate, "TLS session was resumed, so the certificate was not checked")
         }
         // TLS checked the dates when the connection began; the certificate may have expired since.
         if let notAfter = certificate.notAfter, notAfter < request.moment.unixMilliseconds {
@@ -41,7 +41,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
     }
 
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are off") }
+        guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are not configured") }
         guard let chain = (principal.proof as? ClientCertificateProof)?.chain else {
             return Refusal(
                 .invalidClientCertificate, detail: "the chain is too large to be kept and verified again")

@@ -30,6 +30,6 @@ package struct SessionTokenMethod: AdmissionMethod {
 
     /// No identity has this method.
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        Refusal(.invalidTicket, detail: "a session's token is no identity")
+        Refusal(.invalidTicket, detail: "a session's token isn't an identity")
     }
 }

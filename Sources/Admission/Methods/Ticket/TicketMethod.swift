@@ -30,9 +30,10 @@ package struct TicketMethod: AdmissionMethod {
         guard let office else { return .refused(.invalidTicket, "tickets are not configured") }
         switch office.spend(ticket, at: request.moment.monotonic, isAllowed: { request.allows($0.method) }) {
         case .spent(let spent): return .given(Principal(spent))
-        case .unknown: return .refused(.invalidTicket, "ticket is malformed, not of this process, or spent")
+        case .unknown: return .refused(.invalidTicket, "ticket is malformed, from another process, or used up")
         case .expired: return .refused(.invalidTicket, "ticket has expired")
-        case .methodNotAllowed: return .refused(.wayNotAllowed, "the route is not open to the ticket's holder")
+        case .methodNotAllowed:
+            return .refused(.wayNotAllowed, "the route doesn't allow the method of the ticket's holder")
         }
     }
 

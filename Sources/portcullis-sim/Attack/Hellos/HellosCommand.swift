@@ -4,7 +4,7 @@ import Foundation
 struct HellosCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hellos",
-        abstract: "Checks recorded ClientHellos, and makes of each one a server has to ask again for.",
+        abstract: "Check recorded ClientHellos, and make a variant of each that needs a HelloRetryRequest.",
         discussion: """
             Reads all files NAME.hello of a folder, each a client's first record. Beside each that brings key shares it writes NAME.retry, the
             same without them: a server answers it with a HelloRetryRequest, and NAME.hello is the reply. scripts/attack sends both.

@@ -57,7 +57,8 @@ struct BenchCommand: ParsableCommand {
         }
         let settings = try settings()
         guard settings.coreCount >= 2 else {
-            throw SimOutput.failure("a benchmark needs two cores: one for what is measured, one for the load.")
+            throw SimOutput.failure(
+                "a benchmark needs two cores: one for the measured program, one for the load generator.")
         }
         let bench = BenchRun(settings)
         try bench.run(parts.isEmpty ? Set(BenchRun.Part.allCases) : Set(parts))

@@ -64,7 +64,7 @@ extension BenchRun {
         let running = try startLoad(job, on: subject, server, room)
         guard running.awaitPhase("idle", seconds: 120), running.lastWords.contains("\(clients)/\(clients) clients")
         else {
-            results.note("\(subject.title): \(clients) idle sessions did not all come about: \(running.lastWords)")
+            results.note("\(subject.title): \(clients) idle sessions were not all established: \(running.lastWords)")
             return running
         }
         // Memory of the last handshakes has been released by then.

@@ -36,7 +36,7 @@ struct LoadCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "A file whose first eight bytes count something that the gateway's process does: the difference is reported."
+            "A file whose first eight bytes are a counter of the gateway's process; the difference is reported."
     )
     var counter: String?
 

@@ -43,7 +43,7 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help:
-            "What carries the bytes: websocket; frames, which is cheaper and puts the messages of a turn in one TLS record; or stream, without WebSocket."
+            "The transport: websocket; frames, which is cheaper and puts the messages of a turn in one TLS record; or stream, without WebSocket."
     )
     var transport = LoadTransport.websocket
 

@@ -25,7 +25,7 @@ struct EchoCommand: AsyncParsableCommand {
     @Option(help: "Numbered lines a second and connection.")
     var rate = 10.0
 
-    @Option(help: "How many of them are sent at once.")
+    @Option(help: "Number of them to send at once.")
     var burst = 1
 
     func validate() throws {
