@@ -85,3 +85,70 @@ extension AssertionVerifier {
         guard allowed.contains(category) else { throw .validationCategoryNotAllowed(category) }
     }
 }
+
+/// A parsed but unverified assertion object: `{"signature": bytes, "authenticatorData": bytes}`.
+package struct AssertionObject: Hashable, Sendable {
+    /// An ECDSA signature in DER.
+    package let signature: [UInt8]
+    /// The bytes as received.
+    package let authenticatorData: [UInt8]
+
+    /// - Parameter bytes: CBOR, at most ``CBORLimits/maximumAssertionBytes``.
+    package init(_ bytes: [UInt8]) throws(AssertionError) {
+        let value: CBORValue
+        do {
+            value = try CBORDecoder.decode(bytes, maximumBytes: CBORLimits.maximumAssertionBytes)
+        } catch { throw .malformedObject(error) }
+        guard case .map(let object) = value else { throw .notAMap }
+        guard object.hasOnly("signature", "authenticatorData") else { throw .unknownField }
+        guard let signature = object["signature"]?.bytes else { throw .unreadableField(.signature) }
+        guard let authenticatorData = object["authenticatorData"]?.bytes else {
+            throw .unreadableField(.authenticatorData)
+        }
+        self.signature = signature
+        self.authenticatorData = authenticatorData
+    }
+}
+
+/// An attested key's verified signature over client data. Only ``AssertionVerifier`` can create one.
+public struct VerifiedAssertion: Hashable, Sendable {
+    /// Higher than the previous one. Store it before acting on the assertion; otherwise the same assertion can be replayed.
+    public let counter: UInt32
+    /// From iOS 27 and macOS 27: how the app was signed and distributed. See ``AttestationPolicy/validationCategories``.
+    public let validationCategory: UInt32?
+    /// From iOS 27 and macOS 27: the app's `CFBundleVersion`.
+    public let bundleVersion: String?
+}
+
+/// The fields of an assertion object.
+public enum AssertionField: String, Hashable, Sendable, CaseIterable {
+    case signature, authenticatorData
+}
+
+/// The first defect found in an assertion. It contains nothing secret.
+public enum AssertionError: Error, Hashable, Sendable {
+    /// The assertion is not strict CBOR.
+    case malformedObject(CBORError)
+    /// The assertion is CBOR, but not a map.
+    case notAMap
+    /// A field is missing or has another type.
+    case unreadableField(AssertionField)
+    /// A field that isn't part of App Attest.
+    case unknownField
+    /// The stored public key is not a point of P-256 in uncompressed X9.63 form.
+    case invalidPublicKey
+    /// The signature is not an ECDSA signature in strict DER.
+    case malformedSignature
+    /// The signature was not made by this key over this authenticator data and client data (step 3).
+    case signatureMismatch
+    /// The authenticator data does not have its fixed layout.
+    case malformedAuthenticatorData(AuthenticatorDataError)
+    /// The assertion is for another app (step 4).
+    case rpIDHashMismatch
+    /// The counter is not above the last one seen (step 5).
+    case counterNotHigher(received: UInt32, previous: UInt32)
+    /// A validation category is required, and the assertion has none.
+    case validationCategoryMissing
+    /// The validation category is not one of those required.
+    case validationCategoryNotAllowed(UInt32)
+}

@@ -1,4 +1,5 @@
 import CZlib
+package import Telnet
 
 /// Inflates streams one after another, with bounded output per call. Not thread-safe.
 ///
@@ -72,5 +73,23 @@ package final class Inflater {
             guard stream?.withPointer(inflateReset) == Z_OK else { throw .outOfMemory }
         }
         hasEnded = false
+    }
+}
+
+/// zlib's implementation of Telnet's `Decompressor`, for MCCP2. `Telnet` doesn't depend on zlib.
+package struct ZlibDecompressor: Decompressor {
+    private let inflater = Inflater()
+
+    package init() {}
+
+    package mutating func decompress(
+        _ input: inout ArraySlice<UInt8>, limit: Int
+    ) throws(DecompressionError) -> Decompressed {
+        do throws(CompressionError) {
+            let piece = try inflater.inflate(&input, limit: limit)
+            return Decompressed(bytes: piece.bytes, isEnd: piece.isEnd)
+        } catch {
+            throw error == .corrupt ? .corrupt : .outOfMemory
+        }
     }
 }

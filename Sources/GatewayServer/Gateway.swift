@@ -137,3 +137,16 @@ func gatewayErrors<Result>(_ body: () throws(ReactorError) -> Result) throws(Gat
         }
     }
 }
+
+extension GatewayConfiguration {
+    /// The process' logger, on standard error.
+    package func makeLogger() -> Logger {
+        let (format, level) = (self.logs.format, self.logs.level)
+        return Logger(label: "portcullis") { label in
+            switch format {
+            case .json: JSONLogHandler(label: label, level: level)
+            case .text: TextLogHandler(label: label, level: level)
+            }
+        }
+    }
+}

@@ -93,3 +93,55 @@ extension Gateway {
         try await ServiceGroup(configuration: configuration).run()
     }
 }
+
+/// Decides when the log warns of the server's certificate again: once a day, and when its state changes.
+struct CertificateReminder {
+    private static let interval: Int64 = 86_400
+
+    private var last: (state: CertificateValidity.State, time: Int64)?
+
+    /// The first call only takes note: loading the settings has warned already.
+    ///
+    /// - Parameter time: seconds since 1970; a clock that was set back makes a warning due.
+    /// - Returns: the warning that is due.
+    mutating func due(_ validity: CertificateValidity?, at time: Int64) -> String? {
+        guard let validity else {
+            last = nil
+            return nil
+        }
+        let state = validity.state(at: time)
+        guard let last else {
+            last = (state, time)
+            return nil
+        }
+        let isRecent = (0..<Self.interval).contains(time - last.time)
+        guard last.state != state || !isRecent else { return nil }
+        self.last = (state, time)
+        return validity.warning(at: time)
+    }
+}
+
+/// Returns the memory of ended sessions to the system.
+///
+/// glibc keeps freed memory. After many clients have left, that is most of the process' memory. Some of it is freed only when the timers of
+/// the sessions would have fired, so the heap is trimmed several times.
+struct MemoryReturn {
+    /// The peak of open connections from which trimming the heap is worthwhile.
+    private static let crowd = 256
+    private static let looks = 12
+    private var most = 0
+    private var looksLeft = 0
+
+    /// - Parameter connections: the number open now. Call this every few seconds, not on a reactor.
+    mutating func note(_ connections: Int) {
+        most = max(most, connections)
+        if most >= Self.crowd, connections <= most / 2 {
+            most = connections
+            looksLeft = Self.looks
+        }
+        guard looksLeft > 0 else { return }
+        // At once, and then every third time.
+        if looksLeft.isMultiple(of: 3) { ReactorPool.returnFreedMemory() }
+        looksLeft -= 1
+    }
+}

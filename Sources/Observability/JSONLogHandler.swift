@@ -1,4 +1,5 @@
 package import Logging
+import WireText
 
 /// Writes each event as one JSON object on one line, for machines.
 ///
@@ -38,5 +39,63 @@ package struct JSONLogHandler: LogHandler {
         }
         // A failure to write the log can't be logged.
         _ = output.write(line.terminated())
+    }
+}
+
+/// One JSON object on one line (RFC 8259), built key by key in insertion order.
+///
+/// Input can't break out of the line: everything invisible is escaped, beyond what JSON requires, so the log is safe on a terminal too.
+/// Values are cut at `EscapedText.defaultMaximumBytes`. Keys that would make the object exceed `maximumBytes` are left out, and
+/// `"truncated":true` is added.
+struct JSONLine {
+    /// Bytes of a whole line: enough for sixteen values at their limit.
+    static let maximumBytes = 16_384
+
+    private var writer = JSONWriter()
+    private var isTruncated = false
+
+    mutating func add(_ key: String, _ value: String) {
+        add(key, json: Self.quoted(value))
+    }
+
+    mutating func add(_ key: String, _ value: Int64) {
+        add(key, json: Array(String(value).utf8))
+    }
+
+    /// The finished object with its newline.
+    func terminated() -> String {
+        var writer = writer
+        if isTruncated { writer.member("truncated", true) }
+        return String(decoding: writer.object, as: UTF8.self) + "\n"
+    }
+
+    private mutating func add(_ key: String, json: [UInt8]) {
+        if !writer.member(escaped: Self.quoted(key), json: json, maximumBytes: Self.maximumBytes) { isTruncated = true }
+    }
+
+    private static func quoted(_ text: String) -> [UInt8] { Array("\"\(escaped(text))\"".utf8) }
+
+    private static func escaped(_ text: String) -> String {
+        guard !EscapedText.isPlain(text) || text.utf8.contains(UInt8(ascii: "\"")) else { return text }
+        var writer = BoundedText(maximumBytes: EscapedText.defaultMaximumBytes)
+        for scalar in text.unicodeScalars {
+            guard writer.append(escaped(scalar)) else { break }
+        }
+        return writer.text
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\"": return "\\\""
+        case "\\": return "\\\\"
+        case "\n": return "\\n"
+        case "\r": return "\\r"
+        case "\t": return "\\t"
+        default:
+            guard !scalar.isVisible else { return String(scalar) }
+            return UTF16.encode(scalar).map { units in
+                units.map { "\\u" + hexadecimal(UInt32($0), digits: 4) }.joined()
+            } ?? "\\uFFFD"
+        }
     }
 }

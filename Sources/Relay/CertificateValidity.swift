@@ -1,4 +1,6 @@
+package import Admission
 import FoundationEssentials
+package import Reactors
 
 /// The period in which the server's certificate is valid, and what has to be said about it. The texts are public: every client sees the
 /// certificate.
@@ -37,5 +39,19 @@ package struct CertificateValidity: Sendable, Equatable {
 
     private static func shown(_ time: Int64) -> String {
         Date(timeIntervalSince1970: Double(time)).formatted(.iso8601)
+    }
+}
+
+/// Verifies client certificates for the gate with TLS's trust settings.
+package struct TLSCertificateStanding: CertificateStanding {
+    /// The material that new handshakes use, or an equal one.
+    private let material: TLSMaterial
+
+    package init(_ material: TLSMaterial) {
+        self.material = material
+    }
+
+    package func problem(with chain: ClientCertificateChain, at time: Int64) -> String? {
+        material.problem(withChain: chain.certificates, atUnixSeconds: Int(time / 1_000))
     }
 }

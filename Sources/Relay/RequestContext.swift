@@ -39,3 +39,22 @@ extension Reactor {
             unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
     }
 }
+
+extension RequestHead {
+    /// All fields of a name, joined with commas in their order (RFC 9110 §5.3); nil where there is none.
+    func text(_ name: String) -> String? {
+        let values = fields.all(name)
+        return values.isEmpty ? nil : values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+    }
+
+    /// The same, but nil for an empty value.
+    func nonEmptyText(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The first of these fields that is repeated although it must not be: servers differ in which of two values they use.
+    func firstRepeated(_ names: [String]) -> String? { names.first { fields.count($0) > 1 } }
+
+    /// A field with credentials or the client's address that the request repeats.
+    func repeatedCredentialField(_ gate: Gate) -> String? {
+        firstRepeated(["authorization", "origin"]) ?? firstRepeated(gate.fields.headers)
+    }
+}

@@ -1,3 +1,4 @@
+import DequeModule
 import Synchronization
 package import WireText
 
@@ -41,4 +42,72 @@ package final class RateTable: Sendable {
 
     /// Prefixes remembered at this time; for metrics.
     package var entryCount: Int { state.withLock { $0.entryCount } }
+}
+
+/// The state of a ``RateTable``, a value under its lock.
+///
+/// All windows have the same length, so they end in the order in which they began: a queue in that order finds the ended ones. Each call
+/// drops at most two ended windows and begins at most one, so the queue shrinks while any window has ended, and is never longer than the
+/// table.
+struct RateWindows {
+    private struct Window {
+        var start: MonotonicTime
+        var count: Int
+    }
+
+    private static let dropsPerCall = 2
+
+    /// `nil`: everything passes, and nothing is counted.
+    var limit: Int?
+    private let length: Duration
+    private let maximumEntries: Int
+    private var windows: [AddressPrefix: Window] = [:]
+    private var beginnings: Deque<(prefix: AddressPrefix, start: MonotonicTime)> = []
+    /// For prefixes that aren't in the table while it is full.
+    private var shared: Window
+    /// Reactors pass their own times, which aren't synchronised; windows must begin in order.
+    private var latest = MonotonicTime(nanoseconds: 0)
+
+    init(limit: Int?, window: Duration, maximumEntries: Int) {
+        self.limit = limit
+        length = window
+        self.maximumEntries = max(maximumEntries, 0)
+        shared = Window(start: latest, count: 0)
+    }
+
+    var entryCount: Int { windows.count }
+
+    mutating func decide(_ prefix: AddressPrefix, at time: MonotonicTime, counting: Bool) -> RateDecision {
+        latest = max(latest, time)
+        dropEnded()
+        guard let limit else { return .within }
+        let known = windows[prefix]
+        let isShared = known == nil && windows.count >= maximumEntries
+        var window = isShared ? shared : known ?? Window(start: latest, count: 0)
+        let begins = (known == nil && !isShared) || hasEnded(window)
+        if begins { window = Window(start: latest, count: 0) }
+        guard window.count < limit else {
+            return .over(retryAfter: latest.secondsForRetry(until: window.start.advanced(by: length)))
+        }
+        guard counting else { return .within }
+        window.count += 1
+        if isShared {
+            shared = window
+        } else {
+            windows[prefix] = window
+            if begins { beginnings.append((prefix, window.start)) }
+        }
+        return .within
+    }
+
+    private mutating func dropEnded() {
+        for _ in 0..<Self.dropsPerCall {
+            guard let oldest = beginnings.first, latest >= oldest.start.advanced(by: length) else { return }
+            beginnings.removeFirst()
+            // If the prefix has begun another window since, the entry of this one was already replaced.
+            if windows[oldest.prefix]?.start == oldest.start { windows[oldest.prefix] = nil }
+        }
+    }
+
+    private func hasEnded(_ window: Window) -> Bool { latest >= window.start.advanced(by: length) }
 }

@@ -1,5 +1,6 @@
+package import AppAttest
 import FoundationEssentials
-import KeyStore
+package import KeyStore
 import WireText
 
 /// The parsed body of `POST /attest/register`.
@@ -48,4 +49,22 @@ enum UnreadableRegistration: Error, Equatable {
         case .malformed(let detail): Refusal(.malformedRequest, detail: detail)
         }
     }
+}
+
+/// The outcome of a registration.
+package enum RegistrationOutcome: Sendable {
+    /// The key is durable.
+    case registered(RegisteredKey)
+    case refused(Refusal)
+    /// The registration was already recorded in the audit log, but storing the key failed.
+    case unstored(Refusal)
+}
+
+/// For the audit log.
+package struct RegisteredKey: Sendable {
+    package let id: KeyID
+    package let app: AppID
+    package let environment: AttestationEnvironment
+    /// It was already registered, and has been fully verified again.
+    package let wasKnown: Bool
 }

@@ -27,3 +27,16 @@ package protocol CertificateStanding: Sendable {
     /// - Returns: `nil` if the chain verifies; otherwise the reason, for the log alone.
     func problem(with chain: ClientCertificateChain, at time: Int64) -> String?
 }
+
+/// Identifies a certificate in a revocation list (RFC 5280 section 5.1.2.6): its issuer and serial number.
+package struct CertificateNumber: Hashable, Sendable {
+    /// The issuer's name, DER.
+    package let issuer: [UInt8]
+    /// A DER INTEGER.
+    package let serial: [UInt8]
+
+    package init(issuer: [UInt8], serial: [UInt8]) {
+        self.issuer = issuer
+        self.serial = serial
+    }
+}

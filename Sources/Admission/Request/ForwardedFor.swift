@@ -83,3 +83,90 @@ package struct ForwardedFor: Sendable {
                 || (1...5).contains(port.utf8.count) && port.utf8.allSatisfy { (0x30...0x39).contains($0) })
     }
 }
+
+/// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which only `for` is used.
+struct ForwardedElement {
+    /// An unnamed node if there is no `for`.
+    let node: ForwardedFor.Node
+
+    /// - Parameter text: of ``isText(_:)``.
+    /// - Returns: `nil` for anything but pairs, an unterminated quoted string, a repeated `for`, or a value that isn't a node.
+    init?(_ text: Substring) {
+        var found: ForwardedFor.Node?
+        guard let pairs = Self.pairs(text) else { return nil }
+        for pair in pairs {
+            guard let equals = pair.firstIndex(of: "="), let name = ASCIIByte.lowercased(String(pair[..<equals])),
+                !name.isEmpty
+            else { return nil }
+            guard name == "for" else { continue }
+            guard found == nil, let value = Self.unquoted(pair[pair.index(after: equals)...]),
+                let node = ForwardedFor.node(value[...])
+            else { return nil }
+            found = node
+        }
+        node = found ?? ForwardedFor.Node(address: nil)
+    }
+
+    private static func pairs(_ text: Substring) -> [Substring]? {
+        var elements = ForwardedElements(text, separator: UInt8(ascii: ";"), hasQuotes: true)
+        var pairs: [Substring] = []
+        while let pair = elements.popLast() { pairs.append(pair) }
+        return elements.hasOpenQuote ? nil : pairs
+    }
+
+    /// Printable ASCII, blanks and tabs, so each byte is a `Character`.
+    static func isText(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 } }
+
+    /// A token, or a quoted string without escapes: an address needs none.
+    private static func unquoted(_ text: Substring) -> String? {
+        guard text.hasPrefix("\"") else { return text.isEmpty || text.contains("\"") ? nil : String(text) }
+        let inner = text.dropFirst().dropLast()
+        return text.count >= 2 && text.hasSuffix("\"") && !inner.contains { $0 == "\"" || $0 == "\\" }
+            ? String(inner) : nil
+    }
+}
+
+/// A list that is consumed from the right, where the nearest proxy appended its element.
+///
+/// It is split at bytes, never at `Character`s: a client could end its own element with a scalar that combines with the following separator
+/// (U+0600), and so hide the proxy's element in its own. For the same reason quotes are matched from the right: an unclosed quote of the
+/// client affects only its own element.
+struct ForwardedElements {
+    private var rest: Substring?
+    private let separator: UInt8
+    private let hasQuotes: Bool
+    /// The last element that was taken, the first of the text, contains an unclosed quote.
+    private(set) var hasOpenQuote = false
+
+    /// - Parameter hasQuotes: whether separators within quoted strings are ignored.
+    init(_ text: some StringProtocol, separator: UInt8, hasQuotes: Bool) {
+        rest = Substring(text)
+        self.separator = separator
+        self.hasQuotes = hasQuotes
+    }
+
+    /// The element after the last separator; all remaining text if there is no separator.
+    mutating func popLast() -> Substring? {
+        guard let text = rest else { return nil }
+        let bytes = text.utf8
+        var isQuoted = false
+        var index = bytes.endIndex
+        while index > bytes.startIndex {
+            bytes.formIndex(before: &index)
+            if hasQuotes && bytes[index] == UInt8(ascii: "\"") && !Self.isEscaped(index, in: bytes) {
+                isQuoted.toggle()
+            } else if !isQuoted && bytes[index] == separator {
+                rest = text[..<index]
+                return text[bytes.index(after: index)...]
+            }
+        }
+        rest = nil
+        hasOpenQuote = isQuoted
+        return text
+    }
+
+    /// An odd number of backslashes precedes it.
+    private static func isEscaped(_ index: Substring.Index, in bytes: Substring.UTF8View) -> Bool {
+        bytes[..<index].reversed().prefix { $0 == UInt8(ascii: "\\") }.count % 2 == 1
+    }
+}

@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Glibc
+import Reactors
 package import Settings
 
 /// A tool's request to the running gateway: one line of JSON over the control socket.
@@ -37,4 +39,37 @@ enum ControlLine {
     static func decode<Message: Decodable>(_ type: Message.Type, _ line: some Collection<UInt8>) -> Message? {
         try? JSONDecoder().decode(type, from: Data(line))
     }
+}
+
+/// Sends requests of the command line to the running gateway. Blocking.
+package struct ControlClient {
+    private let path: String
+    private static let maximumAnswerBytes = 1_048_576
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// - Returns: nil if no gateway answers.
+    package func ask(_ request: ControlRequest, secondsToWait: Int = 10) -> ControlAnswer? {
+        let answer = LocalSocket.exchange(
+            path, ControlLine.encode(request), maximumAnswer: Self.maximumAnswerBytes, secondsToWait: secondsToWait)
+        guard let line = answer else {
+            return nil
+        }
+        return ControlLine.decode(ControlAnswer.self, line)
+    }
+
+    /// Whether the gateway notices within some seconds that a key is revoked; nil if no gateway answers.
+    package func awaitNotice(ofRevoking keyID: String) -> Bool? {
+        for _ in 0..<Self.noticeAttempts {
+            guard case .revocation(let isNoticed) = ask(.hasNoticedRevocation(keyID)) else { return nil }
+            if isNoticed { return true }
+            usleep(Self.noticeMicroseconds)
+        }
+        return false
+    }
+
+    private static let noticeAttempts = 30
+    private static let noticeMicroseconds: UInt32 = 100_000
 }

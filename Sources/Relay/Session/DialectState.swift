@@ -1,3 +1,4 @@
+import Compression
 import RelayCore
 
 /// The dialect of a session's client, and the translation between it and the target's telnet.
@@ -71,5 +72,15 @@ enum EndOfTarget {
         case .finished: .targetClosed
         case .closed(let reason): reason ?? .targetClosed
         }
+    }
+}
+
+/// zlib where the legacy dialect wants it, which knows nothing of it. One a reactor: it serves all of its sessions in turn.
+final class ZlibCompressor: FrameCompressor {
+    /// Made when the first client needs it.
+    private lazy var deflater = try? RawDeflater()
+
+    func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        try? deflater?.deflate(bytes)
     }
 }

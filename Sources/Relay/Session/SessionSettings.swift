@@ -1,7 +1,8 @@
 import Admission
 import Logging
 import Observability
-import RelayCore
+package import RelayCore
+package import Telnet
 
 /// What a session goes by as long as it lives: the settings that it began with, one for all that began under the same.
 ///
@@ -34,4 +35,44 @@ final class SessionSettings: Sendable {
         metrics = settings.metrics
         logger = settings.logger
     }
+}
+
+/// What sessions speak with their clients and, in those clients' place, with their targets. Times in nanoseconds.
+package struct DialectSettings: Sendable {
+    /// `DEFAULT_DIALECT`
+    package var standard = DefaultDialect.auto
+    /// `DIALECT_WAIT_MS`
+    package var wait = DialectChooser.defaultWait
+    /// `MAX_MESSAGE_BYTES`
+    package var maximumMessageBytes = Translation.defaultMaximumMessageBytes
+    /// `CONNECT_WAIT_SECONDS`: a client that names its target itself must do so within this; then it is closed with 1008.
+    package var connectWait: UInt64 = 60_000_000_000
+    /// `OUTPUT_BUFFER_BYTES`; 0: no session can be resumed (`RESUME_GRACE_MINUTES` is 0).
+    package var outputBufferBytes = Translation.defaultOutputBufferBytes
+    /// `SESSION_EVENTS_GMCP`
+    package var tellsTargetOfClient = false
+    /// `DRAIN_RECONNECT_MS`; clients are told so much and at most twice as much.
+    package var reconnectMilliseconds = 5_000
+    /// `MUD_KEEPALIVE_SECONDS`; nil: never.
+    package var keepAlive: UInt64?
+    /// `TN_ENCODING`, `MXP_MODE` and the limits of telnet; what concerns one client is filled in for each session.
+    package var telnet = TelnetClientSettings()
+
+    package init() {}
+}
+
+/// How fast sessions may talk. 0 and nil: no limit.
+package struct TrafficSettings: Sendable {
+    /// `MESSAGES_PER_SECOND`
+    package var messagesPerSecond = 60
+    /// `CLIENT_BYTES_PER_SECOND`
+    package var clientBytesPerSecond = 262_144
+    /// `TARGET_BYTES_PER_SECOND`
+    package var targetBytesPerSecond = 4_194_304
+    /// `MESSAGES_PER_SECOND_PER_IP`: one for all reactors.
+    package var perAddress: AddressPaces?
+
+    package init() {}
+
+    var limitsClient: Bool { messagesPerSecond > 0 || clientBytesPerSecond > 0 || perAddress != nil }
 }

@@ -55,3 +55,56 @@ struct MessageContent: Hashable, Sendable {
         self.package = package
     }
 }
+
+/// The state that a client must receive again after a resume, however old it is: the last message of each package, since a gauge
+/// shows its last value, and whether the target hides the player's input.
+///
+/// Bounded: the packages with the oldest messages are dropped first.
+struct StateSnapshot: Sendable {
+    static let maximumPackages = 64
+    /// The limit for names and payloads together. A larger single message isn't kept.
+    static let maximumBytes = 16_384
+
+    private struct Entry {
+        let name: String
+        let message: KeptMessage
+
+        var size: Int { name.utf8.count + message.payload.count }
+    }
+
+    /// Sorted by number.
+    private var entries: [Entry] = []
+    private(set) var byteCount = 0
+    /// nil: the target hasn't set it.
+    private(set) var echo: KeptMessage?
+
+    var packageCount: Int { entries.count }
+
+    /// - Parameter package: the message's key; the last message of each key is kept.
+    mutating func keep(_ message: KeptMessage, package: String?) {
+        if message.kind.isEcho {
+            echo = message
+        } else if let package {
+            keep(Entry(name: package, message: message))
+        }
+    }
+
+    private mutating func keep(_ entry: Entry) {
+        if let older = entries.firstIndex(where: { $0.name == entry.name }) { remove(at: older) }
+        guard entry.size <= Self.maximumBytes else { return }
+        while entries.count >= Self.maximumPackages || byteCount > Self.maximumBytes - entry.size { remove(at: 0) }
+        entries.append(entry)
+        byteCount += entry.size
+    }
+
+    private mutating func remove(at index: Int) {
+        byteCount -= entries.remove(at: index).size
+    }
+
+    /// The state that `replay` doesn't contain: the packages in their order of arrival, then the echo.
+    func messages(notIn replay: Replay) -> [KeptMessage] {
+        let packages = entries.map(\.message).filter { $0.seq <= replay.start }
+        guard let echo, !replay.messages.contains(where: \.kind.isEcho) else { return packages }
+        return packages + [echo]
+    }
+}

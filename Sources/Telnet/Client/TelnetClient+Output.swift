@@ -61,3 +61,62 @@ extension TelnetClient {
         TelnetEncoder.appendCommand(.noOperation, to: &output)
     }
 }
+
+/// Replies that wait to be sent to the target. A reply is stored whole or not at all, so requests whose answers can't be sent cost
+/// no memory: the target's requests beyond the limit go unanswered until the replies have been taken.
+struct ReplyBuffer {
+    /// A normal handshake uses a tenth of it.
+    static let maximumBytes = 16_384
+
+    private(set) var bytes: [UInt8] = []
+
+    func hasRoom(for count: Int) -> Bool { count <= Self.maximumBytes - bytes.count }
+
+    mutating func append(_ reply: [UInt8]) {
+        if hasRoom(for: reply.count) { bytes += reply }
+    }
+
+    mutating func appendSubnegotiation(_ option: TelnetOption, _ payload: [UInt8]) {
+        // A payload that can't fit isn't worth escaping. The framing takes five bytes.
+        guard hasRoom(for: payload.count + 5) else { return }
+        var reply: [UInt8] = []
+        TelnetEncoder.appendSubnegotiation(option, payload, to: &reply)
+        append(reply)
+    }
+
+    mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+}
+
+/// An event from the target to its client, in stream order: telnet commands as events, text as UTF-8.
+package enum TargetEvent: Hashable, Sendable {
+    /// Text with its ANSI sequences: valid UTF-8, never empty, no split character, no NUL, at most
+    /// ``TelnetClient/maximumTextBytes``. Line ends are the target's own, usually CR LF. Text that needed no change is a slice of
+    /// the input and must be used before the input is.
+    case text(ArraySlice<UInt8>)
+    /// The text before it is a prompt, because GA (RFC 854) or EOR (RFC 885) followed it.
+    case prompt
+    /// ECHO (RFC 857): true while the target does the echoing and so hides the player's input.
+    case echo(isSuppressed: Bool)
+    /// A GMCP message. The name is graphic ASCII; `data` is the rest as valid UTF-8, or empty. The dialect checks whether it is
+    /// JSON.
+    case gmcp(name: String, data: [UInt8])
+    case atcp(name: String, text: String)
+    case msdp(name: String, value: MSDPValue)
+    /// MSSP: a target's description of itself for crawlers.
+    case mssp([MSSPVariable])
+}
+
+/// Why a telnet connection can't go on. Its session must end.
+package enum TelnetFailure: Error, Hashable, Sendable {
+    /// The compressed stream is corrupt: everything after it is lost.
+    case corruptCompression
+    /// The stream inflates to more than ``DecompressionLimits/ratio`` allows.
+    case compressionRatio
+    /// The stream inflates faster than ``DecompressionLimits/bytesPerSecond``.
+    case compressionRate
+    /// No memory for the decompressor.
+    case outOfMemory
+}
