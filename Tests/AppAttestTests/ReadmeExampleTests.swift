@@ -33,8 +33,7 @@ struct AttestedDevices {
 
 @Suite("The README's example")
 struct ReadmeExampleTests {
-    @Test("registers a device and checks what it signs")
-    func works() async throws {
+    @Test func `registers a device and checks what it signs`() async throws {
         let app = try #require(AppID("ABCDE12345.com.example.mud"))
         let authority = try SimulatedAuthority(at: Date())
         var device = SimulatedDevice(app: app)

@@ -7,7 +7,7 @@ extension EdgeTests {
     /// everything observed before that happens on a stalled disk.
     @Suite(.enabled(if: StallingDisk.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
     struct StalledDiskTests {
-        @Test func aSessionGoesOnAndAnotherBeginsWithoutTheStore() async throws {
+        @Test func `a session continues and another begins without the store`() async throws {
             let bench = try await Bench()
             let live = try await bench.gateway.open(bench.device.handshake(at: bench.gateway))
             try await bench.stalled {
@@ -22,7 +22,7 @@ extension EdgeTests {
             try await Edge.expectEcho(bench.gateway.open(bench.device.handshake(at: bench.gateway)))
         }
 
-        @Test func aReloadIsAnswered() async throws {
+        @Test func `a reload is answered`() async throws {
             let bench = try await Bench()
             try await bench.stalled {
                 let output = try await GatewayProcess.run(["reload", "--socket", bench.socketPath])
@@ -35,7 +35,7 @@ extension EdgeTests {
         }
 
         /// The reload also opens the audit log again, which can't be done now.
-        @Test func aReloadIsAnsweredWhileTheAuditLogIsStuck() async throws {
+        @Test func `a reload is answered while the audit log is stuck`() async throws {
             let disk = try await StallingDisk(stallsWrites: true)
             let bench = try await Bench(on: disk) { $0.setting("AUDIT_LOG_PATH", disk.file("audit.log")) }
             try await bench.stalled {
@@ -45,7 +45,7 @@ extension EdgeTests {
             try await bench.gateway.errorLine("audit log reopened")
         }
 
-        @Test func theProcessIsGoneAtTheShutdownsDeadline() async throws {
+        @Test func `the process exits at the shutdown deadline`() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)
             }
@@ -58,7 +58,7 @@ extension EdgeTests {
         }
 
         /// The audit log is on the same disk: its last lines can't be written, and the exit doesn't wait for them.
-        @Test func theProcessIsGoneAtTheDeadlineWhenItsAuditLogIsStuck() async throws {
+        @Test func `the process exits at the deadline while its audit log is stuck`() async throws {
             let disk = try await StallingDisk(stallsWrites: true)
             let bench = try await Bench(on: disk) {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)
@@ -72,7 +72,7 @@ extension EdgeTests {
         }
 
         /// Only a checkpoint waits for the disk: the shutdown needn't wait for any client.
-        @Test func aShutdownWithoutSessionsDoesNotWaitForACheckpoint() async throws {
+        @Test func `a shutdown without sessions doesn't wait for a checkpoint`() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100_000).setting("SHUTDOWN_DEADLINE_MS", 200_000)
             }
@@ -83,7 +83,7 @@ extension EdgeTests {
             bench.disk.goOn()
         }
 
-        @Test func oneRegistrationMoreThanMayWaitIsToldToComeLater() async throws {
+        @Test func `one registration above the queue limit is asked to come later`() async throws {
             let bench = try await Bench()
             try await bench.prepared(count: 65) { registrations in
                 try bench.disk.stall()

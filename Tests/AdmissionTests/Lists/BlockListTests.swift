@@ -79,8 +79,7 @@ struct BlockListTests {
     }
 
     /// Nested and adjacent ranges, compared with a check of each range.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func `the search finds what asking every range finds`(seed: UInt64)
-    {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func `the search agrees with a check of every range`(seed: UInt64) {
         var dice = Dice(seed)
         let ranges = (0..<200).compactMap { _ in
             let bits = Int.random(in: 16...32, using: &dice)
