@@ -202,8 +202,9 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
-                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", logging, crypto, x509,
-                asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", "EdgeTestKit", logging,
+                crypto,
+                x509, asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(
