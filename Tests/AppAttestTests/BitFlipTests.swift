@@ -10,7 +10,7 @@ import Testing
 @Suite("Flipped bits", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
 struct BitFlipTests {
     /// Bits tested in a vector that isn't tested completely.
-    static let sampleSize = 500
+    static let sampleSize = Effort.count(500)
     /// Attestations and assertions that are tested completely.
     static let exhaustive: [String] = [
         "att-2025-11-19-succinctlabs-5e37afe7",  // iOS 26.1, attestation and assertion

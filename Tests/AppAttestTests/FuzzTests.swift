@@ -7,9 +7,9 @@ import Testing
 @Suite("Fuzzed objects")
 struct FuzzTests {
     /// Mutations in each of the first two tests.
-    static let decoderIterations = 200_000
+    static let decoderIterations = Effort.count(200_000)
     /// Mutations of each object in the third test, which verifies signatures.
-    static let verifierIterations = 10_000
+    static let verifierIterations = Effort.count(10_000)
     private static let batches = 16
 
     @Test func `mutated objects are decoded or refused, and what is decoded has no second encoding`() async throws {
