@@ -4,7 +4,7 @@ import DeviceSimulation
 import Foundation
 import Testing
 
-// README.md contains this type unchanged; a test of the documentation compares the two.
+// docs/LIBRARY.md contains this type unchanged, and README.md a part of it; tests of the documentation compare them.
 
 struct AttestedDevices {
     let attestations: AttestationVerifier

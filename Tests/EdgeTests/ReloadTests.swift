@@ -117,6 +117,25 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
+        func `a reload changes compression for new sessions only`(way: Way) async throws {
+            let bench = try await Bench { $0.setting("DEFAULT_DIALECT", "raw") }
+            let plain = try await DeflateClient.open(bench.edge)
+            #expect(plain.answer == nil)
+            try bench.set(["WS_COMPRESSION": "on"])
+            try await bench.reload(way)
+            let compressed = try await DeflateClient.open(bench.edge)
+            #expect(compressed.answer?.hasPrefix("permessage-deflate") == true)
+            try bench.set(["WS_COMPRESSION": "off"])
+            try await bench.reload(way)
+            #expect(try await DeflateClient.open(bench.edge).answer == nil)
+            let text = String(repeating: "You are standing in a clearing. ", count: 20)
+            try await Edge.expectEcho(plain.socket, text)
+            try await compressed.send(text)
+            #expect(try await compressed.receiveText(text.utf8.count) == text)
+            #expect(compressed.received < text.utf8.count)
+        }
+
+        @Test(arguments: Way.allCases)
         func `a reload changes a route and a limit`(way: Way) async throws {
             let bench = try await Bench()
             let second = try await TargetServer.start(.echo)

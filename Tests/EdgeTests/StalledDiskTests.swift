@@ -7,11 +7,13 @@ extension EdgeTests {
     /// everything observed before that happens on a stalled disk.
     @Suite(.enabled(if: StallingDisk.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
     struct StalledDiskTests {
-        @Test func `a session continues and another begins without the store`() async throws {
+        @Test func `while the disk stalls sessions continue, tickets admit and assertions get 503`() async throws {
             let bench = try await Bench()
             let live = try await bench.gateway.open(bench.device.handshake(at: bench.gateway))
+            let ticket = try await bench.ticket()
             try await bench.stalled {
                 for _ in 0..<20 { try await Edge.expectEcho(live) }
+                try await Edge.expectEcho(bench.gateway.open(Handshake().path("/?ticket=" + ticket)))
                 // The registration that waits for the disk holds the write lock.
                 let refused = try await bench.gateway.refusal(bench.device.handshake(at: bench.gateway))
                 expectRefusal(refused, 503, "store_unavailable")
@@ -123,6 +125,15 @@ extension EdgeTests.StalledDiskTests {
                 .setting("REGISTRATIONS_PER_MINUTE", 1_000).setting("CONTROL_SOCKET_PATH", socketPath)
             gateway = try await GatewayProcess.start(change(settings), in: directory, stalling: stalling)
             device = try await apple.enrolledDevice(at: gateway)
+        }
+
+        /// A ticket for the device.
+        func ticket() async throws -> String {
+            let headers = try await device.assertionHeaders(nonce: gateway.challenge())
+            let fields = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
+            let answer = try await gateway.request(
+                "POST /ticket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\(fields)\r\n")
+            return try #require(answer.strings?["ticket"], "\(answer)")
         }
 
         /// Runs `body` while registrations wait for the disk, and then releases them.

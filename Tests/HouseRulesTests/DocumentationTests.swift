@@ -63,6 +63,18 @@ struct DocumentationTests {
         #expect(named.count > 20 && Set(named).subtracting(files).subtracting(["Package.swift"]).isEmpty)
     }
 
+    @Test func `every test that the documentation quotes exists`() throws {
+        var quoted = 0
+        for path in Documentation.paths {
+            for match in try Repository.text(path).matches(of: /Tests`: “([^”]+)”/) {
+                quoted += 1
+                let name = "func `\(match.1)`("
+                #expect(Repository.tests.contains { $0.text.contains(name) }, "\(path) quotes \(match.1)")
+            }
+        }
+        #expect(quoted >= 8)
+    }
+
     @Test func `ARCHITECTURE.md gives a reason for every dependency of Package.swift, and names no other`() throws {
         let manifest = try Repository.text("Package.swift")
         let text = try Documentation.section("Dependencies", of: Repository.text("docs/ARCHITECTURE.md"))
@@ -138,6 +150,13 @@ struct DocumentationTests {
         let compiled = lines(try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift"))
         let shown = try #require(blocks.first { $0.contains("AttestationVerifier") })
         #expect(lines(shown).filter { !compiled.contains($0) } == [])
+    }
+
+    @Test func `the library page's example is compiled and run by a test`() throws {
+        let shown = try #require(Documentation.codeBlocks("swift", in: Repository.text("docs/LIBRARY.md")).first)
+        let type = try #require(shown.firstRange(of: "struct "))
+        let compiled = try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift")
+        #expect(compiled.contains(shown[type.lowerBound...]))
     }
 
     // MARK: Help
