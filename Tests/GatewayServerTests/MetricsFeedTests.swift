@@ -23,7 +23,7 @@ struct MetricsFeedTests {
 
     init() async throws {
         (apple, bench) = (try SimulatedApple(), try ConfigurationBench())
-        target = try await TargetServer.start()
+        target = try await TargetServer.start(.echo)
         let settings = bench.least([
             "WS_PORT": "0", "REACTOR_THREADS": "1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(target.port)",
             "APPATTEST_TEAM_ID": apple.app.teamID, "APPATTEST_BUNDLE_ID": apple.app.bundleID,
