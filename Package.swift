@@ -202,9 +202,8 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
-                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", "WireText", logging,
-                crypto, x509,
-                asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", "EdgeTestKit", "WireText",
+                logging, crypto, x509, asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(

@@ -39,12 +39,18 @@ package final class Gateway: Sendable {
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     ///
     /// - Parameter source: the source of `loaded`, for reloads.
-    package init(
+    package convenience init(
         _ loaded: LoadedConfiguration, from source: ConfigurationSource, logger: Logger
+    ) throws(GatewayError) {
+        try self.init(loaded, from: source, metrics: GatewayMetrics(), logger: logger)
+    }
+
+    init(
+        _ loaded: LoadedConfiguration, from source: ConfigurationSource, metrics: GatewayMetrics, logger: Logger
     ) throws(GatewayError) {
         FileLimit.raise()
         let configuration = loaded.configuration
-        let state = try GatewayState(configuration, logger: logger)
+        let state = try GatewayState(configuration, metrics: metrics, logger: logger)
         let pinned = StartupPinned(configuration)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
         self.logger = logger

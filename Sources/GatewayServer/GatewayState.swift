@@ -13,7 +13,7 @@ struct GatewayState: Sendable {
     let store: SQLiteKeyRegistry?
     let audit: AuditLog
     let journal: RefusalJournal
-    let metrics = GatewayMetrics()
+    let metrics: GatewayMetrics
     let census: ConnectionCensus
     let compression: CompressionMemory
     let drain = DrainSwitch()
@@ -27,7 +27,10 @@ struct GatewayState: Sendable {
     /// `MESSAGES_PER_SECOND_PER_IP`
     let messages: AddressPaces
 
-    init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
+    init(
+        _ configuration: GatewayConfiguration, metrics: GatewayMetrics = GatewayMetrics(), logger: Logger
+    ) throws(GatewayError) {
+        self.metrics = metrics
         audit = try Self.openAudit(path: configuration.logs.auditLogPath, logger: logger)
         journal = RefusalJournal(
             audit: audit, metrics: metrics, logger: logger,

@@ -107,7 +107,7 @@ struct GateOrderTests {
         #expect(bench.challenges.spend(fresh, at: start.monotonic).isSpent)
     }
 
-    @Test func `a gateway without any way in admits nobody`() throws {
+    @Test func `a gateway without an admission method admits no client`() throws {
         var bench = try Bench()
         bench.settings.appAttest = nil
         let refusal = bench.gate.evaluate(bench.request().with { $0.certificate = .good }).refusal
@@ -127,7 +127,7 @@ struct GateOrderTests {
         #expect(refusal?.answer == .unknownKey)
     }
 
-    @Test func `refusals by a gateway in trouble say when to come back`() throws {
+    @Test func `refusals caused by the gateway have a Retry-After`() throws {
         for fault in [Fault.draining, .capacity, .rate] {
             var attempt = try Attempt()
             try attempt.spoil(with: fault)

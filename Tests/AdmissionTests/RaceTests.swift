@@ -32,7 +32,7 @@ struct RaceTests {
         #expect(bench.registry.key(id)?.counter == 1)
     }
 
-    @Test func `fifty clients never take more than the places there are`() throws {
+    @Test func `fifty concurrent clients never take more leases than the limit`() throws {
         var bench = try Bench(maximumSessions: 7)
         bench.settings.requiresAppAuth = false
         let (gate, request) = (bench.gate, bench.request())

@@ -44,7 +44,7 @@ struct StoreTroubleTests {
         #expect(registry.operations == [.look])
     }
 
-    @Test func `a place that another takes meanwhile is gone`() throws {
+    @Test func `a lease that another client took meanwhile is gone`() throws {
         var bench = try Bench(maximumSessions: 1)
         var device = try bench.registeredDevice()
         var open = bench.settings

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Forged assertions")
 struct AssertionDefectTests {
-    @Test("every defect is refused with its own error", arguments: AssertionDefect.allCases, [false, true])
-    func defectIsRefused(defect: AssertionDefect, hasExtensions: Bool) throws {
+    @Test(arguments: AssertionDefect.allCases, [false, true])
+    func `every defect is refused with its own error`(defect: AssertionDefect, hasExtensions: Bool) throws {
         let simulation = try Simulation(.init(extensions: hasExtensions ? SimulatedExtensions() : nil))
         let forgery = try simulation.device.forgeAssertion(defect, clientDataHash: Simulation.clientDataHash)
         #expect(throws: expected(for: defect)) {
@@ -43,8 +43,7 @@ struct AssertionDefectTests {
         }
     }
 
-    @Test("a stored key that is no point of P-256 is refused, whatever the assertion is")
-    func storedKeysAreChecked() throws {
+    @Test func `a stored key that is no point of P-256 is refused, whatever the assertion is`() throws {
         var simulation = try Simulation()
         let assertion = try simulation.device.assert(clientDataHash: Simulation.clientDataHash)
         var offCurve = simulation.device.publicKeyX963

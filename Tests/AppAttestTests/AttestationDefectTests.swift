@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Forged attestations")
 struct AttestationDefectTests {
-    @Test("every defect is refused with its own error", arguments: AttestationDefect.allCases, [false, true])
-    func defectIsRefused(defect: AttestationDefect, hasExtensions: Bool) async throws {
+    @Test(arguments: AttestationDefect.allCases, [false, true])
+    func `every defect is refused with its own error`(defect: AttestationDefect, hasExtensions: Bool) async throws {
         let simulation = try Simulation(.init(extensions: hasExtensions ? SimulatedExtensions() : nil))
         let forgery = try simulation.device.forgeAttestation(
             defect, clientDataHash: Simulation.clientDataHash, by: simulation.authority, at: Simulation.time)
@@ -91,8 +91,7 @@ struct AttestationDefectTests {
         }
     }
 
-    @Test("together with those of assertions there are far more than thirty, and no two forgeries are equal")
-    func defectsAreDistinct() throws {
+    @Test func `with those of assertions there are more than thirty forgeries, all different`() throws {
         let simulation = try Simulation()
         let forgeries = try AttestationDefect.allCases.map {
             try simulation.device.forgeAttestation(
@@ -103,8 +102,7 @@ struct AttestationDefectTests {
         #expect(AttestationDefect.allCases.count + AssertionDefect.allCases.count >= 30)
     }
 
-    @Test("twenty bytes that announce 16 MiB are twenty bytes")
-    func hugeAnnouncementsAreShort() throws {
+    @Test func `twenty bytes that announce 16 MiB are twenty bytes`() throws {
         let simulation = try Simulation()
         for defect in [AttestationDefect.hugeByteString, .hugeArray, .hugeMap] {
             let forgery = try simulation.device.forgeAttestation(

@@ -10,7 +10,7 @@ import Testing
 @Suite("Flipped bits", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
 struct BitFlipTests {
     /// Bits tested in a vector that isn't tested completely.
-    static let sampleSize = 500
+    static let sampleSize = Effort.count(500)
     /// Attestations and assertions that are tested completely.
     static let exhaustive: [String] = [
         "att-2025-11-19-succinctlabs-5e37afe7",  // iOS 26.1, attestation and assertion
@@ -33,8 +33,8 @@ struct BitFlipTests {
         return Array(bits.shuffled(using: &generator).prefix(sampleSize))
     }
 
-    @Test("no flipped bit of an attestation is accepted", arguments: Vectors.attestations)
-    func attestations(vector: AttestationVector) async throws {
+    @Test(arguments: Vectors.attestations)
+    func `no flipped bit of an attestation is accepted`(vector: AttestationVector) async throws {
         let bits = Self.sample(try Self.coveredBits(of: vector), of: vector.id)
         let accepted = await inParallel(bits) { bit -> Int? in
             var flipped = vector
@@ -45,8 +45,8 @@ struct BitFlipTests {
         #expect(bits.count >= Self.sampleSize)
     }
 
-    @Test("no flipped bit of an assertion is accepted", arguments: Vectors.assertions)
-    func assertions(vector: AssertionVector) async {
+    @Test(arguments: Vectors.assertions)
+    func `no flipped bit of an assertion is accepted`(vector: AssertionVector) async {
         let bits = Self.sample(Array(0..<vector.assertion.count * 8), of: vector.id)
         let accepted = await inParallel(bits) { bit -> Int? in
             var flipped = vector
@@ -57,8 +57,7 @@ struct BitFlipTests {
         #expect(bits.count >= Self.sampleSize)
     }
 
-    @Test("the exhaustive vectors exist, and all their covered bits are tried")
-    func exhaustiveVectorsExist() throws {
+    @Test func `the exhaustive vectors exist, and all their covered bits are tried`() throws {
         let ids = Vectors.attestations.map(\.id) + Vectors.assertions.map(\.id)
         #expect(Set(Self.exhaustive).subtracting(ids) == [])
         for vector in Vectors.attestations where Self.exhaustive.contains(vector.id) {
@@ -74,8 +73,8 @@ struct BitFlipTests {
         }
     }
 
-    @Test("a flipped bit of the receipt's content is noticed by nobody, which is why it isn't covered")
-    func receiptsAreNotCovered() async throws {
+    @Test
+    func `a flipped bit of the receipt's content isn't detected, which is why it isn't covered`() async throws {
         let vector = try #require(Vectors.attestations.first)
         let receipt = try AttestationObject(vector.attestation).receipt
         let range = try #require(vector.attestation.firstRange(of: receipt))

@@ -24,14 +24,14 @@ struct CBORDecoderTests {
             .map([(.text("a"), .bytes([9])), (.unsigned(24), .map([(.negative(0), .text("b"))]))]),
         ]
 
-    @Test("what is written in its shortest form is read, and has no other form", arguments: items.indices)
-    func roundTrip(index: Int) throws {
+    @Test(arguments: items.indices)
+    func `what is written in its shortest form is read, and has no other form`(index: Int) throws {
         let encoded = Self.items[index].encoded
         #expect(CBORItem(try decode(encoded)).encoded == encoded)
     }
 
-    @Test("no proper prefix of an item is an item", arguments: items.indices)
-    func prefixes(index: Int) {
+    @Test(arguments: items.indices)
+    func `no proper prefix of an item is an item`(index: Int) {
         let encoded = Self.items[index].encoded
         for length in 0..<encoded.count {
             #expect(throws: CBORError.truncated) { try decode(Array(encoded.prefix(length))) }
@@ -39,8 +39,7 @@ struct CBORDecoderTests {
         #expect(throws: CBORError.trailingBytes) { try decode(encoded + [0]) }
     }
 
-    @Test("known encodings of RFC 8949, appendix A, have their values")
-    func appendixA() throws {
+    @Test func `known encodings of RFC 8949, appendix A, have their values`() throws {
         #expect(try decode([0x19, 0x03, 0xe8]) == .unsigned(1000))
         #expect(try decode([0x1b] + [UInt8](repeating: 0xff, count: 8)) == .unsigned(.max))
         #expect(try decode([0x39, 0x03, 0xe7]) == .negative(999))
@@ -53,8 +52,7 @@ struct CBORDecoderTests {
         #expect(map["b"] == .array([.unsigned(2), .unsigned(3)]))
     }
 
-    @Test("a head that could be shorter is refused, for every type that has a number")
-    func minimalHeads() {
+    @Test func `a head that could be shorter is refused, for every type that has a number`() {
         for major in [0, 1, 2, 3, 4, 5] as [UInt8] {
             for (argument, width) in [(0, 1), (23, 1), (24, 2), (255, 2), (256, 4), (65535, 4), (65536, 8)] {
                 let bytes = CBORItem.head(major, UInt64(argument), width: width)
@@ -63,8 +61,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test("indefinite lengths, breaks and reserved heads are refused")
-    func otherHeads() {
+    @Test func `indefinite lengths, breaks and reserved heads are refused`() {
         for major in 0...7 as ClosedRange<UInt8> where major != 6 {
             #expect(throws: CBORError.indefiniteLength) { try decode([major << 5 | 31]) }
             for information in 28...30 as ClosedRange<UInt8> {
@@ -73,15 +70,13 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test("tags, floating point and other simple values are refused")
-    func unsupportedTypes() {
+    @Test func `tags, floating point and other simple values are refused`() {
         for bytes in [[0xc0, 0x60], [0xd8, 0x18, 0x00], [0xe0], [0xf7], [0xf8, 0xff], [0xf9, 0, 0], [0xfb]] {
             #expect(throws: CBORError.unsupportedType) { try decode(bytes.map { UInt8($0) }) }
         }
     }
 
-    @Test("keys are unique, also of different types, and texts or integers")
-    func keys() throws {
+    @Test func `keys are unique, also of different types, and texts or integers`() throws {
         #expect(throws: CBORError.duplicateKey) { try decode([0xa2, 0x01, 0, 0x01, 0]) }
         #expect(throws: CBORError.duplicateKey) { try decode([0xa2, 0x61, 0x61, 0, 0x61, 0x61, 0]) }
         #expect(throws: CBORError.duplicateKey) { try decode([0xa1, 0x00, 0xa2, 0x20, 0, 0x20, 0]) }
@@ -93,8 +88,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test("a key is found by its bytes, not by canonical equivalence")
-    func lookupIsByteForByte() throws {
+    @Test func `a key is found by its bytes, not by canonical equivalence`() throws {
         // U+212A KELVIN SIGN is canonically equivalent to K.
         let map = try decodeMap([0xa1, 0x63, 0xe2, 0x84, 0xaa, 0x01])
         #expect(map["K"] == nil)
@@ -102,15 +96,13 @@ struct CBORDecoderTests {
         #expect(map.hasOnly("K") == false)
     }
 
-    @Test("texts are UTF-8: no lone surrogates, overlong forms or stray bytes")
-    func texts() {
+    @Test func `texts are UTF-8: no lone surrogates, overlong forms or stray bytes`() {
         for text in [[0x80], [0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xff]] as [[UInt8]] {
             #expect(throws: CBORError.invalidUTF8) { try decode(CBORItem.head(3, UInt64(text.count)) + text) }
         }
     }
 
-    @Test("the size limit holds: a byte more is refused before it is looked at")
-    func sizeLimit() throws {
+    @Test func `the size limit holds: a byte more is refused before it is looked at`() throws {
         for limit in [CBORLimits.maximumAttestationBytes, CBORLimits.maximumAssertionBytes] {
             let atLimit = CBORItem.bytes([UInt8](repeating: 0, count: limit - 3)).encoded
             #expect(atLimit.count == limit)
@@ -119,8 +111,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test("the size limits are those of attestations and assertions")
-    func sizeLimitsOfObjects() {
+    @Test func `the size limits are those of attestations and assertions`() {
         func object(_ size: Int) -> [UInt8] { CBORItem.bytes([UInt8](repeating: 0, count: size - 3)).encoded }
         #expect(throws: AttestationError.notAMap) { try AttestationObject(object(CBORLimits.maximumAttestationBytes)) }
         #expect(throws: AttestationError.malformedObject(.tooLarge)) {
@@ -132,8 +123,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test("the depth limit holds, for arrays and maps alike")
-    func depthLimit() throws {
+    @Test func `the depth limit holds, for arrays and maps alike`() throws {
         for opening in [[0x81], [0xa1, 0x00]] as [[UInt8]] {
             func nested(_ depth: Int) -> [UInt8] { (0..<depth).flatMap { _ in opening } + [0x00] }
             _ = try decode(nested(CBORLimits.maximumDepth))
@@ -142,8 +132,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test("the limit of items holds, keys and containers counted")
-    func itemLimit() throws {
+    @Test func `the limit of items holds, keys and containers counted`() throws {
         func array(_ count: Int) -> CBORItem { .array([CBORItem](repeating: .null, count: count)) }
         _ = try decode(array(CBORLimits.maximumItems - 1).encoded)
         #expect(throws: CBORError.tooManyItems) { try decode(array(CBORLimits.maximumItems).encoded) }
@@ -152,8 +141,7 @@ struct CBORDecoderTests {
         #expect(throws: CBORError.tooManyItems) { try decode(CBORItem.map(entries).encoded) }
     }
 
-    @Test("an announced length costs nothing: it is compared with what is left first, at every width")
-    func announcedLengths() {
+    @Test func `an announced length costs nothing: it is compared with what is left first, at every width`() {
         // These lengths must not size an allocation: the last exceeds Int, the one before exceeds memory.
         for length in [16 * 1024 * 1024, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, .max] as [UInt64] {
             for major in [2, 3, 4, 5] as [UInt8] {
@@ -166,8 +154,7 @@ struct CBORDecoderTests {
         #expect(throws: CBORError.truncated) { try decode([0xa2, 0, 0, 1]) }
     }
 
-    @Test("a prefix is decoded and what follows it is handed back")
-    func prefix() throws {
+    @Test func `a prefix is decoded and what follows it is handed back`() throws {
         let bytes: [UInt8] = [0xff, 0x82, 0x01, 0x41, 0x09, 0xaa, 0xbb]
         let (value, rest) = try CBORDecoder.decodePrefix(of: bytes[1...])
         #expect(value == .array([.unsigned(1), .bytes([9])]))

@@ -7,13 +7,12 @@ import Testing
 @Suite("Fuzzed objects")
 struct FuzzTests {
     /// Mutations in each of the first two tests.
-    static let decoderIterations = 200_000
+    static let decoderIterations = Effort.count(200_000)
     /// Mutations of each object in the third test, which verifies signatures.
-    static let verifierIterations = 10_000
+    static let verifierIterations = Effort.count(10_000)
     private static let batches = 16
 
-    @Test("mutated objects are decoded or refused, and what is decoded has no second encoding")
-    func decoder() async throws {
+    @Test func `mutated objects are decoded or refused, and what is decoded has no second encoding`() async throws {
         let seeds = try Self.seeds()
         let failures = await inParallel(Array(0..<Self.batches)) { batch -> [UInt8]? in
             var mutator = Mutator(seed: 0x5eed + UInt64(batch))
@@ -27,8 +26,7 @@ struct FuzzTests {
         #expect(failures == [])
     }
 
-    @Test("mutated objects are taken apart or refused")
-    func objects() async throws {
+    @Test func `mutated objects are parsed or refused`() async throws {
         let seeds = try Self.seeds()
         let accepted = await inParallel(Array(0..<Self.batches)) { batch -> Int? in
             var mutator = Mutator(seed: 0xfee1 + UInt64(batch))
@@ -52,8 +50,7 @@ struct FuzzTests {
         #expect(accepted.reduce(0, +) > Self.decoderIterations / 100)
     }
 
-    @Test("a mutated attestation or assertion that verifies is worth no more than the genuine one")
-    func verifiers() async throws {
+    @Test func `a mutated attestation or assertion that verifies is worth no more than the genuine one`() async throws {
         var simulation = try Simulation(.init(extensions: SimulatedExtensions()))
         let attestation = try simulation.attestation()
         let assertion = try simulation.device.assert(clientDataHash: Simulation.clientDataHash)

@@ -7,8 +7,7 @@ struct ObjectParserTests {
     /// A device with iOS 27, so that every part is present.
     static func simulation() throws -> Simulation { try Simulation(.init(extensions: SimulatedExtensions())) }
 
-    @Test("no proper prefix of an attestation or an assertion is one")
-    func everyPrefixIsRefused() throws {
+    @Test func `no proper prefix of an attestation or an assertion is one`() throws {
         var simulation = try Self.simulation()
         let attestation = try simulation.attestation()
         for length in 0..<attestation.count {
@@ -24,8 +23,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test("authenticator data is complete at the end of its fields and of its map, and nowhere between")
-    func authenticatorDataSplitAtEveryByte() throws {
+    @Test func `authenticator data is complete at the end of its fields and of its map, and nowhere between`() throws {
         var simulation = try Self.simulation()
         let attested = try AttestationObject(try simulation.attestation()).authenticatorData
         let map = attested.count - 164
@@ -46,8 +44,7 @@ struct ObjectParserTests {
         #expect(try AuthenticatorData(assertion: asserted).counter == 1)
     }
 
-    @Test("flags decide nothing: with all 256 of them the same is read")
-    func flagsAreIgnored() throws {
+    @Test func `flags decide nothing: with all 256 of them the same is read`() throws {
         let bytes = try AttestationObject(try Self.simulation().attestation()).authenticatorData
         let header = Array(bytes.prefix(37))
         for flags in 0...255 as ClosedRange<UInt8> {
@@ -62,8 +59,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test("a validation category is four bytes, lowest first, or an integer")
-    func categoryForms() throws {
+    @Test func `a validation category is four bytes, lowest first, or an integer`() throws {
         let header = [UInt8](repeating: 0, count: 37)
         func category(_ value: CBORItem) throws -> UInt32? {
             let map = CBORItem.map([(.text("apple_validation_category_01"), value), (.text("apple_new_01"), .null)])
@@ -78,8 +74,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test("keys of the appended map are texts, and a bundle version is one too")
-    func extensionForms() {
+    @Test func `keys of the appended map are texts, and a bundle version is one too`() {
         let header = [UInt8](repeating: 0, count: 37)
         for map in [
             CBORItem.map([(.unsigned(1), .null)]), .map([(.text("apple_bundle_version_01"), .bytes([1]))]), .null,
@@ -90,8 +85,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test("a top-level cdHash is tolerated, whatever it is, and changes nothing")
-    func cdHashIsTolerated() async throws {
+    @Test func `a top-level cdHash is tolerated, whatever it is, and changes nothing`() async throws {
         let simulation = try Self.simulation()
         let attestation = try simulation.attestation()
         let plain = try await simulation.verify(attestation)
@@ -102,8 +96,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test("a receipt is bytes or absent")
-    func receiptForms() throws {
+    @Test func `a receipt is bytes or absent`() throws {
         func object(_ receipt: (CBORItem, CBORItem)?) -> [UInt8] {
             let chain = (CBORItem.text("x5c"), CBORItem.array([.bytes([1]), .bytes([2])]))
             return CBORItem.map([
@@ -119,8 +112,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test("fields are texts and bytes where App Attest has them so")
-    func fieldTypes() {
+    @Test func `fields are texts and bytes where App Attest has them so`() {
         let wrongFormat = CBORItem.map([(.text("fmt"), .bytes([1]))]).encoded
         #expect(throws: AttestationError.unreadableField(.fmt)) { try AttestationObject(wrongFormat) }
         #expect(throws: AttestationError.notAMap) { try AttestationObject(CBORItem.null.encoded) }

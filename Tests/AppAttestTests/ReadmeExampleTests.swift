@@ -4,7 +4,7 @@ import DeviceSimulation
 import Foundation
 import Testing
 
-// README.md contains this type unchanged; a test of the documentation compares the two.
+// docs/LIBRARY.md contains this type unchanged, and README.md a part of it; tests of the documentation compare them.
 
 struct AttestedDevices {
     let attestations: AttestationVerifier
@@ -33,8 +33,7 @@ struct AttestedDevices {
 
 @Suite("The README's example")
 struct ReadmeExampleTests {
-    @Test("registers a device and checks what it signs")
-    func works() async throws {
+    @Test func `registers a device and checks what it signs`() async throws {
         let app = try #require(AppID("ABCDE12345.com.example.mud"))
         let authority = try SimulatedAuthority(at: Date())
         var device = SimulatedDevice(app: app)

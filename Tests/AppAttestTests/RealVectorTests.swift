@@ -5,14 +5,13 @@ import Testing
 
 @Suite("Real attestations and assertions", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
 struct RealVectorTests {
-    @Test("the file has the 44 attestations and 27 assertions that it is described with")
-    func everyCaseIsRead() {
+    @Test func `the file has the 44 attestations and 27 assertions that it is described with`() {
         #expect(Vectors.attestations.count == 44)
         #expect(Vectors.assertions.count == 27)
     }
 
-    @Test("every attestation verifies", arguments: Vectors.attestations)
-    func attestationVerifies(vector: AttestationVector) async throws {
+    @Test(arguments: Vectors.attestations)
+    func `every attestation verifies`(vector: AttestationVector) async throws {
         let verified = try await vector.verify()
         #expect(verified.keyID == vector.keyID)
         #expect(verified.publicKeyX963 == vector.publicKeyX963)
@@ -21,13 +20,13 @@ struct RealVectorTests {
         #expect(verified.trustRootFingerprint == TrustRoot.apple.fingerprint)
     }
 
-    @Test("every assertion verifies", arguments: Vectors.assertions)
-    func assertionVerifies(vector: AssertionVector) throws {
+    @Test(arguments: Vectors.assertions)
+    func `every assertion verifies`(vector: AssertionVector) throws {
         #expect(try vector.verify().counter == vector.counter)
     }
 
-    @Test("an attestation is for its team, bundle, environment and root alone", arguments: Vectors.attestations)
-    func attestationIsBound(vector: AttestationVector) async throws {
+    @Test(arguments: Vectors.attestations)
+    func `an attestation is for its team, bundle, environment and root alone`(vector: AttestationVector) async throws {
         var changed = vector
         changed.app = try #require(AppID(teamID: vector.app.teamID.replacingLast, bundleID: vector.app.bundleID))
         await #expect(throws: AttestationError.rpIDHashMismatch) { try await changed.verify() }
@@ -46,8 +45,8 @@ struct RealVectorTests {
         await #expect(throws: AttestationError.untrustedChain) { try await vector.verify(other) }
     }
 
-    @Test("an attestation is for its client data hash and key alone", arguments: Vectors.attestations)
-    func attestationIsForItsKey(vector: AttestationVector) async {
+    @Test(arguments: Vectors.attestations)
+    func `an attestation is for its client data hash and key alone`(vector: AttestationVector) async {
         var changed = vector
         changed.clientDataHash[0] ^= 1
         await #expect(throws: AttestationError.nonceMismatch) { try await changed.verify() }
@@ -61,8 +60,8 @@ struct RealVectorTests {
         await #expect(throws: AttestationError.keyIDMismatch) { try await changed.verify() }
     }
 
-    @Test("an attestation is good from its leaf's first second to its last", arguments: Vectors.attestations)
-    func attestationHasItsTime(vector: AttestationVector) async throws {
+    @Test(arguments: Vectors.attestations)
+    func `an attestation is good from its leaf's first second to its last`(vector: AttestationVector) async throws {
         var changed = vector
         for time in [vector.notBefore, vector.notAfter] {
             changed.time = time
@@ -74,8 +73,8 @@ struct RealVectorTests {
         await #expect(throws: AttestationError.certificateExpired(.leaf)) { try await changed.verify() }
     }
 
-    @Test("an assertion is for its app, client data hash, key and counter alone", arguments: Vectors.assertions)
-    func assertionIsBound(vector: AssertionVector) throws {
+    @Test(arguments: Vectors.assertions)
+    func `an assertion is for its app, client data hash, key and counter alone`(vector: AssertionVector) throws {
         var changed = vector
         changed.app = try #require(AppID(teamID: vector.app.teamID.replacingLast, bundleID: vector.app.bundleID))
         #expect(throws: AssertionError.rpIDHashMismatch) { try changed.verify() }
@@ -98,8 +97,7 @@ struct RealVectorTests {
         #expect(throws: refusal) { try changed.verify() }
     }
 
-    @Test("what iOS 27 and macOS 27 append is read, and may be required")
-    func categoriesAreRead() async throws {
+    @Test func `what iOS 27 and macOS 27 append is read, and may be required`() async throws {
         var seen: [String: UInt32] = [:]
         for vector in Vectors.attestations {
             seen[vector.os] = try await vector.verify().validationCategory
@@ -112,8 +110,7 @@ struct RealVectorTests {
         #expect(try macAssertion.verify().validationCategory == 6)
     }
 
-    @Test("receipts are kept as received, where there are any")
-    func receiptsAreKept() async throws {
+    @Test func `receipts are kept as received, where there are any`() async throws {
         var kept = 0
         for vector in Vectors.attestations {
             let receipt = try await vector.verify().receipt

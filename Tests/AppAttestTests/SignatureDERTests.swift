@@ -19,8 +19,7 @@ struct SignatureDERTests {
         return [0x30, UInt8(numbers.count)] + numbers
     }
 
-    @Test("is read as swift-crypto reads it, whatever one byte of it is, and wherever it is cut")
-    func agreesOnNeighbours() throws {
+    @Test func `is read as swift-crypto reads it, whatever one byte of it is, and wherever it is cut`() throws {
         let key = P256.Signing.PrivateKey()
         for round in 0..<4 {
             let bytes = [UInt8](try key.signature(for: [UInt8(round)]).derRepresentation)
@@ -37,8 +36,7 @@ struct SignatureDERTests {
         }
     }
 
-    @Test("has numbers of 1 to 32 bytes, each in its shortest form")
-    func numbers() {
+    @Test func `has numbers of 1 to 32 bytes, each in its shortest form`() {
         let ones = [UInt8](repeating: 1, count: 33)
         for length in 1...33 {
             let bytes = encoded(Array(ones.prefix(length)), [5])
@@ -53,8 +51,7 @@ struct SignatureDERTests {
         }
     }
 
-    @Test("has no long form of a length, no other tag and nothing inside behind its numbers")
-    func frame() {
+    @Test func `has no long form of a length, no other tag and nothing inside behind its numbers`() {
         let good = encoded([5], [6])
         #expect(SignatureDER.rawRepresentation(of: good) != nil)
         #expect(SignatureDER.rawRepresentation(of: [0x30, 0x81] + good.dropFirst()) == nil)

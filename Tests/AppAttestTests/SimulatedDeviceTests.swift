@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Simulated devices, and the policies they meet")
 struct SimulatedDeviceTests {
-    @Test("an attestation of a simulated device verifies, in every environment, with and without a map")
-    func attestationsVerify() async throws {
+    @Test
+    func `an attestation of a simulated device verifies, in every environment, with and without a map`() async throws {
         for environment in AttestationEnvironment.allCases {
             for extensions in [nil, SimulatedExtensions(validationCategory: 4, bundleVersion: "17")] {
                 let simulation = try Simulation(.init(environment: environment, extensions: extensions))
@@ -22,8 +22,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test("assertions verify one after the other, and never twice")
-    func assertionsVerify() throws {
+    @Test func `assertions verify one after the other, and never twice`() throws {
         var simulation = try Simulation(.init(extensions: SimulatedExtensions()))
         var counter: UInt32 = 0
         for expected in 1...3 as ClosedRange<UInt32> {
@@ -36,8 +35,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test("a policy with several apps says which one attested")
-    func severalApps() async throws {
+    @Test func `a policy with several apps says which one attested`() async throws {
         let simulation = try Simulation()
         let other = try #require(AppID("Z9Y8X7W6V5.com.example.other"))
         let policy = AttestationPolicy(apps: [other, simulation.device.app])
@@ -47,8 +45,7 @@ struct SimulatedDeviceTests {
         #expect(verified.app == simulation.device.app)
     }
 
-    @Test("an empty policy accepts nothing")
-    func emptyPolicies() async throws {
+    @Test func `an empty policy accepts nothing`() async throws {
         let simulation = try Simulation()
         let attestation = try simulation.attestation()
         for (policy, error) in [
@@ -63,8 +60,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test("required validation categories refuse others, and systems that have none")
-    func requiredCategories() async throws {
+    @Test func `required validation categories refuse others, and systems that have none`() async throws {
         var modern = try Simulation(.init(extensions: SimulatedExtensions(validationCategory: 4)))
         let attestation = try modern.attestation()
         let assertion = try modern.device.assert(clientDataHash: Simulation.clientDataHash)
@@ -90,8 +86,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test("times that no certificate can name are refused and trap nothing")
-    func extremeTimes() async throws {
+    @Test func `times that no certificate can name are refused and trap nothing`() async throws {
         let simulation = try Simulation()
         let attestation = try simulation.attestation()
         for seconds in [Double.nan, -.infinity, -1, 253_402_300_800, 1e300, .infinity] {
@@ -103,8 +98,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test("a saved device and authority go on where they stopped")
-    func savedStateRestores() async throws {
+    @Test func `a saved device and authority continue where they stopped`() async throws {
         var simulation = try Simulation(.init(extensions: SimulatedExtensions()))
         _ = try simulation.device.assert(clientDataHash: Simulation.clientDataHash)
         let savedDevice = try JSONEncoder().encode(simulation.device.saved)
@@ -123,8 +117,7 @@ struct SimulatedDeviceTests {
         #expect(try simulation.verify(assertion: assertion, previousCounter: 1).counter == 2)
     }
 
-    @Test("an authority's PEM is a trust root that its devices verify under")
-    func rootPEMIsATrustRoot() async throws {
+    @Test func `an authority's PEM is a trust root that its devices verify under`() async throws {
         let simulation = try Simulation()
         let root = try TrustRoot(pem: simulation.authority.rootPEM)
         #expect(root.fingerprint == simulation.authority.trustRoot.fingerprint)

@@ -103,7 +103,7 @@ struct EastAsianTests {
         (.eucjp, [0x8F, 0xA1, 0x41], "\u{FFFD}A"), (.eucjp, [0x8F, 0xA2, 0xAF], "˘"),
     ]
 
-    @Test(arguments: malformed) func `what is malformed is replaced, and nothing behind it is lost`(sample: Sample) {
+    @Test(arguments: malformed) func `malformed bytes are replaced, and nothing after them is lost`(sample: Sample) {
         #expect(decode([sample.bytes], sample.encoding) == sample.text)
     }
 

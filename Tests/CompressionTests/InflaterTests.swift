@@ -2,7 +2,7 @@ import Compression
 import Testing
 
 @Suite struct InflaterTests {
-    @Test func whatWasDeflatedIsInflated() throws {
+    @Test func `deflated data inflates to the original`() throws {
         for sample in Sample.all {
             var input = try zlibStream(of: sample)[...]
             let result = try Inflater().all(of: &input)
@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test func aStreamOfAnotherWriterIsInflated() throws {
+    @Test func `a stream written by another implementation is inflated`() throws {
         // "hello, hello" as Python's zlib.compress writes it.
         var input: ArraySlice<UInt8> = [
             0x78, 0x9C, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0xD7, 0x51, 0xC8, 0x00, 0x51, 0x00, 0x1C, 0xDA, 0x04, 0x75,
@@ -18,7 +18,7 @@ import Testing
         #expect(try Inflater().all(of: &input).bytes == Array("hello, hello".utf8))
     }
 
-    @Test func itMakesNoDifferenceWhereTheStreamIsCutOrHowLongAPieceMayBe() throws {
+    @Test func `the result doesn't depend on where the stream is split or how long a piece may be`() throws {
         let sample = Sample.mixed(3_000)
         let stream = try zlibStream(of: sample)
         for limit in [1, 7, 512, 16_384] {
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aPieceIsNeverLongerThanItsLimit() throws {
+    @Test func `no piece is longer than its limit`() throws {
         var input = try zlibStream(of: [UInt8](repeating: 0, count: 1_000_000))[...]
         #expect(input.count < 1_100)
         let inflater = Inflater()
@@ -53,7 +53,7 @@ import Testing
         #expect(try inflater.inflate(&input, limit: 0) == Inflater.Piece.nothing)
     }
 
-    @Test func behindTheEndNothingIsTakenAndTheNextStreamCanBegin() throws {
+    @Test func `after the end no input is consumed, and the next stream can begin`() throws {
         let inflater = Inflater()
         for text in ["one", "two", "three"] {
             var input = try (zlibStream(of: Array(text.utf8)) + Array("rest".utf8))[...]
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func withoutInputThereIsNothing() throws {
+    @Test func `no input gives no output`() throws {
         let inflater = Inflater()
         var none: ArraySlice<UInt8> = []
         #expect(try inflater.inflate(&none, limit: 10) == Inflater.Piece.nothing)
@@ -72,7 +72,7 @@ import Testing
         #expect(try inflater.inflate(&none, limit: 10) == Inflater.Piece.nothing)
     }
 
-    @Test func aCorruptStreamIsFoundOutAndStaysCorrupt() throws {
+    @Test func `a corrupt stream is detected and stays corrupt`() throws {
         let good = try zlibStream(of: Sample.mixed(1_000))
         for (position, bits) in [(0, 0x01), (1, 0x20), (good.count - 1, 0x01)] as [(Int, UInt8)] {
             var stream = good
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func whatStandsBeforeTheDamageIsGivenFirst() throws {
+    @Test func `output before the damage is delivered first`() throws {
         var stream = try zlibStream(of: Array("whole".utf8))
         stream[stream.count - 1] ^= 1
         var input = stream[...]
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// A stream with any one byte changed either fails or ends; it never gives the original as if nothing were wrong.
-    @Test func noChangedByteGoesUnnoticed() throws {
+    @Test func `every changed byte is detected`() throws {
         let sample = Sample.mixed(500)
         let good = try zlibStream(of: sample)
         for index in good.indices {

@@ -26,8 +26,8 @@ private func allocated(_ body: (UnsafeMutablePointer<z_stream>) throws -> Void) 
 @Suite("The engines of permessage-deflate")
 struct MessageEngineTests {
     /// The statement is never below what zlib takes, and at most a KiB above.
-    @Test("state what an inflater takes", arguments: 9...15)
-    func inflaterBytes(windowBits: Int) throws {
+    @Test(arguments: 9...15)
+    func `state what an inflater takes`(windowBits: Int) throws {
         let payload = Sample.mixed(100_000)
         var compressed = [UInt8](repeating: 0, count: MessageDeflateEngine.bound(payload.count))
         var span = compressed.mutableSpan
@@ -53,8 +53,8 @@ struct MessageEngineTests {
         #expect(real > 1 << windowBits && real <= stated && stated - real <= 1_024, "\(real) of \(stated)")
     }
 
-    @Test("state what a deflater takes", arguments: 9...15)
-    func deflaterBytes(windowBits: Int) {
+    @Test(arguments: 9...15)
+    func `state what a deflater takes`(windowBits: Int) {
         for memoryLevel in 1...9 {
             let real = allocated { stream in
                 let status = deflateInit2_(
@@ -68,8 +68,8 @@ struct MessageEngineTests {
         }
     }
 
-    @Test("find room for whatever doesn't compress within the stated bound", arguments: 9...15)
-    func bound(windowBits: Int) throws {
+    @Test(arguments: 9...15)
+    func `find room for whatever doesn't compress within the stated bound`(windowBits: Int) throws {
         for memoryLevel in 1...9 {
             let engine = try MessageDeflateEngine(windowBits: windowBits, memoryLevel: memoryLevel, level: 9)
             for count in [1, 2, 63, 500, 5_000, 70_000] {
@@ -82,7 +82,7 @@ struct MessageEngineTests {
         }
     }
 
-    @Test("refuse to deflate into too little room") func noRoom() throws {
+    @Test func `refuse to deflate into too little room`() throws {
         let engine = try MessageDeflateEngine(windowBits: 15, memoryLevel: 8, level: 6)
         var output = [UInt8](repeating: 0, count: 50)
         #expect(throws: (any Error).self) {
@@ -91,7 +91,7 @@ struct MessageEngineTests {
         }
     }
 
-    @Test("say where a block ends, however often they are asked") func betweenBlocks() throws {
+    @Test func `say where a block ends, however often they are asked`() throws {
         let engine = try MessageInflateEngine(windowBits: 15)
         var output = [UInt8](repeating: 0, count: 5)
         func step(_ bytes: [UInt8]) throws -> Bool {
@@ -106,7 +106,7 @@ struct MessageEngineTests {
     }
 
     /// Empty final blocks of two bytes: each ends a stream of zlib's.
-    @Test("go on behind any number of final blocks") func finalBlocks() throws {
+    @Test func `go on behind any number of final blocks`() throws {
         let engine = try MessageInflateEngine(windowBits: 15)
         let blocks = [[UInt8]](repeating: [0x03, 0x00], count: 50_000).flatMap { $0 }
         var output = [UInt8](repeating: 0, count: 10)
@@ -115,7 +115,7 @@ struct MessageEngineTests {
         #expect(step.taken == blocks.count && step.written == 0)
     }
 
-    @Test("take an input and give an output of any size in one call") func large() throws {
+    @Test func `take an input and give an output of any size in one call`() throws {
         let payload = [UInt8](repeating: 7, count: 3_000_000) + noise(500_000)
         var compressed = [UInt8](repeating: 0, count: MessageDeflateEngine.bound(payload.count))
         var room = compressed.mutableSpan
@@ -128,7 +128,7 @@ struct MessageEngineTests {
         #expect(step.taken == count && step.written == payload.count && output == payload)
     }
 
-    @Test("forget everything when they are reset") func reset() throws {
+    @Test func `forget everything when they are reset`() throws {
         let deflater = try MessageDeflateEngine(windowBits: 15, memoryLevel: 8, level: 6)
         func message(_ text: String) throws -> [UInt8] {
             var output = [UInt8](repeating: 0, count: 200)

@@ -2,7 +2,7 @@ import Compression
 import Testing
 
 @Suite struct RawDeflaterTests {
-    @Test func everyResultIsOneCompleteStream() throws {
+    @Test func `every result is one complete stream`() throws {
         for level in [-1, 0, 1, 6, 9, 10] {
             let deflater = try RawDeflater(level: level)
             for sample in Sample.all {
@@ -13,11 +13,11 @@ import Testing
         }
     }
 
-    @Test func nothingBecomesAnEmptyStream() throws {
+    @Test func `empty input gives an empty stream`() throws {
         #expect(try RawDeflater().deflate([]) == [0x03, 0x00])
     }
 
-    @Test func oneTextIsTheSameWhateverCameBefore() throws {
+    @Test func `the result for a text doesn't depend on earlier texts`() throws {
         let deflater = try RawDeflater()
         let text = Array("look\r\n".utf8)
         let first = try deflater.deflate(text)

@@ -53,8 +53,7 @@ struct AccessTokenTests {
             header: header ?? #"{"typ":"at+jwt","alg":"ES256","kid":"\#(key.keyID)"}"#, payload: payload, by: key.key)
     }
 
-    @Test("says what it was issued with, in the claims of RFC 9068 and 9449")
-    func roundTrip() throws {
+    @Test func `says what it was issued with, in the claims of RFC 9068 and 9449`() throws {
         for isDevelopment in [false, true] {
             var claims = claims
             claims.isDevelopment = isDevelopment
@@ -74,8 +73,7 @@ struct AccessTokenTests {
         }
     }
 
-    @Test("is good from its issue until it expires, within the tolerance for clocks")
-    func times() throws {
+    @Test func `is good from its issue until it expires, within the tolerance for clocks`() throws {
         let text = try claims.sign(with: key)
         #expect(try refusal(text, at: 299) == nil && refusal(text, at: 300) == .expired)
         #expect(try refusal(text, at: -1) == .notYetValid)
@@ -87,16 +85,14 @@ struct AccessTokenTests {
         #expect(try refusal(token(["nbf": "\"1\""])) == .notYetValid)
     }
 
-    @Test("is for its issuer and audience alone")
-    func parties() throws {
+    @Test func `is for its issuer and audience alone`() throws {
         let text = try claims.sign(with: key)
         #expect(try refusal(text, verifier(issuer: "https://other.example")) == .wrongIssuer)
         #expect(try refusal(text, verifier(audience: "https://other.example")) == .wrongAudience)
         #expect(try refusal(token(["aud": #"["a","https://gate.example"]"#])) == nil)
     }
 
-    @Test("is signed by a key of the set")
-    func keys() throws {
+    @Test func `is signed by a key of the set`() throws {
         let other = try #require(SigningKey(rawRepresentation: [UInt8](repeating: 4, count: 32)))
         #expect(try refusal(claims.sign(with: other)) == .unknownKey)
         let header = #"{"typ":"at+jwt","alg":"ES256","kid":"\#(other.keyID)"}"#
@@ -108,8 +104,7 @@ struct AccessTokenTests {
         #expect(try refusal(claims.sign(with: key), none) == .unknownKey)
     }
 
-    @Test("has its own typ, so no proof and no other JWT passes for one")
-    func types() throws {
+    @Test func `has its own typ, so no proof and no other JWT passes for one`() throws {
         let kid = key.keyID
         #expect(try refusal(token(header: #"{"typ":"application/at+jwt","alg":"ES256","kid":"\#(kid)"}"#)) == nil)
         for typ in ["JWT", "dpop+jwt", "AT+JWT"] {
@@ -122,8 +117,8 @@ struct AccessTokenTests {
         #expect(try refusal("opaque") == .malformed(.partCount))
     }
 
-    @Test("has every claim, of its type", arguments: AccessTokenClaim.allCases)
-    func types(claim: AccessTokenClaim) throws {
+    @Test(arguments: AccessTokenClaim.allCases)
+    func `has every claim, of its type`(claim: AccessTokenClaim) throws {
         for value in ["null", "1e99", "true", "[]", "{}", "\"\""] {
             let refusal = try refusal(token([claim.rawValue: value]))
             #expect(refusal == .claim(claim), "\(value)")
@@ -133,8 +128,7 @@ struct AccessTokenTests {
         #expect(AccessTokenRefusal.notBound.code == .invalidToken)
     }
 
-    @Test("has no claim twice, and one admission method")
-    func strict() throws {
+    @Test func `has no claim twice, and one admission method`() throws {
         let payload = String(decoding: claims.json.dropLast(), as: UTF8.self) + #","sub":"another"}"#
         let text = try TestProof.sign(
             header: #"{"typ":"at+jwt","alg":"ES256","kid":"\#(key.keyID)"}"#, payload: payload, by: key.key)
@@ -148,8 +142,7 @@ struct AccessTokenTests {
         #expect(try refusal(token(["mode": "\"prod\""])) == .claim(.mode))
     }
 
-    @Test("opens a request together with a proof of the key that it is bound to")
-    func proven() throws {
+    @Test func `opens a request together with a proof of the key that it is bound to`() throws {
         let text = try claims.sign(with: key)
         let verified = try verifier().verify(try presented(text), at: now)
         var proof = try TestProof()

@@ -31,8 +31,7 @@ struct EveryByteTests {
         }
     }
 
-    @Test("no proof is verified")
-    func proofs() throws {
+    @Test func `no proof is verified`() throws {
         var proof = try TestProof()
         proof.claims["ath"] = TestProof.hash(of: TestProof.token)
         proof.claims["nonce"] = "\"n\""
@@ -46,8 +45,7 @@ struct EveryByteTests {
         }
     }
 
-    @Test("no access token is verified")
-    func tokens() throws {
+    @Test func `no access token is verified`() throws {
         let key = try #require(SigningKey(rawRepresentation: [UInt8](repeating: 3, count: 32)))
         let claims = AccessTokenClaims(
             issuer: "https://gate.example", audience: ["https://gate.example"], subject: "s", app: "a",
@@ -62,8 +60,7 @@ struct EveryByteTests {
         }
     }
 
-    @Test("no JWK becomes another key")
-    func keys() throws {
+    @Test func `no JWK becomes another key`() throws {
         let text = TestProof.jwk(try TestProof.key(7), also: #","use":"sig","a":[1,{"b":null}]"#)
         let genuine = try PublicJWK(json: Array(text.utf8))
         for cut in cut(text) { #expect((try? PublicJWK(json: Array(cut.utf8))) == nil) }
@@ -72,8 +69,7 @@ struct EveryByteTests {
         }
     }
 
-    @Test("no JSON is read that Foundation refuses")
-    func json() {
+    @Test func `no JSON is read that Foundation refuses`() {
         let text = #"{"a":[null,true,false,-0.5,12],"b":{"c":"d\u00e9\ud83d\ude00\n"},"é":"" }"#
         var accepted = 0
         let bytes = Array(text.utf8)
@@ -91,8 +87,7 @@ struct EveryByteTests {
         #expect(accepted > 100)
     }
 
-    @Test("a URI that is read has one normal form")
-    func uris() {
+    @Test func `a URI that is read has one normal form`() {
         let text = "HTTPS://Gate.example:8443/a/../b%7e/%c3%a9;c?d#e"
         var read = 0
         for changed in cut(text) + changed(text) {
@@ -103,8 +98,7 @@ struct EveryByteTests {
         #expect(read > 200)
     }
 
-    @Test("an Authorization field presents what stands in it")
-    func authorization() {
+    @Test func `an Authorization field presents what stands in it`() {
         let text = "DPoP abc.DEF-123_~+/=="
         for changed in cut(text) + changed(text) {
             guard let token = try? PresentedToken.read(authorization: [changed]) else { continue }

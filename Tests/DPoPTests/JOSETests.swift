@@ -14,8 +14,7 @@ struct JSONReaderTests {
         } catch { return error }
     }
 
-    @Test("is read with every kind of value")
-    func kinds() throws {
+    @Test func `is read with every kind of value`() throws {
         let text = #" {"a" : [ null,true,false ,-0.5e+3,"\u00e9\ud83d\ude00\"\\\/\b\f\n\r\t",{}],"b":{"a":1}, "":[]} "#
         let object = try JSONReader.readObject(Array(text.utf8))
         #expect(
@@ -28,8 +27,7 @@ struct JSONReaderTests {
         #expect(object[""] == .array([]) && object["c"] == nil)
     }
 
-    @Test("is refused where parsers disagree")
-    func strict() {
+    @Test func `is refused where parsers disagree`() {
         for text in [
             "", "{", "{}x", "{} {}", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#, "{'a':1}", #"{"a":01}"#,
             #"{"a":+1}"#, #"{"a":.5}"#, #"{"a":1.}"#, #"{"a":1e}"#, #"{"a":NaN}"#, #"{"a":[1,]}"#, #"{"a":tru}"#,
@@ -43,8 +41,7 @@ struct JSONReaderTests {
         #expect(throws: JSONFault.malformedString(at: 5)) { try JSONReader.readObject(notUTF8) }
     }
 
-    @Test("has no member twice, however it is written, and names are compared byte by byte")
-    func duplicates() {
+    @Test func `has no member twice, however it is written, and names are compared byte by byte`() {
         #expect(fault(#"{"a":1,"b":2,"a":3}"#) == .duplicateMember(at: 13))
         #expect(fault(#"{"a":1,"\u0061":1}"#) == .duplicateMember(at: 7))
         #expect(fault(#"{"x":{"a":1,"a":1}}"#) == .duplicateMember(at: 12))
@@ -52,8 +49,7 @@ struct JSONReaderTests {
         #expect(fault(#"{"K":1,"\u212a":2}"#) == nil)
     }
 
-    @Test("is bounded in depth, values, digits and length")
-    func limits() {
+    @Test func `is bounded in depth, values, digits and length`() {
         func nested(_ depth: Int) -> String {
             #"{"a":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
         }
@@ -76,8 +72,7 @@ struct JSONReaderTests {
         #expect(fault(long(JOSELimits.maximumBytes + 1)) == .tooLong)
     }
 
-    @Test("is written as Foundation reads it")
-    func writes() throws {
+    @Test func `is written as Foundation reads it`() throws {
         var writer = JSONWriter()
         let text = String((0..<128).compactMap { Unicode.Scalar($0).map(Character.init) }) + "é😀"
         writer.member("t\"", text)
@@ -92,8 +87,7 @@ struct JSONReaderTests {
 
 @Suite("A compact JWS")
 struct CompactJWSTests {
-    @Test("has three parts of base64url within the limit")
-    func parts() throws {
+    @Test func `has three parts of base64url within the limit`() throws {
         #expect(throws: JOSEError.partCount) { try CompactJWS("") }
         #expect(throws: JOSEError.partCount) { try CompactJWS("a.b") }
         #expect(throws: JOSEError.partCount) { try CompactJWS("a.b.c.d") }
@@ -103,8 +97,7 @@ struct CompactJWSTests {
         #expect(throws: JOSEError.tooLong) { try CompactJWS(long + "a") }
     }
 
-    @Test("is signed by us as it is verified")
-    func signs() throws {
+    @Test func `is signed by us as it is verified`() throws {
         let key = try TestProof.key(9)
         let text = try CompactJWS.sign(header: Array(#"{"alg":"ES256"}"#.utf8), payload: Array("{}".utf8), by: key)
         let jws = try CompactJWS(text)
@@ -122,8 +115,7 @@ struct PublicJWKTests {
         } catch { return error }
     }
 
-    @Test("is read from any order of members, and has one canonical form")
-    func canonical() throws {
+    @Test func `is read from any order of members, and has one canonical form`() throws {
         let key = try TestProof.key(7)
         let canonical = TestProof.jwk(key)
         let one = try PublicJWK(json: Array(canonical.utf8))
@@ -137,8 +129,7 @@ struct PublicJWKTests {
         #expect(JWKThumbprint(bytes: [1]) == nil && JWKThumbprint(text: "AA") == nil)
     }
 
-    @Test("is of P-256, for signatures, on the curve, in 32 bytes each")
-    func refused() throws {
+    @Test func `is of P-256, for signatures, on the curve, in 32 bytes each`() throws {
         let jwk = TestProof.jwk(try TestProof.key(7))
         #expect(error(jwk.replacing("\"EC\"", with: "\"RSA\"")) == .keyType)
         #expect(error(jwk.replacing("P-256", with: "P-384")) == .curve)
@@ -159,8 +150,7 @@ struct PublicJWKTests {
         #expect(throws: JWKError.coordinate) { try PublicJWK(x: zero + "A", y: zero) }
     }
 
-    @Test("comes in a set, with its thumbprint as kid, and is read from one")
-    func sets() throws {
+    @Test func `comes in a set, with its thumbprint as kid, and is read from one`() throws {
         let (one, two) = (PublicJWK(try TestProof.key(1).publicKey), PublicJWK(try TestProof.key(2).publicKey))
         let set = JWKSet([one, two, one])
         #expect(set.keys == [one, two])

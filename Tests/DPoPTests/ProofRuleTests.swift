@@ -21,8 +21,7 @@ struct ProofRuleTests {
         } catch { return error }
     }
 
-    @Test("is verified, and says what was signed")
-    func accepted() throws {
+    @Test func `is verified, and says what was signed`() throws {
         var proof = try TestProof()
         proof.claims["nonce"] = "\"n\""
         let verified = try verifier.verify(try proof.request)
@@ -31,8 +30,7 @@ struct ProofRuleTests {
         #expect(verified.issuedAt == TestProof.now && !verified.isForToken)
     }
 
-    @Test("is the only one of its request")
-    func single() throws {
+    @Test func `is the only one of its request`() throws {
         var request = try TestProof().request
         request.proofs = []
         #expect(refusal(of: request) == .missing)
@@ -40,8 +38,7 @@ struct ProofRuleTests {
         #expect(refusal(of: request) == .severalFields)
     }
 
-    @Test("has the exact typ and alg, and no critical header")
-    func header() throws {
+    @Test func `has the exact typ and alg, and no critical header`() throws {
         for typ in ["\"DPoP+JWT\"", "\"application/dpop+jwt\"", "1", "null"] {
             #expect(try refusal { $0.header["typ"] = typ } == .malformed(.type), "\(typ)")
         }
@@ -53,8 +50,7 @@ struct ProofRuleTests {
         #expect(try refusal { $0.header["kid"] = "\"elsewhere\"" } == nil)
     }
 
-    @Test("has a public key on P-256 in its header, and its signature")
-    func key() throws {
+    @Test func `has a public key on P-256 in its header, and its signature`() throws {
         #expect(try refusal { $0.header["jwk"] = nil } == .jwkMissing)
         #expect(try refusal { $0.header["jwk"] = "\"key\"" } == .jwkMissing)
         let other = try TestProof.key(8)
@@ -65,8 +61,7 @@ struct ProofRuleTests {
         }
     }
 
-    @Test("has no member twice, in no part")
-    func duplicates() throws {
+    @Test func `has no member twice, in no part`() throws {
         let key = try TestProof.key(7)
         let genuine = try TestProof()
         func refusal(header: String = "", payload: String = "") throws -> ProofRefusal? {
@@ -87,15 +82,14 @@ struct ProofRuleTests {
         }
     }
 
-    @Test("has a jti of one to 256 bytes")
-    func identifier() throws {
+    @Test func `has a jti of one to 256 bytes`() throws {
         #expect(try refusal { $0.claims["jti"] = "\"\"" } == .claim(.jti))
         #expect(try refusal { $0.claims["jti"] = "\"\(String(repeating: "a", count: 256))\"" } == nil)
         #expect(try refusal { $0.claims["jti"] = "\"\(String(repeating: "a", count: 257))\"" } == .claim(.jti))
     }
 
-    @Test("has claims of the right type", arguments: ProofClaim.allCases)
-    func types(claim: ProofClaim) throws {
+    @Test(arguments: ProofClaim.allCases)
+    func `has claims of the right type`(claim: ProofClaim) throws {
         for value in ["null", "true", "[]", "{}", "\"\"", "-1e400", "1e17"] {
             guard let refusal = try refusal({ $0.claims[claim.rawValue] = value }) else {
                 // An empty text is a text.
@@ -107,15 +101,13 @@ struct ProofRuleTests {
         }
     }
 
-    @Test("is for its method alone, and methods are case-sensitive")
-    func method() throws {
+    @Test func `is for its method alone, and methods are case-sensitive`() throws {
         for method in ["POST", "get", "GET ", "", "ＧＥＴ"] {
             #expect(try refusal { $0.claims["htm"] = "\"\(method)\"" } == .methodMismatch, "\(method)")
         }
     }
 
-    @Test("is for its URI alone, also on the way to a WebSocket")
-    func uri() throws {
+    @Test func `is for its URI alone, also on the way to a WebSocket`() throws {
         for uri in ["wss://gate.example/api/x", "https://gate.example/api/x?a=b#c", "https://gate.example/api/./%78"] {
             #expect(try refusal { $0.claims["htu"] = "\"\(uri)\"" } == nil, "\(uri)")
         }
@@ -127,8 +119,7 @@ struct ProofRuleTests {
         #expect(refusal(of: request) == .uriMismatch)
     }
 
-    @Test("is good for 30 seconds before and after its time, and then says how wrong the clock is")
-    func window() throws {
+    @Test func `is good for 30 seconds before and after its time, and then says how wrong the clock is`() throws {
         let request = try TestProof().request
         for offset in [-30.0, -29.5, 0, 30] { #expect(refusal(of: request, at: TestProof.now + offset) == nil) }
         #expect(refusal(of: request, at: TestProof.now + 30.5) == .clockSkew(seconds: -31))
@@ -140,16 +131,14 @@ struct ProofRuleTests {
         #expect(try refusal { $0.claims["iat"] = "9007199254740994" } == .claim(.iat))
     }
 
-    @Test("keeps to its own exp and nbf, with the same tolerance")
-    func validity() throws {
+    @Test func `keeps to its own exp and nbf, with the same tolerance`() throws {
         #expect(try refusal { $0.claims["exp"] = "1899999971" } == nil)
         #expect(try refusal { $0.claims["exp"] = "1899999970" } == .outsideItsValidity)
         #expect(try refusal { $0.claims["nbf"] = "1900000030" } == nil)
         #expect(try refusal { $0.claims["nbf"] = "1900000031" } == .outsideItsValidity)
     }
 
-    @Test("has the server's nonce where one is required")
-    func nonce() throws {
+    @Test func `has the server's nonce where one is required`() throws {
         let nonces = try #require(ServerNonces(secret: [UInt8](repeating: 1, count: 32)))
         let verifier = DPoPVerifier(nonces: .required(nonces))
         var proof = try TestProof()
@@ -162,8 +151,7 @@ struct ProofRuleTests {
         #expect(try refusal { $0.claims["nonce"] = "\"\(String(repeating: "n", count: 257))\"" } == .claim(.nonce))
     }
 
-    @Test("has ath where the scheme is DPoP; with Bearer it may be absent, but not wrong")
-    func tokenHash() throws {
+    @Test func `has ath where the scheme is DPoP; with Bearer it may be absent, but not wrong`() throws {
         var proof = try TestProof()
         #expect(refusal(of: try proof.request("DPoP")) == .tokenHashMissing)
         #expect(refusal(of: try proof.request("Bearer")) == nil)
@@ -176,8 +164,7 @@ struct ProofRuleTests {
         #expect(refusal(of: try proof.request("Bearer")) == nil)
     }
 
-    @Test("is by the key that the token is bound to, and no bound token passes without one")
-    func binding() throws {
+    @Test func `is by the key that the token is bound to, and no bound token passes without one`() throws {
         var request = try TestProof().request("Bearer")
         let presented = try #require(try PresentedToken.read(authorization: ["Bearer \(TestProof.token)"]))
         request.token = BoundToken(presented, boundTo: try TestProof(scalar: 8).thumbprint)
@@ -190,8 +177,7 @@ struct ProofRuleTests {
         #expect(ProofRefusal.tokenWithoutProof.code == .invalidToken)
     }
 
-    @Test("is used once, and not used up by a refusal")
-    func replay() throws {
+    @Test func `is used once, and not used up by a refusal`() throws {
         let replays = MemoryReplayStore()
         let request = try TestProof().request
         var wrong = request
@@ -218,8 +204,7 @@ struct ProofRuleTests {
         #expect(replays.count == 3)
     }
 
-    @Test("passes once when many threads present it together")
-    func race() throws {
+    @Test func `passes once when many threads present it together`() throws {
         let verifier = verifier
         for round in 0..<20 {
             let replays = MemoryReplayStore()
@@ -235,8 +220,7 @@ struct ProofRuleTests {
         }
     }
 
-    @Test("has a documented code for every refusal")
-    func codes() {
+    @Test func `has a documented code for every refusal`() {
         #expect(ProofRefusal.clockSkew(seconds: 1).code.rawValue == "clock_skew")
         #expect(ProofRefusal.replayed.code.rawValue == "invalid_dpop_proof")
         #expect(ProofRefusal.storeFull.code.rawValue == "rate_limited")

@@ -11,8 +11,7 @@ struct ServerNoncesTests {
 
     init() throws { nonces = try #require(ServerNonces(secret: [UInt8](repeating: 5, count: 32))) }
 
-    @Test("are good in their step and the two beside it")
-    func steps() {
+    @Test func `are good in their step and the two beside it`() {
         let nonce = nonces.nonce(at: start)
         #expect(
             nonce.utf8.count == 22 && nonces.nonce(at: start + 59.9) == nonce && nonces.nonce(at: start + 60) != nonce)
@@ -20,8 +19,7 @@ struct ServerNoncesTests {
         for offset in [-60.1, 120, 6_000, -6_000] { #expect(!nonces.accepts(nonce, at: start + offset), "\(offset)") }
     }
 
-    @Test("are renewed before they end")
-    func renewal() {
+    @Test func `are renewed before they end`() {
         let nonce = nonces.nonce(at: start)
         #expect(!nonces.isRenewalDue(nonce, at: start + 59.9))
         #expect(nonces.isRenewalDue(nonce, at: start + 60) && nonces.accepts(nonce, at: start + 60))
@@ -30,8 +28,7 @@ struct ServerNoncesTests {
         #expect(!nonces.isRenewalDue(nonces.nonce(at: start + 60), at: start + 60))
     }
 
-    @Test("are known to every server with the secret, and to no other")
-    func secret() throws {
+    @Test func `are known to every server with the secret, and to no other`() throws {
         let same = try #require(ServerNonces(secret: [UInt8](repeating: 5, count: 32)))
         let other = try #require(ServerNonces(secret: [UInt8](repeating: 6, count: 32)))
         #expect(same.accepts(nonces.nonce(at: start), at: start) && !other.accepts(nonces.nonce(at: start), at: start))
@@ -40,8 +37,7 @@ struct ServerNoncesTests {
         #expect(ServerNonces(secret: [UInt8](repeating: 5, count: 32), step: .nan) == nil)
     }
 
-    @Test("are nothing else, whatever byte is changed")
-    func forged() {
+    @Test func `are nothing else, whatever byte is changed`() {
         let nonce = nonces.nonce(at: start)
         for text in ["", "a", nonce + "A", String(nonce.dropLast()), nonce + "=", "\(nonce).\(nonce)"] {
             #expect(!nonces.accepts(text, at: start))

@@ -27,8 +27,7 @@ struct SigningKeySetTests {
         set.published(at: start + offset).keys.map(\.thumbprint.text)
     }
 
-    @Test("begin with one that signs at once")
-    func first() throws {
+    @Test func `begin with one that signs at once`() throws {
         var set = try makeSet()
         #expect(set.signer(at: start) == nil && set.isRotationDue(at: start))
         let addition = set.add(one, at: start)
@@ -38,8 +37,7 @@ struct SigningKeySetTests {
         #expect(set.signer(at: start - 1) == nil)
     }
 
-    @Test("are published first, sign after the lead, and are kept for a token's lifetime after it")
-    func rotation() throws {
+    @Test func `are published first, sign after the lead, and are kept for a token's lifetime after it`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         #expect(!set.isRotationDue(at: start + 899) && set.isRotationDue(at: start + 900))
@@ -54,8 +52,7 @@ struct SigningKeySetTests {
         #expect(!set.isRotationDue(at: start + 1_899) && set.isRotationDue(at: start + 1_900))
     }
 
-    @Test("take one successor at a time, and no more than the maximum")
-    func additions() throws {
+    @Test func `take one successor at a time, and no more than the maximum`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         #expect(set.add(one, at: start) == nil)
@@ -74,8 +71,7 @@ struct SigningKeySetTests {
         #expect(SigningKeySet([keys[0], keys[0]], schedule: schedule) == nil)
     }
 
-    @Test("are the same after a restart")
-    func restart() throws {
+    @Test func `are the same after a restart`() throws {
         var before = try makeSet()
         let stored = [before.add(one, at: start), before.add(two, at: start + 900)].compactMap(\.self).map {
             ScheduledKey(
@@ -89,8 +85,7 @@ struct SigningKeySetTests {
         }
     }
 
-    @Test("that are revoked end at once, and the next published one takes over")
-    func revocation() throws {
+    @Test func `that are revoked end at once, and the next published one takes over`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         _ = set.add(two, at: start + 10)
@@ -101,8 +96,7 @@ struct SigningKeySetTests {
         #expect(set.add(three, at: start + 40)?.signsFrom == start + 40)
     }
 
-    @Test("sign again when their successor is revoked, as long as verifiers have them")
-    func predecessor() throws {
+    @Test func `sign again when their successor is revoked, as long as verifiers have them`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         _ = set.add(two, at: start + 900)
@@ -115,8 +109,7 @@ struct SigningKeySetTests {
         #expect(late.signer(at: start + 1_311)?.keyID == three.keyID)
     }
 
-    @Test("show nothing of themselves, and are scalars of the curve")
-    func secrecy() throws {
+    @Test func `show nothing of themselves, and are scalars of the curve`() throws {
         #expect("\(one)" == "(signing key \(one.keyID))" && String(reflecting: one) == "\(one)")
         #expect(Mirror(reflecting: one).children.isEmpty)
         #expect(SigningKey(rawRepresentation: [UInt8](repeating: 0, count: 32)) == nil)

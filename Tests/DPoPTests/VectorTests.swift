@@ -12,8 +12,7 @@ struct RFCVectorTests {
         try PublicJWK(x: try #require(key.x), y: try #require(key.y))
     }
 
-    @Test("RFC 7515 A.3: the ES256 signature verifies, and its payload is JSON with line breaks")
-    func signature() throws {
+    @Test func `RFC 7515 A.3: the ES256 signature verifies, and its payload is JSON with line breaks`() throws {
         let vector = try vectors().es256JWS
         let jws = try CompactJWS(vector.jwt)
         try jws.requireES256(types: nil)
@@ -22,8 +21,7 @@ struct RFCVectorTests {
         #expect(try !jws.isSigned(by: key(vectors().dpopKey.jwk).key))
     }
 
-    @Test("RFC 7638 section 3.1 and RFC 9449 section 6.1: thumbprints")
-    func thumbprints() throws {
+    @Test func `RFC 7638 section 3.1 and RFC 9449 section 6.1: thumbprints`() throws {
         for vector in try vectors().thumbprints {
             if let n = vector.jwk.n, let e = vector.jwk.e {
                 let members = Array(#"{"e":"\#(e)","kty":"RSA","n":"\#(n)"}"#.utf8)
@@ -36,8 +34,8 @@ struct RFCVectorTests {
         #expect(try key(vectors().dpopKey.jwk).thumbprint.text == vectors().dpopKey.jkt)
     }
 
-    @Test("RFC 9449: every proof verifies in its request", arguments: Vectors.jose?.dpopProofs ?? [])
-    func proofs(vector: JOSEVectors.Proof) throws {
+    @Test(arguments: Vectors.jose?.dpopProofs ?? [])
+    func `RFC 9449: every proof verifies in its request`(vector: JOSEVectors.Proof) throws {
         var request = ProofRequest(proofs: [vector.jwt], method: vector.htm, url: vector.htu)
         let thumbprint = try #require(JWKThumbprint(text: try vectors().dpopKey.jkt))
         if let token = vector.accessToken {
@@ -55,13 +53,12 @@ struct RFCVectorTests {
 struct ProofVectorTests {
     private static let rows = Vectors.proofs?.rows ?? []
 
-    @Test("the file has the 60 rows that the table below knows")
-    func everyRowIsRead() {
+    @Test func `the file has the 60 rows that the table below knows`() {
         #expect(Self.rows.count == 60 && Set(Self.rows.map(\.id)) == Set(Self.reasons.keys))
     }
 
-    @Test("has the outcome that the file expects, for our reason", arguments: rows)
-    func outcome(row: ProofVectors.Row) throws {
+    @Test(arguments: rows)
+    func `has the outcome that the file expects, for our reason`(row: ProofVectors.Row) throws {
         let vectors = try #require(Vectors.proofs)
         let (outcome, reason) = try judge(row, vectors)
         switch row.expect {

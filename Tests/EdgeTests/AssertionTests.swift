@@ -10,20 +10,20 @@ extension EdgeTests {
             apple = try SimulatedApple()
         }
 
-        @Test func aRegisteredDeviceEntersAgainAndAgain() async throws {
+        @Test func `a registered device is admitted repeatedly`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             for _ in 0..<3 { try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway))) }
         }
 
-        @Test func withoutCredentialsNobodyEnters() async throws {
+        @Test func `a client without credentials is refused`() async throws {
             let edge = try await start()
             expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required")
             #expect(edge.target.connectionCount == 0)
         }
 
         /// RFC 9110 section 15.5.2. The code is also in a header, for clients that don't show the body of a refused upgrade.
-        @Test func aRefusalNamesItsCodeInAHeaderAndA401AScheme() async throws {
+        @Test func `a refusal has its code in a header, and a 401 names a scheme`() async throws {
             let edge = try await start()
             let unknown = try await edge.gateway.refusal(Handshake())
             #expect(unknown["www-authenticate"] == "AppAttest" && unknown["x-refusal-code"] == "app_auth_required")
@@ -31,7 +31,7 @@ extension EdgeTests {
             #expect(elsewhere["www-authenticate"] == nil && elsewhere["x-refusal-code"] == "not_found")
         }
 
-        @Test func everyRefusalBrings401AFreshChallengeThatCanBeUsedAtOnce() async throws {
+        @Test func `every 401 has a fresh challenge that can be used at once`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let refused = try await edge.gateway.refusal(Handshake())
@@ -46,7 +46,7 @@ extension EdgeTests {
 
         /// An empty header is present: it selects App Attest, and the credential is incomplete.
         @Test(arguments: ["X-App-Assert-KeyId", "X-App-Assert-Data", "X-App-Assert-Nonce"])
-        func allThreeHeadersAreNeeded(header: String) async throws {
+        func `all three headers are required`(header: String) async throws {
             let edge = try await Edge.start { $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false") }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let whole = try await device.handshake(at: edge.gateway)
@@ -62,7 +62,8 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func withoutRequiredAuthTheAnonymousEnterButWrongCredentialsDoNot() async throws {
+        @Test
+        func `without REQUIRE_APP_AUTH only wrong credentials are refused`() async throws {
             let edge = try await Edge.start { $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false") }
             try await Edge.expectEcho(edge.gateway.open())
             let stranger = try apple.device()
@@ -70,7 +71,7 @@ extension EdgeTests {
                 try await edge.gateway.refusal(stranger.handshake(at: edge.gateway)), 401, "unknown_key")
         }
 
-        @Test func aChallengeThatWasNotIssuedHereIsRefused() async throws {
+        @Test func `a challenge of another gateway is refused`() async throws {
             let edge = try await start()
             let other = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -83,7 +84,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aChallengeIsSpentAtItsFirstUseEvenIfTheAssertionFails() async throws {
+        @Test func `a challenge is spent at its first use even if the assertion is invalid`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let nonce = try await edge.gateway.challenge()
@@ -94,7 +95,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(Handshake().adding(right)), 401, "invalid_nonce")
         }
 
-        @Test func aChallengeAdmitsOnceAlone() async throws {
+        @Test func `a challenge admits one upgrade`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let handshake = try await device.handshake(at: edge.gateway)
@@ -102,14 +103,14 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(handshake), 401, "invalid_nonce")
         }
 
-        @Test func aKeyThatWasNeverRegisteredIsToldToAttestAgain() async throws {
+        @Test func `a key that was never registered is told to attest again`() async throws {
             let edge = try await start()
             let answer = try await edge.gateway.refusal(apple.device().handshake(at: edge.gateway))
             expectRefusal(answer, 401, "unknown_key")
             #expect(answer.errorText == "Unknown key: requires re-attestation")
         }
 
-        @Test func anotherKeysSignatureIsRejected() async throws {
+        @Test func `a signature by another key is refused`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let thief = try apple.device()
@@ -118,14 +119,14 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["!", "AAAA", "oWE=", "o2E="])
-        func dataThatIsNoAssertionIsRejected(data: String) async throws {
+        func `data that is no assertion is refused`(data: String) async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let handshake = try await device.handshake(at: edge.gateway).setting("X-App-Assert-Data", data)
             expectRefusal(try await edge.gateway.refusal(handshake), 401, "assertion_rejected")
         }
 
-        @Test func aCounterThatDoesntRiseIsRejected() async throws {
+        @Test func `a counter that doesn't rise is refused`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway, counter: 10)))
@@ -137,7 +138,7 @@ extension EdgeTests {
         }
 
         /// Two challenges with the same counter at the same time on two reactors: the compare-and-set accepts one.
-        @Test func ofTwoUpgradesRacingWithOneCounterExactlyOneEnters() async throws {
+        @Test func `exactly one of two concurrent upgrades with the same counter is admitted`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             for counter in 1...8 as ClosedRange<UInt32> {

@@ -10,7 +10,7 @@ extension EdgeTests {
             "--slow-headers", "200", "--flooders", "4", "--challengers", "4", "--refusals", "0",
         ]
 
-        @Test func honestClientsConnectAndEchoUnderAttack() async throws {
+        @Test func `honest clients connect and echo during an attack`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let directory = try TemporaryDirectory()

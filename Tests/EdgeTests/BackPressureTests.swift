@@ -8,7 +8,7 @@ extension EdgeTests {
         private static let message = [UInt8](repeating: 0x61, count: 65_536)
         private static let messages = 768
 
-        @Test func aTargetThatNeverReadsCostsTheGatewayNoMemory() async throws {
+        @Test func `a target that never reads doesn't raise the gateway's memory`() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -27,7 +27,7 @@ extension EdgeTests {
             #expect(peak < 16 * 1024, "\(peak) KiB")
         }
 
-        @Test func aClientThatNeverReadsCostsTheGatewayNoMemory() async throws {
+        @Test func `a client that never reads doesn't raise the gateway's memory`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(receiveBuffer: 131_072)
             let target = try await edge.target.connection()
@@ -43,7 +43,7 @@ extension EdgeTests {
         }
 
         /// While the target reads nothing, but only little has been sent, the client's pings are still answered.
-        @Test func aPingIsAnsweredWhileTheTargetDoesntRead() async throws {
+        @Test func `a ping is answered while the target doesn't read`() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()
             try await socket.send(binary: [1, 2, 3])
@@ -53,7 +53,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aPingOfTheClientIsAnsweredWhileItIsFlooded() async throws {
+        @Test func `a client's ping is answered while the client is flooded`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -70,7 +70,7 @@ extension EdgeTests {
         }
 
         /// A stalled session doesn't delay others on the same reactor.
-        @Test func aStuckSessionDoesntHoldUpItsNeighbours() async throws {
+        @Test func `a stuck session doesn't delay other sessions`() async throws {
             let edge = try await Edge.start(.deaf) { $0.setting("REACTOR_THREADS", 1) }
             let stuck = try await edge.gateway.open()
             for _ in 0..<100 { stuck.connection.post(WebSocketFrame.binary(Self.message).encoded()) }

@@ -25,20 +25,22 @@ extension EdgeTests {
             (-20, -1, "certificate expired at"), (1, 20, "certificate isn't valid until"),
             (-20, 13, "certificate expires at"),
         ])
-        func healthWarnsAndStaysHealthy(from start: Int, to end: Int, words: String) async throws {
+        func `health warns about the certificate and stays healthy`(from start: Int, to end: Int, words: String)
+            async throws
+        {
             let edge = try await self.start(from: start * day, to: end * day)
             let answer = try await edge.gateway.get("/health")
             #expect(answer.status == 200 && answer.field("status") == "healthy")
             #expect(answer.text.contains(words), "\(answer)")
         }
 
-        @Test func aCertificateWithMoreThanFourteenDaysLeftIsNoWarning() async throws {
+        @Test func `a certificate with more than 14 days left causes no warning`() async throws {
             let edge = try await self.start(from: -day, to: 15 * day)
             let answer = try await edge.gateway.get("/health")
             #expect(answer.status == 200 && !answer.text.contains("warnings"), "\(answer)")
         }
 
-        @Test func aCertificateThatExpiresWhileTheGatewayRunsIsLoggedAgainUntilAReloadReplacesIt() async throws {
+        @Test func `a certificate that expires at run time is logged again until a reload replaces it`() async throws {
             let edge = try await self.start(from: -day, to: 12)
             #expect(try await edge.gateway.get("/health").text.contains("certificate expires at"))
             try await edge.gateway.errorLine("WARNING", "The server's certificate expired at", within: .seconds(60))

@@ -4,7 +4,7 @@ import Testing
 
 extension EdgeTests {
     @Suite struct ChallengeEndpointTests {
-        @Test func aChallengeHasTheFormThatTheGuidesClientDecodes() async throws {
+        @Test func `a challenge has the form that the guide's client decodes`() async throws {
             let edge = try await start()
             let answer = try await edge.gateway.get("/attest/challenge")
             #expect(answer.status == 200)
@@ -19,7 +19,7 @@ extension EdgeTests {
             #expect(expires > now && expires <= now + 61)
         }
 
-        @Test func everyChallengeIsAnother() async throws {
+        @Test func `every challenge is different`() async throws {
             let edge = try await start()
             var seen: Set<String> = []
             for _ in 0..<20 { seen.insert(try await edge.gateway.challenge()) }
@@ -27,14 +27,14 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["/attest/challenge/", "//attest/challenge", "//attest/challenge/"])
-        func aSlashMoreReachesTheSameRoute(path: String) async throws {
+        func `a trailing slash reaches the same endpoint`(path: String) async throws {
             let edge = try await start()
             let answer = try await edge.gateway.get(path)
             #expect(answer.status == 200)
             #expect(answer.strings?["nonce"]?.count == 64)
         }
 
-        @Test func withoutAppAttestThereIsNoSuchRoute() async throws {
+        @Test func `without App Attest the endpoint doesn't exist`() async throws {
             let edge = try await Edge.start()
             let challenge = try await edge.gateway.get("/attest/challenge")
             #expect(challenge.status == 404)
@@ -43,7 +43,7 @@ extension EdgeTests {
             #expect(register.errorText == "Server not configured for App Attest")
         }
 
-        @Test func otherPathsAre404() async throws {
+        @Test func `other paths are answered with 404`() async throws {
             let edge = try await start()
             for path in ["/attest", "/attest/", "/attest/other", "/healthy", "/health/x", "/%61ttest/challengeX"] {
                 #expect(try await edge.gateway.get(path).status == 404, "\(path)")
@@ -54,7 +54,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func anAddressGetsSixHundredChallengesAMinute() async throws {
+        @Test func `an address gets 600 challenges a minute`() async throws {
             let edge = try await start()
             let connection = try await edge.gateway.connect()
             for number in 1...600 {
@@ -68,7 +68,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func whenTheTableOfSpentChallengesIsFullAnUpgradeIsAskedToComeLater() async throws {
+        @Test func `an upgrade gets 503 while the table of spent challenges is full`() async throws {
             let apple = try SimulatedApple()
             let edge = try await start(apple) { $0.setting("MAX_SPENT_CHALLENGES", 3) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

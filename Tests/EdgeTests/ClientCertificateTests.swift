@@ -5,7 +5,7 @@ extension EdgeTests {
     /// Admission of debug clients: by a client certificate that verified against the configured CA.
     @Suite struct ClientCertificateTests {
         @Test(arguments: [TLSChoice.Version.tls12, .tls13])
-        func theGuidesCertificateEnters(version: TLSChoice.Version) async throws {
+        func `the guide's certificate is admitted`(version: TLSChoice.Version) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             let tls = TLSChoice(trustedCA: certificates.serverCA, identity: certificates.client, only: version)
@@ -13,7 +13,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [TLSChoice.Version.tls12, .tls13])
-        func aCertificateThatDoesntVerifyIsRefused(version: TLSChoice.Version) async throws {
+        func `a certificate that doesn't verify is refused`(version: TLSChoice.Version) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             let wrong = [
@@ -28,13 +28,13 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func withoutACertificateNobodyEnters() async throws {
+        @Test func `without a certificate the client is refused`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required")
         }
 
-        @Test func aWrongCertificateIsNoAnonymousClient() async throws {
+        @Test func `a client with a wrong certificate isn't treated as anonymous`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates).clientCA(certificates) }
             try await Edge.expectEcho(edge.gateway.open())
@@ -44,7 +44,7 @@ extension EdgeTests {
         }
 
         /// Without `MTLS_CLIENT_CA_PATH` certificates are ignored.
-        @Test func withoutAClientCANoCertificateEnters() async throws {
+        @Test func `without a client CA no certificate is admitted`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.tls(certificates).appAttest(apple) }
@@ -53,7 +53,7 @@ extension EdgeTests {
         }
 
         /// No fallback: a client that sends assertion headers is checked by them.
-        @Test func aGoodCertificateDoesntSaveABadAssertion() async throws {
+        @Test func `a valid certificate doesn't make up for an invalid assertion`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             let tls = TLSChoice(identity: certificates.client)
@@ -65,7 +65,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aDeviceAndADebugClientShareAGateway() async throws {
+        @Test func `a device and a debug client share a gateway`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.tls(certificates).clientCA(certificates).appAttest(apple) }
@@ -74,7 +74,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(tls: TLSChoice(identity: certificates.client)))
         }
 
-        @Test func aRevokedCertificateIsRefusedAndItsNeighbourEnters() async throws {
+        @Test func `a revoked certificate is refused and another of the same CA is admitted`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates) { $0.setting("MTLS_CLIENT_CRL_PATH", certificates.revokingCRL) }
             for version in [TLSChoice.Version.tls12, .tls13] {
@@ -86,7 +86,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aListThatRevokesNobodyLetsEverybodyEnter() async throws {
+        @Test func `an empty revocation list admits every client of the CA`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates) { $0.setting("MTLS_CLIENT_CRL_PATH", certificates.emptyCRL) }
             for identity in [certificates.client, certificates.secondClient] {
@@ -94,7 +94,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func anExpiredListRefusesEverybodyAndIsWarnedOf() async throws {
+        @Test func `an expired revocation list refuses every client and causes a warning`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates) { $0.setting("MTLS_CLIENT_CRL_PATH", certificates.expiredCRL) }
             for identity in [certificates.client, certificates.secondClient] {

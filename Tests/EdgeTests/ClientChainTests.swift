@@ -49,7 +49,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["three", "p384", "ed25519", "rsa2048", "names16"], ["-tls1_2", "-tls1_3"])
-        func aChainWithinEveryLimitIsAdmitted(name: String, version: String) async throws {
+        func `a chain within every limit is admitted`(name: String, version: String) async throws {
             let (edge, chains) = try await start()
             let output = try await upgrade(edge, as: chains.identity(name), [version])
             #expect(output.contains(" 101 "), "\(output)")
@@ -57,7 +57,7 @@ extension EdgeTests {
 
         @Test(
             arguments: ["four", "rsa1024", "names17", "large"], ["-tls1_2", "-tls1_3"])
-        func aChainOverALimitEndsTheHandshake(name: String, version: String) async throws {
+        func `a chain above a limit ends the handshake`(name: String, version: String) async throws {
             let (edge, chains) = try await start()
             let output = try await upgrade(edge, as: chains.identity(name), [version])
             #expect(!output.contains("HTTP/1.1"), "\(output)")
@@ -66,7 +66,7 @@ extension EdgeTests {
 
         /// With TLS 1.3 a client doesn't send a certificate if the server offers no signature algorithm for its key.
         @Test(arguments: ["p521", "brainpool", "explicit"], ["-tls1_2", "-tls1_3"])
-        func aKeyThatIsDearIsNotAdmitted(name: String, version: String) async throws {
+        func `a key that is expensive to verify is refused`(name: String, version: String) async throws {
             let (edge, chains) = try await start()
             let output = try await upgrade(edge, as: chains.identity(name), [version])
             #expect(!output.contains(" 101 "), "\(output)")
@@ -74,7 +74,7 @@ extension EdgeTests {
         }
 
         /// It isn't verified, and the client gets an HTTP refusal.
-        @Test func aChainThatLeadsNowhereIsRefusedByTheGate() async throws {
+        @Test func `a chain without a trusted root is refused by the gate`() async throws {
             let (edge, chains) = try await start()
             let output = try await upgrade(edge, as: chains.identity("stranger"), [])
             #expect(output.contains(" 401 ") && output.contains("invalid_client_certificate"), "\(output)")

@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// How sessions end, and that nothing queued is lost at the end.
     @Suite struct CloseTests {
-        @Test func theClientsCloseIsAnsweredAndTheTargetGetsAFIN() async throws {
+        @Test func `a client's Close frame is answered and the target gets a FIN`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -14,13 +14,13 @@ extension EdgeTests {
         }
 
         @Test(arguments: [1000, 1001, 1003, 1007, 1008, 1011, 3000, 4999] as [UInt16])
-        func everyCodeThatAClientMaySendIsAnswered(code: UInt16) async throws {
+        func `every code that a client may send is answered`(code: UInt16) async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             #expect(try await socket.close(code).code == Int(code))
         }
 
-        @Test func anEmptyCloseIsAnsweredToo() async throws {
+        @Test func `an empty Close frame is answered`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             try await socket.send(.close(nil))
@@ -29,7 +29,7 @@ extension EdgeTests {
             _ = try await socket.connection.receiveToEnd()
         }
 
-        @Test func whatTheClientSentBeforeItsCloseIsWrittenBeforeTheFIN() async throws {
+        @Test func `what the client sent before its Close frame is written before the FIN`() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -40,7 +40,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == payload)
         }
 
-        @Test func nothingBehindTheClientsCloseIsDelivered() async throws {
+        @Test func `nothing after the client's Close frame is delivered`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -50,7 +50,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == Array("before".utf8))
         }
 
-        @Test func aClientThatVanishesEndsTheTargetsConnection() async throws {
+        @Test func `the loss of the client ends the target's connection`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -61,7 +61,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func theTargetsLastBytesReachTheClientBefore1000() async throws {
+        @Test func `the target's last bytes reach the client before the Close frame with 1000`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -74,7 +74,7 @@ extension EdgeTests {
             #expect(close.code == 1000)
         }
 
-        @Test func aSlowClientStillGetsTheTargetsLastBytes() async throws {
+        @Test func `a slow client gets the target's last bytes`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(receiveBuffer: 262_144)
             let target = try await edge.target.connection()
@@ -91,7 +91,7 @@ extension EdgeTests {
 
         /// The target has closed only its sending direction: the gateway's buffered data is still written to it. The gateway's log shows
         /// the amount beyond the kernel's buffers.
-        @Test func bytesQueuedTowardATargetThatHasEndedAreStillWritten() async throws {
+        @Test func `bytes queued for a target that has half-closed are still written`() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -110,7 +110,7 @@ extension EdgeTests {
             #expect(received == Array([[UInt8]](repeating: payload, count: 160).joined().prefix(received.count)))
         }
 
-        @Test func aTargetThatResetsEndsTheSession() async throws {
+        @Test func `a target that resets the connection ends the session`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -122,7 +122,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aTargetThatIsNotThereIs1014() async throws {
+        @Test func `a refused dial closes the session with 1014`() async throws {
             let edge = try await Edge.start()
             await edge.target.stopListening()
             let socket = try await edge.gateway.open()
@@ -131,7 +131,7 @@ extension EdgeTests {
             #expect(!close.reason.isEmpty && close.reason.utf8.count <= 123)
         }
 
-        @Test func aTargetThatDoesntAnswerIs1014AfterTheDialsLimit() async throws {
+        @Test func `a dial without an answer closes the session with 1014 at its time limit`() async throws {
             let silent = try SilentPort()
             let edge = try await Edge.start {
                 $0.setting("TN_PORT", silent.port).setting("MUD_DIAL_TIMEOUT_MS", 300)
@@ -139,7 +139,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.open().closedByServer().code == 1014)
         }
 
-        @Test func aClientThatLeavesDuringTheDialLeavesNothingBehind() async throws {
+        @Test func `a client that leaves during the dial leaves no connection behind`() async throws {
             let silent = try SilentPort()
             let edge = try await Edge.start {
                 $0.setting("TN_PORT", silent.port).setting("MUD_DIAL_TIMEOUT_MS", 60_000)

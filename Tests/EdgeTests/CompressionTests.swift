@@ -19,7 +19,7 @@ extension EdgeTests {
 
         // MARK: Negotiation
 
-        @Test func itIsAgreedOnOnlyWhereItIsOn() async throws {
+        @Test func `compression is agreed only where it is enabled`() async throws {
             let off = try await Edge.start()
             #expect(try await DeflateClient.open(off).answer == nil)
             let on = try await Self.start()
@@ -29,7 +29,7 @@ extension EdgeTests {
             #expect(try await DeflateClient.open(on, offer: "permessage-deflate; unknown=1").answer == nil)
         }
 
-        @Test func aRouteSaysOtherwiseThanTheRestBothWays() async throws {
+        @Test func `a route's compression setting overrides the general one in both directions`() async throws {
             for (standard, other) in [("off", "on"), ("on", "off")] {
                 let edge = try await Edge.start {
                     $0.setting("WS_COMPRESSION", standard).setting("DEFAULT_DIALECT", "raw").setting(
@@ -48,7 +48,7 @@ extension EdgeTests {
 
         /// A client that names its target in a message has already negotiated compression; if its target's route disables compression, the
         /// messages to it are sent uncompressed.
-        @Test func aRouteThatIsNamedLaterIsHeardUncompressed() async throws {
+        @Test func `a route that is named after the upgrade gets uncompressed messages`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("WS_COMPRESSION", "on").setting(
                     "MUD_ROUTES", "other=127.0.0.1:\($0["TN_PORT"] ?? ""),compression=off")
@@ -71,7 +71,7 @@ extension EdgeTests {
             "permessage-deflate; client_no_context_takeover",
             "permessage-deflate; server_no_context_takeover; client_no_context_takeover; client_max_window_bits",
         ])
-        func itGoesBothWaysWithAndWithoutContextTakeover(offer: String) async throws {
+        func `compression works in both directions with and without context takeover`(offer: String) async throws {
             let edge = try await Self.start()
             let client = try await DeflateClient.open(edge, offer: offer)
             for name in ["server_no_context_takeover", "client_no_context_takeover"] {
@@ -92,7 +92,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["both", "server", "client", "none"])
-        func theSettingSaysWhoseContextIsKept(setting: String) async throws {
+        func `the setting decides whose context is kept`(setting: String) async throws {
             let edge = try await Self.start { $0.setting("WS_COMPRESSION_CONTEXT", setting) }
             let client = try await DeflateClient.open(edge, offer: "permessage-deflate")
             let answer = try #require(client.answer)
@@ -104,7 +104,7 @@ extension EdgeTests {
             }
         }
 
-        @Test(arguments: 9...15) func everyWindowSizeWorksInBothDirections(bits: Int) async throws {
+        @Test(arguments: 9...15) func `every window size works in both directions`(bits: Int) async throws {
             let edge = try await Self.start {
                 $0.setting("WS_COMPRESSION_WINDOW_BITS", bits).setting("WS_COMPRESSION_SESSION_BYTES", 1_048_576)
             }
@@ -121,7 +121,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func fragmentsAndTheControlFramesBetweenThemMakeNoDifference() async throws {
+        @Test func `fragments and control frames between them make no difference`() async throws {
             let edge = try await Self.start()
             let client = try await DeflateClient.open(edge)
             for fragments in [2, 3, 7, 40] {
@@ -136,7 +136,7 @@ extension EdgeTests {
             #expect(try await client.receiveText(24) == "one byte after the other")
         }
 
-        @Test func compressedAndUncompressedMessagesMix() async throws {
+        @Test func `compressed and uncompressed messages can be mixed`() async throws {
             let edge = try await Self.start()
             let client = try await DeflateClient.open(edge)
             for index in 0..<30 {
@@ -150,7 +150,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func messagesBelowTheSettingAreSentUncompressed() async throws {
+        @Test func `messages shorter than the setting are sent uncompressed`() async throws {
             let edge = try await Self.start(.scripted) { $0.setting("WS_COMPRESSION_MIN_BYTES", 100) }
             let client = try await DeflateClient.open(edge)
             let target = try await edge.target.connection()
@@ -162,7 +162,7 @@ extension EdgeTests {
         }
 
         /// Long incompressible data, in fragments and whole messages: nothing is lost, and no frame is longer than a TLS record.
-        @Test func whatDoesNotCompressArrivesWhole() async throws {
+        @Test func `data that doesn't compress arrives whole`() async throws {
             for offer in ["permessage-deflate", "permessage-deflate; server_no_context_takeover"] {
                 let edge = try await Self.start(.scripted)
                 let client = try await DeflateClient.open(edge, offer: offer)
@@ -175,7 +175,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["typed", "gmcp", "json", "terminal"])
-        func everyDialectIsCompressed(dialect: String) async throws {
+        func `every dialect is compressed`(dialect: String) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("WS_COMPRESSION", "on") }
             let client = try await DeflateClient.open(edge) { $0.path("/?dialect=\(dialect)") }
             if dialect == "typed" { try await client.send(#"{"type":"connect","target":""}"#) }
@@ -204,7 +204,7 @@ extension EdgeTests {
 
         /// The message with the resume token or the ticket isn't compressed; those before and after it are.
         @Test(arguments: ["typed", "gmcp", "json"])
-        func messagesWithTokensAreNotCompressed(dialect: String) async throws {
+        func `messages with tokens aren't compressed`(dialect: String) async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("WS_COMPRESSION", "on").setting("WS_COMPRESSION_MIN_BYTES", 0)
             }
@@ -246,7 +246,7 @@ extension EdgeTests {
 
         // MARK: What is refused
 
-        @Test func reservedBit1WithoutAnAgreementIs1002() async throws {
+        @Test func `RSV1 without an agreement closes with 1002`() async throws {
             let edge = try await Self.start(.scripted)
             let socket = try await edge.gateway.open()
             socket.connection.post(WebSocketFrame(Opcode.text, [65], reserved: 4).encoded())
@@ -254,7 +254,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [Opcode.continuation, Opcode.ping, Opcode.pong, Opcode.close])
-        func reservedBit1ElsewhereThanOnAMessagesFirstFrameIs1002(opcode: UInt8) async throws {
+        func `RSV1 on any frame but the first of a message closes with 1002`(opcode: UInt8) async throws {
             let edge = try await Self.start(.scripted)
             let client = try await DeflateClient.open(edge)
             let frames = client.frames(Array(Self.line.utf8), fragments: 2)
@@ -265,7 +265,7 @@ extension EdgeTests {
             #expect(try await client.socket.closedByServer().code == 1002)
         }
 
-        @Test func whatIsNotDeflateIs1007() async throws {
+        @Test func `data that is no DEFLATE closes with 1007`() async throws {
             let edge = try await Self.start(.scripted)
             for payload: [UInt8] in [[0xFF, 0xFF, 0xFF], [0x07], [0x06, 1, 2]] {
                 let client = try await DeflateClient.open(edge)
@@ -279,7 +279,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aBombIs1009AndNobodyElseNotices() async throws {
+        @Test func `a compression bomb closes with 1009 and doesn't affect other sessions`() async throws {
             let edge = try await Self.start(.scripted) { $0.setting("LOG_LEVEL", "warning") }
             let neighbour = try await DeflateClient.open(edge)
             let neighbours = try await edge.target.connection()
@@ -297,7 +297,7 @@ extension EdgeTests {
 
         /// Each message may inflate to 64 KiB, and a read of 16 KiB holds hundreds of them: messages that the target has no room for aren't
         /// inflated.
-        @Test func smallMessagesThatBecomeLargeTakeNoMemoryBeforeTheTargetReads() async throws {
+        @Test func `small messages that become large use no memory before the target reads`() async throws {
             let edge = try await Self.start(.deaf)
             let idle = try ProcessMemory.residentKiB(of: edge.gateway.processID)
             let client = try await DeflateClient.open(edge, offer: "permessage-deflate")
@@ -326,7 +326,8 @@ extension EdgeTests {
 
         // MARK: Memory
 
-        @Test func whereMemoryIsShortWindowsGetSmallerThenSessionsUncompressedAndNoneIsRefused() async throws {
+        @Test
+        func `without compression memory windows shrink, and no client is refused`() async throws {
             let edge = try await Self.start {
                 $0.setting("WS_COMPRESSION_WINDOW_BITS", 15).setting("WS_COMPRESSION_SESSION_BYTES", 400_000)
                     .setting("WS_COMPRESSION_TOTAL_BYTES", 400_000)
@@ -353,7 +354,7 @@ extension EdgeTests {
         }
 
         /// A session without output releases its window at its next ping, and still compresses later.
-        @Test func idleSessionsMakeRoomForOthers() async throws {
+        @Test func `idle sessions release compression memory for others`() async throws {
             let edge = try await Self.start {
                 $0.setting("WS_COMPRESSION_WINDOW_BITS", 15).setting("WS_COMPRESSION_SESSION_BYTES", 400_000)
                     .setting("WS_COMPRESSION_TOTAL_BYTES", 400_000).setting("PING_INTERVAL_SECONDS", 1)
@@ -378,7 +379,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func theLogSaysWhatTheFramesTook() async throws {
+        @Test func `the log has the size of the frames`() async throws {
             let edge = try await Self.start()
             let client = try await DeflateClient.open(edge)
             for _ in 0..<50 {

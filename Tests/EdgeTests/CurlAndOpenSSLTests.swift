@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// Common command-line clients.
     @Suite struct CurlAndOpenSSLTests {
-        @Test func curlFetchesAChallengeOverVerifiedTLS() async throws {
+        @Test func `curl fetches a challenge over verified TLS`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).tls(certificates) }
@@ -19,7 +19,7 @@ extension EdgeTests {
             #expect(fields["nonce"]?.count == 64)
         }
 
-        @Test func curlRegistersADevice() async throws {
+        @Test func `curl registers a device`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).tls(certificates) }
@@ -34,7 +34,7 @@ extension EdgeTests {
             #expect(result.outputText == #"{"registered":true} 200"#)
         }
 
-        @Test func curlSeesTheRefusalOfAStranger() async throws {
+        @Test func `curl shows the refusal of a client without credentials`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).tls(certificates) }
@@ -52,7 +52,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["-tls1", "-tls1_1"])
-        func oldProtocolVersionsAreNotSpoken(version: String) async throws {
+        func `TLS 1.0 and 1.1 are refused`(version: String) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates) }
             let result = try await client(edge, [version, "-cipher", "ALL:@SECLEVEL=0"], sending: "")
@@ -60,7 +60,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["-tls1_2", "-tls1_3"])
-        func opensslWithTheGuidesCertificateGetsIts101(version: String) async throws {
+        func `openssl with the guide's certificate gets its 101`(version: String) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             let arguments =
@@ -77,7 +77,7 @@ extension EdgeTests {
 
         /// A resumed TLS session reports the first session's certificate as verified; it must not be accepted.
         @Test(arguments: ["-tls1_2", "-tls1_3"])
-        func aResumedSessionIsNoCertificate(version: String) async throws {
+        func `a resumed TLS session doesn't count as a certificate`(version: String) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             let directory = try TemporaryDirectory()
@@ -98,7 +98,7 @@ extension EdgeTests {
 
         /// RFC 8446 section 4.6.3: a client may update its keys and request updates of the server's, but not without limit. s_client
         /// accepts one command at a time.
-        @Test func aClientThatAsksForNewKeysAgainAndAgainLosesTheConnection() async throws {
+        @Test func `a client that requests new keys repeatedly loses the connection`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)
             let program = try ChildProcess(ChildProcess.executable("openssl"), connection(edge) + ["-tls1_3"])

@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// Every decision is one line of the log and one of the audit, free of secrets.
     @Suite struct DecisionLogTests {
-        @Test func anAdmissionIsLoggedAndAuditedWithItsRequestID() async throws {
+        @Test func `an admission is logged and audited with its request ID`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -15,7 +15,7 @@ extension EdgeTests {
             #expect(line.contains("127.0.0.1") && line.contains("app_attest"), "\(line)")
         }
 
-        @Test func aRefusalsRequestIDIsInLogAndAudit() async throws {
+        @Test func `the request ID of a refusal is in the log and the audit log`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let answer = try await edge.gateway.refusal(Handshake())
@@ -26,7 +26,7 @@ extension EdgeTests {
         }
 
         /// Standard output is only for the audit log and standard error only for the log, with every setting, so both are machine-readable.
-        @Test func withJSONBothStreamsAreJSONFromTheFirstLineToTheLast() async throws {
+        @Test func `with LOG_FORMAT json every line of both streams is JSON`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("LOG_FORMAT", "json").setting("LOG_LEVEL", "critical")
@@ -40,7 +40,7 @@ extension EdgeTests {
         }
 
         /// As with a journal or a terminal, which show both streams.
-        @Test func withBothStreamsInOnePlaceEachDecisionStandsThereOnce() async throws {
+        @Test func `if both streams go to one place each decision appears once`() async throws {
             let target = try await TargetServer.start(.echo)
             let apple = try SimulatedApple()
             let gateway = try await GatewayProcess.start(
@@ -59,7 +59,7 @@ extension EdgeTests {
         }
 
         /// Neither challenge nor assertion nor attestation may be found in anything that the gateway writes.
-        @Test func nothingSecretIsWritten() async throws {
+        @Test func `no secret is logged`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("LOG_LEVEL", "debug") }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -80,7 +80,7 @@ extension EdgeTests {
         }
 
         /// The target that a client requested, and the one that it got.
-        @Test func theLogNamesTargets() async throws {
+        @Test func `the log names targets`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))
             try await socket.send(text: #"{"type":"connect","target":"no\u001bwhere"}"#)
@@ -94,7 +94,7 @@ extension EdgeTests {
         }
 
         /// Client input can't forge a line of the log.
-        @Test func aClientsWordsCantForgeALine() async throws {
+        @Test func `text of a client can't forge a log line`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("LOG_LEVEL", "debug") }
             let forged = "\u{1B}[31mportcullis: listening on https://6.6.6.6:666"

@@ -6,7 +6,7 @@ extension EdgeTests {
     @Suite struct DescriptorTests {
         private static let maximumFiles = 100
 
-        @Test func newConnectionsWaitWhileNoDescriptorIsFreeAndNothingSpins() async throws {
+        @Test func `without a free descriptor new connections wait and no thread spins`() async throws {
             let target = try await TargetServer.start(.echo)
             let settings = GatewaySettings(targetPort: target.port).setting("REACTOR_THREADS", 1)
                 .setting("MAX_CONNECTIONS", 1000).setting("MAX_CONNECTIONS_PER_ADDRESS", 1000)
@@ -23,7 +23,7 @@ extension EdgeTests {
         }
 
         /// A tool that connects to the control socket then waits too, and is answered afterwards.
-        @Test func neitherDoesTheControlSocketSpin() async throws {
+        @Test func `without a free descriptor the control socket doesn't spin`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("control.sock")
             let target = try await TargetServer.start(.echo)

@@ -7,7 +7,7 @@ extension EdgeTests {
         private typealias T = TelnetBytes
         private static let greeting: [UInt8] = [T.iac, T.will, T.echo] + Array("login: ".utf8)
 
-        @Test func aClientThatSaysNothingIsRawAfterTheWait() async throws {
+        @Test func `a silent client is raw after the wait`() async throws {
             let play = try await start(wait: 100)
             let (socket, target) = (play.socket, play.target)
             try await target.send(Self.greeting)
@@ -17,7 +17,7 @@ extension EdgeTests {
             #expect(target.stream.current.count == 0)
         }
 
-        @Test func plainTextMakesItRawAtOnceAndForGood() async throws {
+        @Test func `plain text selects raw immediately and for the whole session`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await target.send(Self.greeting)
@@ -33,7 +33,7 @@ extension EdgeTests {
         }
 
         /// A fragmented first message is examined when it is complete, and each of its bytes arrives once.
-        @Test func aFirstMessageInFragmentsIsJudgedWhole() async throws {
+        @Test func `a first message in fragments is judged as a whole`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.text, Array(#"{"ty"#.utf8), isFinal: false))
@@ -41,7 +41,7 @@ extension EdgeTests {
             #expect(try await target.receiveText(9) == #"{"typ":1}"#)
         }
 
-        @Test func aTargetThatEndsMeanwhileIsHeardToItsEnd() async throws {
+        @Test func `output of a target that ends before the dialect is chosen is delivered`() async throws {
             let play = try await start(wait: 300)
             let (socket, target) = (play.socket, play.target)
             try await target.send(Self.greeting)
@@ -50,7 +50,7 @@ extension EdgeTests {
             #expect(payload == Self.greeting && close.code == 1000)
         }
 
-        @Test func aTypedClientHearsWhatAnEndedTargetHasSaid() async throws {
+        @Test func `a typed client gets the output of a target that has ended`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await target.send("Closed for repairs")
@@ -62,7 +62,7 @@ extension EdgeTests {
             #expect(try await socket.closedByServer().code == 1000)
         }
 
-        @Test func aClientThatClosesMeanwhileIsAnsweredAndTheTargetGetsAFIN() async throws {
+        @Test func `a Close frame before the dialect is chosen is answered and the target gets a FIN`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await target.send(Self.greeting)
@@ -70,7 +70,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        @Test func aClientThatClosesInItsFirstMessageLeavesNothingBehind() async throws {
+        @Test func `a Close frame within the first message leaves no connection behind`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.text, Array(#"{"ty"#.utf8), isFinal: false))
@@ -79,7 +79,7 @@ extension EdgeTests {
         }
 
         /// 16 KiB are buffered; above that the target is paused, and everything arrives.
-        @Test func moreThanIsHeldWaitsAtTheTarget() async throws {
+        @Test func `output above the limit waits at the target until the dialect is chosen`() async throws {
             var generator = SeededGenerator(seed: 9)
             let output = generator.bytes(1_000_000)
             let play = try await start()
@@ -91,7 +91,7 @@ extension EdgeTests {
             #expect(try await socket.receive(output.count) == output)
         }
 
-        @Test func moreThanIsHeldReachesATypedClientInOrder() async throws {
+        @Test func `output above the limit reaches a typed client in order`() async throws {
             let output = (0..<60_000).map { "line \($0)\r\n" }.joined()
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
@@ -101,7 +101,7 @@ extension EdgeTests {
             #expect(try await socket.typedText(output.utf8.count) == output)
         }
 
-        @Test func aShutdownMeanwhileDeliversTheGreetingBefore1001() async throws {
+        @Test func `a shutdown before the dialect is chosen delivers the greeting before 1001`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await target.send(Self.greeting)
@@ -119,7 +119,7 @@ extension EdgeTests {
 
         /// The query overrides the default, and no target is dialled that the client hasn't requested.
         @Test(arguments: ["raw", "legacy", "auto"])
-        func theQueryNamesADialectWhateverTheDefaultIs(standard: String) async throws {
+        func `the query selects a dialect whatever the default is`(standard: String) async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("DIALECT_WAIT_MS", 0).setting("DEFAULT_DIALECT", standard).setting("REACTOR_THREADS", 1)
             }
@@ -131,14 +131,14 @@ extension EdgeTests {
             #expect(try await socket.nextTyped("data").payload == "typed")
         }
 
-        @Test func aSubprotocolGoesBeforeTheQuery() async throws {
+        @Test func `a subprotocol takes precedence over the query`() async throws {
             let edge = try await Edge.start()
             let handshake = Handshake().path("/?dialect=typed").offering("telnet")
             try await Edge.expectEcho(edge.gateway.open(handshake), #"{"type":"connect","target":""}"#)
         }
 
         @Test(arguments: ["", "auto", "Typed", "typed&dialect=typed", "%ff"])
-        func aDialectThatThereIsntIsNotFound(name: String) async throws {
+        func `an unknown dialect is answered with 404`(name: String) async throws {
             let edge = try await Edge.start()
             expectRefusal(try await edge.gateway.refusal(Handshake().path("/?dialect=" + name)), 404, "not_found")
         }

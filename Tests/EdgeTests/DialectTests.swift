@@ -8,7 +8,7 @@ extension EdgeTests {
     @Suite struct DialectTests {
         private typealias T = TelnetBytes
 
-        @Test func aTerminalGetsTextAloneAndTheGatewayDoesTheTelnet() async throws {
+        @Test func `a terminal gets text only and the gateway handles telnet`() async throws {
             let play = try await start("terminal.mudstandards.org")
             let (socket, target) = (play.socket, play.target)
             #expect(socket.answer["sec-websocket-protocol"] == "terminal.mudstandards.org")
@@ -25,7 +25,7 @@ extension EdgeTests {
             try await play.edge.expectHealthy()
         }
 
-        @Test func gmcpTravelsAsTextBesideTheText() async throws {
+        @Test func `GMCP is sent as text messages beside the text`() async throws {
             let play = try await start("gmcp.mudstandards.org", query: "/?cols=100&rows=30")
             let (socket, target) = (play.socket, play.target)
             #expect(try await socket.nextText().hasPrefix("Portcullis.Session "))
@@ -48,7 +48,7 @@ extension EdgeTests {
             #expect(try await target.receive(upTo: "\n").starts(with: Array("look".utf8)))
         }
 
-        @Test func jsonEnvelopesTravelBothWays() async throws {
+        @Test func `JSON envelopes are sent in both directions`() async throws {
             let play = try await start("json.mudstandards.org")
             let (socket, target) = (play.socket, play.target)
             #expect(try await socket.nextMessage()["proto"] == "session")
@@ -72,7 +72,7 @@ extension EdgeTests {
 
         // MARK: Typed
 
-        @Test func aTypedSessionFromConnectToDisconnect() async throws {
+        @Test func `a typed session works from connect to disconnect`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await target.send(Array("Welcome".utf8) + [T.iac, T.will, T.gmcp])
@@ -100,7 +100,7 @@ extension EdgeTests {
             _ = try await target.receiveToEnd()
         }
 
-        @Test func aTypedClientHearsOfTheTargetsEnd() async throws {
+        @Test func `a typed client is told that the target has ended`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             let session = try await socket.connectTyped()
@@ -113,7 +113,7 @@ extension EdgeTests {
             #expect(try await socket.closedByServer().code == 1000)
         }
 
-        @Test func whereTheTargetIsNotThereATypedClientMayTryAgain() async throws {
+        @Test func `a typed client may try again if its target can't be reached`() async throws {
             let edge = try await Edge.start(.scripted)
             await edge.target.stopListening()
             let socket = try await edge.gateway.open()
@@ -127,7 +127,7 @@ extension EdgeTests {
             #expect(try await socket.closedByServer().code == 1000)
         }
 
-        @Test func beforeConnectOtherMessagesAreErrorsThatEndNothing() async throws {
+        @Test func `messages before connect are answered with errors and the connection stays open`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             let wrong = [
@@ -146,7 +146,9 @@ extension EdgeTests {
             #expect(try await target.receive(upTo: "\r\n") == Array("look\r\n".utf8))
         }
 
-        @Test(arguments: ["typed", "legacy"]) func whoNamesNoTargetInTimeIsClosed(dialect: String) async throws {
+        @Test(arguments: ["typed", "legacy"]) func `a client that names no target in time is closed`(dialect: String)
+            async throws
+        {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("CONNECT_WAIT_SECONDS", 1).setting("DEFAULT_DIALECT", dialect)
             }
@@ -162,7 +164,7 @@ extension EdgeTests {
 
         // MARK: Legacy
 
-        @Test func legacyFramesAreBase64OfDeflatedText() async throws {
+        @Test func `a legacy frame is base64 of deflated text`() async throws {
             let play = try await start()
             let (socket, target) = (play.socket, play.target)
             try await socket.send(text: #"{"connect":1,"client":"Old","ttype":"ansi"}"#)

@@ -76,7 +76,7 @@ extension EdgeTests {
         private static let places = 6
 
         @Test(arguments: Farewell.allCases)
-        func nothingStaysOfThem(farewell: Farewell) async throws {
+        func `disconnected clients leave nothing behind`(farewell: Farewell) async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 Self.tight($0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false"))
@@ -102,7 +102,7 @@ extension EdgeTests {
 
         /// Before there is HTTP.
         @Test(arguments: Farewell.allCases)
-        func nothingStaysOfATLSHandshake(farewell: Farewell) async throws {
+        func `an aborted TLS handshake leaves nothing behind`(farewell: Farewell) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { Self.tight($0.tls(certificates)) }
             _ = try await edge.gateway.open().close()
@@ -125,7 +125,7 @@ extension EdgeTests {
 
         /// Its target never answers: the dial must be cancelled with the client.
         @Test(arguments: Farewell.allCases)
-        func nothingStaysOfADial(farewell: Farewell) async throws {
+        func `an aborted dial leaves nothing behind`(farewell: Farewell) async throws {
             let silent = try SilentPort()
             let settings = Self.tight(GatewaySettings(targetPort: silent.port)).setting("MUD_DIAL_TIMEOUT_MS", 60_000)
             let gateway = try await GatewayProcess.start(settings)

@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// SIGTERM: no new clients, every client is told, and the process ends in time.
     @Suite struct DrainTests {
-        @Test func aDrainTellsEverybodyAndEndsWithStatusZero() async throws {
+        @Test func `a drain tells all clients and exits with status 0`() async throws {
             let edge = try await Edge.start { $0.setting("SHUTDOWN_GRACE_MS", 3000) }
             let socket = try await edge.gateway.open()
             try await Edge.expectEcho(socket)
@@ -20,7 +20,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.child.ended().ending == .exited(0))
         }
 
-        @Test func aDrainSpendsNoChallenge() async throws {
+        @Test func `a drain spends no challenge`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("SHUTDOWN_GRACE_MS", 3000) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -34,7 +34,7 @@ extension EdgeTests {
         }
 
         /// A client that never answers the Close can't delay the exit.
-        @Test func aStubbornClientIsLeftBehindAtTheDeadline() async throws {
+        @Test func `a client that doesn't leave is dropped at the deadline`() async throws {
             let edge = try await Edge.start(.deaf) {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 2000)
             }
@@ -48,7 +48,7 @@ extension EdgeTests {
             if case .signalled = output.ending { Issue.record("it was killed: \(output)") }
         }
 
-        @Test func withoutSessionsItEndsWithStatusZero() async throws {
+        @Test func `without sessions the gateway exits with status 0`() async throws {
             let edge = try await Edge.start()
             let output = try await edge.gateway.stop()
             #expect(output.ending == .exited(0), "\(output)")
@@ -56,7 +56,7 @@ extension EdgeTests {
 
         /// The grace period is for sessions: without any, or after the last one has ended, the process doesn't wait.
         @Test(arguments: [false, true])
-        func whenNobodyIsLeftTheGraceIsOver(hasSession: Bool) async throws {
+        func `the grace period ends with the last session`(hasSession: Bool) async throws {
             let edge = try await Edge.start {
                 $0.setting("SHUTDOWN_GRACE_MS", 600_000).setting("SHUTDOWN_DEADLINE_MS", 3_600_000)
             }
@@ -71,7 +71,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.child.ended().ending == .exited(0))
         }
 
-        @Test func theTargetsBytesReachTheClientBefore1001() async throws {
+        @Test func `the target's bytes reach the client before 1001`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("SHUTDOWN_GRACE_MS", 500) }
             let socket = try await edge.gateway.open(Handshake().offering("binary"))
             let target = try await edge.target.connection()

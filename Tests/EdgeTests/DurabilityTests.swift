@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// Answers remain true after a `kill -9`.
     @Suite struct DurabilityTests {
-        @Test func aKeyIsKnownAfterAKillRightBehindIts200() async throws {
+        @Test func `a key survives a kill right after its 200`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             var gateway = edge.gateway
@@ -17,7 +17,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func nothingIsReplayedAfterAKillRightBehindA101() async throws {
+        @Test func `an assertion can't be replayed after a kill right after its 101`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -35,7 +35,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aRevocationIsKnownAfterAKill() async throws {
+        @Test func `a revocation survives a kill`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

@@ -1,8 +1,8 @@
 import EdgeTestKit
 import Testing
 
-/// Everything that drives the real binary. One test at a time: each starts processes, and the machine is small.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+/// Everything that drives the real binary. Each test starts processes, so only a few suites run at once.
+@Suite(.lanes, .timeLimit(.minutes(5)))
 enum EdgeTests {}
 
 /// A gateway and the target behind it.

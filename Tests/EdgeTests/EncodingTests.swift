@@ -16,7 +16,9 @@ extension EdgeTests {
         ]
 
         /// Split inside characters, and with я of windows-1251, which is telnet's IAC byte.
-        @Test(arguments: samples) func textIsReadAndWrittenInTheSettingsEncoding(sample: Sample) async throws {
+        @Test(arguments: samples) func `text is read and written in the encoding of the setting`(sample: Sample)
+            async throws
+        {
             let (name, pieces, text) = sample
             let edge = try await Edge.start(.scripted) { $0.setting("TN_ENCODING", name) }
             let socket = try await edge.gateway.open(Self.terminal)
@@ -27,7 +29,7 @@ extension EdgeTests {
             _ = try await target.receive(upTo: pieces.flatMap(\.self) + Array("?\r\n".utf8))
         }
 
-        @Test func theTargetsOfferDecidesAndARouteHasItsOwn() async throws {
+        @Test func `the target's offer decides the encoding and a route may have its own`() async throws {
             let target = try await TargetServer.start(.scripted)
             let gateway = try await GatewayProcess.start(
                 GatewaySettings(targetPort: target.port)

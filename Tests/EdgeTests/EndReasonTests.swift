@@ -11,7 +11,7 @@ extension EdgeTests {
             #expect(line.contains("\"ended\"") && line.contains("127.0.0.1"), "\(line)")
         }
 
-        @Test func aClientsCloseAndItsLossAreTwoThings() async throws {
+        @Test func `a client's Close frame and its loss are logged with different reasons`() async throws {
             let edge = try await Edge.start()
             let first = try await edge.gateway.open()
             try await first.close(1000)
@@ -25,7 +25,7 @@ extension EdgeTests {
             try await expectEnd("client_protocol_error", at: edge.gateway)
         }
 
-        @Test func aBrokenMCCP2StreamIsTheTargets() async throws {
+        @Test func `a broken MCCP2 stream is logged as the target's fault`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().offering("terminal.mudstandards.org"))
             let target = try await edge.target.connection()
@@ -36,7 +36,7 @@ extension EdgeTests {
             try await expectEnd("target_broken_stream", at: edge.gateway)
         }
 
-        @Test func aTargetThatIsDownAndOneWhoseTLSFailsAreTwoThings() async throws {
+        @Test func `an unreachable target and a failed TLS handshake are logged with different reasons`() async throws {
             let plain = try await TargetServer.start(.scripted)
             let certificates = try await DevCertificates.shared()
             let gateway = try await GatewayProcess.start(

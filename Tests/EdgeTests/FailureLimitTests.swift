@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// A client that fails too often must wait; a valid credential is still accepted.
     @Suite struct FailureLimitTests {
-        @Test func afterTenFailuresFurtherOnesAre429() async throws {
+        @Test func `after ten failures further upgrades get 429`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             for _ in 0..<10 {
@@ -16,7 +16,7 @@ extension EdgeTests {
             #expect(wait >= 1 && wait <= 60)
         }
 
-        @Test func aValidAssertionStillPasses() async throws {
+        @Test func `a valid assertion is admitted above the failure limit`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -24,7 +24,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway)))
         }
 
-        @Test func aValidCertificateStillPasses() async throws {
+        @Test func `a valid certificate is admitted above the failure limit`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).clientCA(certificates).setting("REQUIRE_APP_AUTH", "true")
@@ -33,7 +33,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(tls: TLSChoice(identity: certificates.client)))
         }
 
-        @Test func successesDontCountAsFailures() async throws {
+        @Test func `successes don't count as failures`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// Every named forgery, against the real gateway.
     @Suite struct ForgeryTests {
-        @Test func noForgedAttestationIsRegistered() async throws {
+        @Test func `no forged attestation is registered`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("REGISTRATIONS_PER_MINUTE", 10_000) }
             for defect in AttestationDefect.allCases {
@@ -24,7 +24,7 @@ extension EdgeTests {
         }
 
         /// The stored counter is 7, which the defects of the counter assume.
-        @Test func noForgedAssertionEnters() async throws {
+        @Test func `no forged assertion is admitted`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("FAILED_UPGRADES_PER_MINUTE", 10_000)
@@ -56,7 +56,7 @@ extension EdgeTests {
         }
 
         /// The shortest life a challenge can have is five seconds; letting it pass is the point of this test.
-        @Test func aChallengeExpires() async throws {
+        @Test func `a challenge expires`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("CHALLENGE_TTL_SECONDS", 5) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

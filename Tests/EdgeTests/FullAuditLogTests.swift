@@ -67,7 +67,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [nil, "refuse"])
-        func nobodyIsAdmittedWithoutALineUntilThereIsRoomAgain(mode: String?) async throws {
+        func `no client is admitted without an audit line until the disk has room again`(mode: String?) async throws {
             let edge = try await start(mode)
             let gateway = edge.gateway
             let device = try await apple.enrolledDevice(at: gateway)
@@ -105,7 +105,7 @@ extension EdgeTests {
         }
 
         /// The log states how many lines are missing; with these it has one line for each decision.
-        @Test func withContinueEverybodyIsAdmittedAndTheGapIsWrittenDown() async throws {
+        @Test func `with AUDIT_FULL=continue all clients are admitted and the gap is recorded`() async throws {
             let edge = try await start("continue")
             let gateway = edge.gateway
             let device = try await apple.enrolledDevice(at: gateway)
@@ -135,7 +135,7 @@ extension EdgeTests {
         }
 
         /// The gateway notices free space without a new request.
-        @Test func theGatewayTriesAgainByItself() async throws {
+        @Test func `the gateway retries the audit log by itself`() async throws {
             let edge = try await start(nil)
             let device = try await apple.enrolledDevice(at: edge.gateway)
             try disk.fill(of: edge.gateway.processID)
@@ -145,7 +145,7 @@ extension EdgeTests {
             #expect(try lines(of: edge.gateway).last?["event"] == "gap")
         }
 
-        @Test func aReloadChangesWhatBecomesOfThem() async throws {
+        @Test func `a reload changes AUDIT_FULL`() async throws {
             let edge = try await start(nil)
             let gateway = edge.gateway
             let device = try await apple.enrolledDevice(at: gateway)

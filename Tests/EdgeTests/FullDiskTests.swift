@@ -5,7 +5,7 @@ extension EdgeTests {
     /// The disk of the key store is full: what can't be stored isn't granted.
     @Suite(.enabled(if: SmallDisk.isAvailable, "nobody may mount a tmpfs in a namespace here (unshare)"))
     struct FullDiskTests {
-        @Test func nobodyIsAdmittedWhoseCounterCanNotBeKeptUntilThereIsRoomAgain() async throws {
+        @Test func `no client is admitted whose counter can't be stored until the disk has room again`() async throws {
             let apple = try SimulatedApple()
             let disk = try SmallDisk()
             let target = try await TargetServer.start(.echo)

@@ -16,7 +16,9 @@ extension EdgeTests {
         ]
 
         @Test(arguments: faults, [true, false])
-        func aFaultOfAClientThatDoesNotReadStopsNobody(fault: WebSocketFrame, targetResets: Bool) async throws {
+        func `a fault of a client that doesn't read blocks no other client`(fault: WebSocketFrame, targetResets: Bool)
+            async throws
+        {
             let flood = try await Flood.start()
             flood.socket.connection.post(Self.input + fault.encoded() + Self.input + Self.input)
             if targetResets { await flood.target.reset() }
@@ -24,7 +26,7 @@ extension EdgeTests {
             if !targetResets { try await flood.expectEnd() }
         }
 
-        @Test func aTargetThatResetsWhileItsClientDoesNotReadStopsNobody() async throws {
+        @Test func `a target that resets while its client doesn't read blocks no other client`() async throws {
             let flood = try await Flood.start { $0.setting("CLOSE_FLUSH_MS", 0) }
             flood.socket.connection.post(Self.input)
             await flood.target.reset()
@@ -33,7 +35,7 @@ extension EdgeTests {
         }
 
         /// The gateway never writes more than the socket accepts, so a slow reader loses nothing over TLS either.
-        @Test func aClientThatReadsLateGetsEverything() async throws {
+        @Test func `a client that reads late gets everything`() async throws {
             let flood = try await Flood.start()
             try await flood.expectServiceOfOthers()
             try await flood.socket.connection.setReading(true)
@@ -44,7 +46,7 @@ extension EdgeTests {
         /// TLS records full of small messages: the gateway stops reading in the middle of one. Every message arrives when the target
         /// continues reading.
         @Test(arguments: [100, 1_000, 4_000])
-        func smallMessagesInLargeRecordsToAStalledTargetStopNobody(bytes: Int) async throws {
+        func `small messages in large records to a stalled target block no other client`(bytes: Int) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.deaf) { $0.tls(certificates).setting("REACTOR_THREADS", 1) }
             let socket = try await edge.gateway.open()
@@ -67,7 +69,7 @@ extension EdgeTests {
 
         /// RFC 6455 section 5.5.1: nothing follows a Close, although the target continues sending.
         @Test(arguments: faults)
-        func behindTheCloseThatAFaultBringsNothingFollows(fault: WebSocketFrame) async throws {
+        func `nothing follows the Close frame that a fault causes`(fault: WebSocketFrame) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("REACTOR_THREADS", 1) }
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()

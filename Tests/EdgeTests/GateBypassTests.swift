@@ -29,7 +29,7 @@ extension EdgeTests {
 
         /// No answer is a 101, nothing of HTTP/2 comes back, and no byte reaches the target; the connection ends.
         @Test(arguments: detours.indices)
-        func noDetourLeadsInside(index: Int) async throws {
+        func `no unusual request bypasses the gate`(index: Int) async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let connection = try await edge.gateway.connect()
@@ -48,7 +48,7 @@ extension EdgeTests {
                 "http-only", "http", "default", "raw", "raw-skt", "lws-mirror-protocol", "lws-status", "ws", "wss",
                 "portcullis", "gate", "upstream", "relay", "mqtt", "lws-ssh-base", "dumb-increment-protocol", "h2",
             ])
-        func noNameOfAnInternalProtocolOpensTheGate(name: String) async throws {
+        func `no name of an internal protocol bypasses the gate`(name: String) async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let alone = try await edge.gateway.refusal(Handshake().offering(name))
@@ -60,7 +60,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func overTLSHTTP2IsNeitherNegotiatedNorSpoken() async throws {
+        @Test func `over TLS HTTP/2 is neither negotiated nor accepted`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).tls(certificates) }
@@ -73,7 +73,7 @@ extension EdgeTests {
 
         /// The element appended by a trusted proxy counts, whatever precedes it. The names begin like known HTTP headers.
         @Test(arguments: ["X", "X-A", "X-Forwarded-Fo", "Re", "Accept-C", "Get", "Post", "Sec-WebSocket-"])
-        func noFieldHidesTheAddressThatAProxyHasAdded(name: String) async throws {
+        func `no header field hides the address that a proxy has added`(name: String) async throws {
             let directory = try TemporaryDirectory()
             let list = directory.file("blocked")
             try "address 203.0.113.9\n".write(toFile: list, atomically: true, encoding: .utf8)
@@ -94,7 +94,7 @@ extension EdgeTests {
             "Authorization", "Origin", "X-App-Assert-KeyId", "X-App-Assert-Data", "X-App-Assert-Nonce",
             "Sec-WebSocket-Key", "Sec-WebSocket-Version",
         ])
-        func aFieldOfACredentialThatIsRepeatedIsRefused(name: String) async throws {
+        func `a repeated credential field is refused`(name: String) async throws {
             let edge = try await Edge.start()
             let value = name == "Sec-WebSocket-Version" ? "13" : "dGhlIHNhbXBsZSBub25jZQ=="
             let answer = try await edge.gateway.refusal(Handshake().adding(name, value).adding(name, value))
@@ -103,7 +103,7 @@ extension EdgeTests {
         }
 
         /// Extension offers of any length; none is accepted, and a malformed offer spends nothing.
-        @Test func aLongOfferOfExtensionsIsAdmittedAndAMalformedOneSpendsNothing() async throws {
+        @Test func `a long extension offer is admitted and a malformed one spends no challenge`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try apple.device()

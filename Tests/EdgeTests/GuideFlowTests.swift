@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// The guide's own client code against the real binary.
     @Suite struct GuideFlowTests {
-        @Test func theGuidesClientRegistersAndItsHeadersOpenTheWebSocket() async throws {
+        @Test func `the guide's client registers and its headers open the WebSocket`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).tls(certificates) }
@@ -21,7 +21,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func theGuidesClientIsToldOfAWrongBundleInTheGuidesWords() async throws {
+        @Test func `the guide's client is told of a wrong bundle in the guide's words`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("APPATTEST_BUNDLE_ID", "com.example.another")
@@ -40,7 +40,7 @@ extension EdgeTests {
         }
 
         /// The guide's table of errors: the server that wasn't configured for App Attest.
-        @Test func theGuidesClientFailsWhereAppAttestIsntConfigured() async throws {
+        @Test func `the guide's client fails if App Attest isn't configured`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start()
             let proxyBaseURL = try #require(URL(string: "http://127.0.0.1:\(edge.gateway.port)"))

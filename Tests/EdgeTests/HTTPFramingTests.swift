@@ -42,7 +42,7 @@ extension EdgeTests {
 
         /// The following request must not be served: the answer is the last data on the connection.
         @Test(arguments: badFramings)
-        func itIsRefusedAndNothingBehindItIsServed(framing: BadFraming) async throws {
+        func `ambiguous framing is refused and nothing after it is served`(framing: BadFraming) async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let connection = try await edge.gateway.connect()
@@ -57,7 +57,7 @@ extension EdgeTests {
             "Content-Length: 2\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n", "Content-Length: 0\r\n\r\n",
         ])
-        func aBodyIsReadToItsEndAndTheNextRequestIsServed(rest: String) async throws {
+        func `a body is read to its end and the next request is served`(rest: String) async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             let next = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -78,7 +78,7 @@ extension EdgeTests {
             ("GET /health HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 17_000))\r\n\r\n", 431),
             ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 426), ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 404),
         ])
-        func everyRefusalIsAnAnswerThatItsClientCanRead(request: String, status: Int) async throws {
+        func `every refusal is a response that its client can read`(request: String, status: Int) async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             connection.post(Array(request.utf8))
@@ -90,7 +90,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [("*", "OPTIONS"), ("/health", "GET, HEAD, OPTIONS")])
-        func optionsAreAllowed(target: String, allowed: String) async throws {
+        func `OPTIONS is allowed`(target: String, allowed: String) async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             connection.post(Array("OPTIONS \(target) HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
@@ -99,14 +99,14 @@ extension EdgeTests {
         }
 
         /// RFC 9112 section 3.2.2: the target's host counts.
-        @Test func aTargetInAbsoluteFormIsServed() async throws {
+        @Test func `a target in absolute form is served`() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             connection.post(Array("GET http://x/health HTTP/1.1\r\nHost: y\r\n\r\n".utf8))
             #expect(try await connection.answer().status == 200)
         }
 
-        @Test func aClientThatAsksFirstIsToldToSendItsBody() async throws {
+        @Test func `a client that sends Expect gets 100 Continue`() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             connection.post(
@@ -117,7 +117,7 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 404)
         }
 
-        @Test func aHeaderThatDoesntEndInItsTimeIsAnsweredWith408() async throws {
+        @Test func `a header that doesn't end in time is answered with 408`() async throws {
             let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 300) }
             let connection = try await edge.gateway.connect()
             connection.post(Array("GET /health HT".utf8))
@@ -126,7 +126,7 @@ extension EdgeTests {
 
         /// Neither a short name nor a long one with a known prefix swallows the next header.
         @Test(arguments: ["X", "X-A", "Re", "Accept-C", "Get", "Sec-WebSocket-"])
-        func noFieldHidesTheNextOne(name: String) async throws {
+        func `no header field hides the next one`(name: String) async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             connection.post(

@@ -5,7 +5,7 @@ extension EdgeTests {
     /// The rate limit and the time limit of TLS handshakes.
     @Suite struct HandshakeRateTests {
         /// A burst may use ten seconds' allowance, so the last of two hundred within a few seconds are closed.
-        @Test func anAddressThatBeginsTooManyHandshakesIsClosedUnanswered() async throws {
+        @Test func `handshakes above an address's rate are closed unanswered`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).setting("TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS", 1)
@@ -17,7 +17,7 @@ extension EdgeTests {
         }
 
         /// A session begins and uses the only handshake of its second. The others wait, and the session isn't disturbed.
-        @Test func handshakesAboveTheTotalWaitForTheirTurn() async throws {
+        @Test func `handshakes above the total rate wait for their turn`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).setting("TLS_HANDSHAKES_PER_SECOND", 2).setting("REACTOR_THREADS", 1)
@@ -32,7 +32,7 @@ extension EdgeTests {
         }
 
         /// The time limit of a header starts at the end of the handshake, whose own limit is far longer here.
-        @Test func aClientThatIsSilentAfterItsHandshakeHasTheHeadersTime() async throws {
+        @Test func `a client that is silent after its TLS handshake has the header's time limit`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 120_000).setting("HTTP_HEADER_TIMEOUT_MS", 300)

@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// The first check: whether the request is a WebSocket handshake (RFC 6455 section 4.2.1).
     @Suite struct HandshakeTests {
-        @Test func aWellFormedHandshakeIsAnsweredWith101() async throws {
+        @Test func `a well-formed handshake is answered with 101`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             #expect(socket.answer["sec-websocket-protocol"] == nil)
@@ -13,14 +13,14 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["binary", "telnet", "telnet.mudstandards.org"])
-        func aKnownSubprotocolIsEchoed(name: String) async throws {
+        func `a known subprotocol is echoed`(name: String) async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open(Handshake().offering(name))
             #expect(socket.answer["sec-websocket-protocol"] == name)
             try await Edge.expectEcho(socket)
         }
 
-        @Test func ofSeveralSubprotocolsTheFirstKnownIsChosen() async throws {
+        @Test func `the first known subprotocol of several is chosen`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open(Handshake().offering("chat", "telnet", "binary"))
             #expect(socket.answer["sec-websocket-protocol"] == "telnet")
@@ -28,7 +28,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["chat", "chat, superchat", "BINARY", "telne", "telnet2", "x", ","])
-        func onlyUnknownSubprotocolsAreABadRequest(offer: String) async throws {
+        func `an offer of only unknown subprotocols is answered with 400`(offer: String) async throws {
             let edge = try await Edge.start()
             let answer = try await edge.gateway.refusal(Handshake().setting("Sec-WebSocket-Protocol", offer))
             #expect(answer.status == 400, "\(answer)")
@@ -36,7 +36,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func anUpgradeByHTTP10IsABadRequest() async throws {
+        @Test func `an upgrade over HTTP/1.0 is answered with 400`() async throws {
             let edge = try await Edge.start()
             let answer = try await edge.gateway.refusal(Handshake().httpVersion("HTTP/1.0"))
             expectRefusal(answer, 400, "malformed_handshake")
@@ -44,7 +44,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["12", "8", "0", "-13", "013", "13, 8", "", "thirteen", nil])
-        func anotherVersionIsToldWhichOneIsSpoken(version: String?) async throws {
+        func `another version is answered with the supported one`(version: String?) async throws {
             let edge = try await Edge.start()
             let answer = try await edge.gateway.refusal(Handshake().setting("Sec-WebSocket-Version", version))
             #expect(answer.status == 426, "\(answer)")
@@ -56,7 +56,7 @@ extension EdgeTests {
                 nil, "", "a", "AAAA", "AAAAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAA", "!!!!!!!!!!!!!!!!!!!!!!==",
                 "AAAAAAAAAAAAAAAAAAAAAB==", "AAAAAAAAAAAAAAAAAAAAAA",
             ])
-        func aKeyThatIsntSixteenBytesIsABadRequest(key: String?) async throws {
+        func `a key that isn't 16 bytes is answered with 400`(key: String?) async throws {
             let edge = try await Edge.start()
             let answer = try await edge.gateway.refusal(Handshake().setting("Sec-WebSocket-Key", key))
             #expect(answer.status == 400, "\(answer)")
@@ -65,7 +65,7 @@ extension EdgeTests {
 
         /// Whatever the status is, it isn't 101, and nothing reaches the target.
         @Test(arguments: ["POST", "HEAD", "PUT", "OPTIONS", "PATCH", "DELETE", "BREW"])
-        func onlyGETUpgrades(method: String) async throws {
+        func `only GET upgrades`(method: String) async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             try await connection.send(Handshake().method(method).setting("Content-Length", "0").text)
@@ -77,7 +77,7 @@ extension EdgeTests {
         }
 
         /// A fault in the handshake comes before everything that could cost the client something.
-        @Test func aFaultyHandshakeSpendsNeitherChallengeNorCounter() async throws {
+        @Test func `a malformed handshake spends neither challenge nor counter`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -89,7 +89,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(handshake))
         }
 
-        @Test func headerNamesAreTakenInAnyCase() async throws {
+        @Test func `header names are case-insensitive`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// Start, health, listening addresses and `check-config`.
     @Suite struct HealthTests {
-        @Test func healthTellsStatusAndVersion() async throws {
+        @Test func `health reports status and version`() async throws {
             let edge = try await Edge.start()
             let answer = try await edge.gateway.get("/health")
             #expect(answer.status == 200)
@@ -13,7 +13,7 @@ extension EdgeTests {
             #expect(answer.field("version")?.isEmpty == false)
         }
 
-        @Test func healthAndLogWarnOfATrustRootThatIsntApples() async throws {
+        @Test func `health and log warn about a custom trust root`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let answer = try await edge.gateway.get("/health")
@@ -23,7 +23,7 @@ extension EdgeTests {
         }
 
         /// With IPv6 compiled in, libwebsockets takes "127.0.0.1" for every interface. The gateway's own sockets must not.
-        @Test func itListensWhereItIsToldAndNowhereElse() async throws {
+        @Test func `the gateway listens on its address only`() async throws {
             let edge = try await Edge.start()
             let hexPort = String(edge.gateway.port, radix: 16, uppercase: true)
             let suffix = ":" + String(repeating: "0", count: 4 - hexPort.count) + hexPort
@@ -42,14 +42,15 @@ extension EdgeTests {
             #expect(listeners.allSatisfy { $0 == "0100007F" + suffix }, "\(listeners)")
         }
 
-        @Test func itListensOnIPv6WhenToldSo() async throws {
+        @Test func `the gateway listens on IPv6 if configured`() async throws {
             let edge = try await Edge.start { $0.setting("BIND_HOST", "::1") }
             let connection = try await RawConnection.open(port: edge.gateway.port, host: "::1")
             try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await connection.answer().status == 200)
         }
 
-        @Test func onEveryAddressItServesIPv4AndIPv6AndLimitsIPv4ClientsByTheirAddress() async throws {
+        @Test
+        func `on all addresses it serves IPv4 and IPv6 and limits IPv4 clients by their own address`() async throws {
             let edge = try await Edge.start {
                 $0.setting("BIND_HOST", "::").setting("ALLOW_INSECURE_INBOUND_NO_TLS", "true")
             }
@@ -61,7 +62,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func itListensOnSeveralAddressesWithOnePortAndOnNoOther() async throws {
+        @Test func `the gateway listens on several addresses with one port and on no other`() async throws {
             let edge = try await Edge.start { $0.setting("BIND_HOST", "127.0.0.1, ::1,127.0.0.3") }
             let port = edge.gateway.port
             try await edge.gateway.errorLine(
@@ -77,7 +78,7 @@ extension EdgeTests {
         }
 
         /// The sockets share their address among the reactors; they must not share it with another gateway's.
-        @Test func aSecondGatewayOnTheSameAddressDoesntStart() async throws {
+        @Test func `a second gateway on the same address doesn't start`() async throws {
             let first = try await Edge.start()
             let settings = GatewaySettings(targetPort: 1).setting("WS_PORT", first.gateway.port)
             let second = try await GatewayProcess.run(["serve"], settings)
@@ -90,7 +91,7 @@ extension EdgeTests {
             #expect(third.port == first.gateway.port)
         }
 
-        @Test func onlyOverTLSABrowserIsToldToStayWithIt() async throws {
+        @Test func `Strict-Transport-Security is sent over TLS only`() async throws {
             let certificates = try await DevCertificates.shared()
             let plain = try await Edge.start()
             #expect(try await plain.gateway.get("/health")["strict-transport-security"] == nil)
@@ -98,7 +99,7 @@ extension EdgeTests {
             #expect(try await secured.gateway.get("/health")["strict-transport-security"] == "max-age=31536000")
         }
 
-        @Test func howLongABrowserStaysWithTLSIsASettingAndChangesWithAReload() async throws {
+        @Test func `the age of Strict-Transport-Security is a setting that a reload changes`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates).setting("HSTS_MAX_AGE_SECONDS", 300) }
             #expect(try await edge.gateway.get("/health")["strict-transport-security"] == "max-age=300")
@@ -111,21 +112,21 @@ extension EdgeTests {
             #expect(try await edge.gateway.get("/health")["strict-transport-security"] == "max-age=0")
         }
 
-        @Test func plainTextOnAnAddressThatOthersReachIsRefused() async throws {
+        @Test func `plain text on a public address is refused`() async throws {
             let settings = GatewaySettings(targetPort: 1).setting("BIND_HOST", "0.0.0.0")
             let result = try await GatewayProcess.run(["check-config"], settings)
             #expect(result.ending != .exited(0))
             #expect((result.errorText + result.outputText).contains("ALLOW_INSECURE_INBOUND_NO_TLS"), "\(result)")
         }
 
-        @Test func aSoundConfigurationChecksOutWithoutListening() async throws {
+        @Test func `check-config accepts a valid configuration without listening`() async throws {
             let certificates = try await DevCertificates.shared()
             let settings = GatewaySettings(targetPort: 1).tls(certificates).clientCA(certificates)
             let result = try await GatewayProcess.run(["check-config"], settings)
             #expect(result.ending == .exited(0), "\(result)")
         }
 
-        @Test func anUnwritableStoreIsNoStart() async throws {
+        @Test func `an unwritable store prevents the start`() async throws {
             let directory = try TemporaryDirectory()
             let blocked = try directory.write("not a folder", to: "blocked")
             let apple = try SimulatedApple()
@@ -134,7 +135,7 @@ extension EdgeTests {
             await #expect(throws: EdgeTestError.self) { try await GatewayProcess.start(settings) }
         }
 
-        @Test func aCustomRootNeedsItsPermission() async throws {
+        @Test func `a custom root requires its permission`() async throws {
             let apple = try SimulatedApple()
             let settings = GatewaySettings(targetPort: 1).appAttest(apple).removing("APPATTEST_ALLOW_CUSTOM_ROOT")
             let result = try await GatewayProcess.run(["check-config"], settings)

@@ -95,7 +95,7 @@ extension EdgeTests {
 
         /// Neither the client nor the target reads during the attack, so every queue fills up.
         @Test(arguments: Attack.inEachDialect)
-        func anAttackCostsNoMoreThanTheLimitsAndEndsNothing(attack: Attack, dialect: Dialect)
+        func `an attack uses no more memory than the limits and ends no session`(attack: Attack, dialect: Dialect)
             async throws
         {
             let stage = try await Stage.start(dialect, sessions: Self.sessions)
@@ -140,7 +140,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: Bomb.allCases, Dialect.allCases)
-        func aBombEndsItsOwnSessionAndNoOther(bomb: Bomb, dialect: Dialect) async throws {
+        func `a compression bomb ends its own session only`(bomb: Bomb, dialect: Dialect) async throws {
             let stage = try await Stage.start(dialect, sessions: Self.sessions) {
                 guard bomb == .tooFast else { return $0 }
                 return $0.setting("MAX_COMPRESSION_RATIO", 1_032).setting("MAX_INFLATED_BYTES_PER_SECOND", 65_536)
@@ -168,7 +168,7 @@ extension EdgeTests {
 
         /// Below the ratio a compressed flood is an ordinary flood: back-pressure from the client that doesn't read stops it.
         @Test(arguments: Dialect.allCases)
-        func compressedTextWaitsForItsClient(dialect: Dialect) async throws {
+        func `compressed text waits for its client`(dialect: Dialect) async throws {
             let stage = try await Stage.start(dialect, sessions: Self.sessions) {
                 $0.setting("MAX_INFLATED_BYTES_PER_SECOND", 1_073_741_824)
             }
@@ -194,7 +194,7 @@ extension EdgeTests {
         // MARK: Half of everything
 
         @Test(arguments: Dialect.allCases)
-        func whatIsHalfSentDiesWithItsTarget(dialect: Dialect) async throws {
+        func `a half-sent sequence ends with its target`(dialect: Dialect) async throws {
             let begun: [UInt8] = [T.iac, T.will, T.mccp2] + T.subnegotiation(T.mccp2)
             let halves: [[UInt8]] = [
                 [T.iac], [T.iac, T.do], [T.iac, T.begin], [T.iac, T.begin, T.gmcp],

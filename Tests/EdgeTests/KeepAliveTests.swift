@@ -6,7 +6,7 @@ extension EdgeTests {
     @Suite struct KeepAliveTests {
         private let health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-        @Test func theGuidesTwoRequestsShareAConnection() async throws {
+        @Test func `the guide's two requests share a connection`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let connection = try await edge.gateway.connect()
@@ -20,7 +20,7 @@ extension EdgeTests {
         }
 
         /// libwebsockets' own default is 5 s: too short for Apple. Waiting longer than that is the point of this test.
-        @Test func aConnectionOutlivesLibwebsocketsDefault() async throws {
+        @Test func `a connection outlives libwebsockets' default time-out`() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             try await connection.send(health)
@@ -30,14 +30,14 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 200)
         }
 
-        @Test func anIdleConnectionEndsAfterTheConfiguredTime() async throws {
+        @Test func `an idle connection ends after the configured time`() async throws {
             let edge = try await Edge.start { $0.setting("HTTP_KEEPALIVE_SECONDS", 1) }
             let connection = try await edge.gateway.connect()
             try await connection.send(health)
             #expect(try await connection.lastAnswer().status == 200)
         }
 
-        @Test func connectionCloseAndHTTP10EndTheConnection() async throws {
+        @Test func `Connection: close and HTTP/1.0 end the connection`() async throws {
             let edge = try await Edge.start()
             for request in [
                 "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
@@ -49,7 +49,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aRequestMayComeByteByByte() async throws {
+        @Test func `a request may arrive byte by byte`() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             for byte in health.utf8 { try await connection.send([byte]) }

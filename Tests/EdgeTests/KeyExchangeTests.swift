@@ -12,7 +12,7 @@ extension EdgeTests {
             ("-tls1_3", "P-384", "ECDH, secp384r1"), ("-tls1_2", "X25519:P-256", "X25519"),
             ("-tls1_2", "P-256", "ECDH, prime256v1"),
         ])
-        func aGroupThatIsCheapIsAgreedOn(version: String, groups: String, shown: String) async throws {
+        func `a cheap key exchange group is negotiated`(version: String, groups: String, shown: String) async throws {
             let edge = try await start()
             let result = try await client(edge, [version, "-groups", groups])
             #expect(result.outputText.contains(" 200 OK"), "\(result)")
@@ -20,7 +20,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["ffdhe2048", "ffdhe8192", "P-521", "X448"])
-        func aGroupThatIsDearIsRefused(group: String) async throws {
+        func `an expensive key exchange group is refused`(group: String) async throws {
             let edge = try await start()
             let result = try await client(edge, ["-tls1_3", "-groups", group])
             #expect(result.ending != .exited(0) && !result.outputText.contains(" 200 "), "\(result)")
@@ -28,7 +28,7 @@ extension EdgeTests {
         }
 
         /// RFC 8446 section 4.1.4: the client guessed an unsupported group, and is asked for another one.
-        @Test func aClientThatOffersBothIsAskedForTheCheapOne() async throws {
+        @Test func `a client that offers both is asked for the cheap group`() async throws {
             let edge = try await start()
             let result = try await client(edge, ["-tls1_3", "-groups", "ffdhe8192:P-256"])
             #expect(
@@ -38,7 +38,7 @@ extension EdgeTests {
 
         /// Computation after the first flight has a quarter of the total: the first is served at once, the next a second later.
         @Test(arguments: [["-tls1_3", "-groups", "ffdhe2048:P-384"], ["-tls1_2", "-groups", "P-384"]])
-        func laterFlightsThatCostMuchHaveARateOfTheirOwn(options: [String]) async throws {
+        func `expensive later flights have their own rate limit`(options: [String]) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).setting("TLS_HANDSHAKES_PER_SECOND", 4).setting("REACTOR_THREADS", 1)
@@ -58,7 +58,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["DHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA"])
-        func aCipherOfTLS12ThatIsDearOrWeakIsRefused(cipher: String) async throws {
+        func `an expensive or weak cipher of TLS 1.2 is refused`(cipher: String) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).setting("TLS_CERT_PATH", certificates.otherServer.certificate)
@@ -70,7 +70,7 @@ extension EdgeTests {
             #expect(refused.ending != .exited(0) && !refused.outputText.contains(" 200 "), "\(refused)")
         }
 
-        @Test func aClientThatRenegotiatesIsRefused() async throws {
+        @Test func `renegotiation is refused`() async throws {
             let edge = try await start()
             let arguments = connection(edge) + ["-tls1_2"]
             let program = try ChildProcess(ChildProcess.executable("openssl"), arguments)

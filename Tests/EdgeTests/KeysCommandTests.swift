@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// `portcullis keys` on a store that a running gateway uses.
     @Suite struct KeysCommandTests {
-        @Test func aRevokedKeyIsRefusedAtItsNextUpgradeUntilItIsRestored() async throws {
+        @Test func `a revoked key is refused at its next upgrade until it is restored`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -16,7 +16,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway)))
         }
 
-        @Test func aRevokedKeyStaysRevokedWhenItRegistersAgain() async throws {
+        @Test func `a revoked key stays revoked when it registers again`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -25,7 +25,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(device.handshake(at: edge.gateway)), 403, "key_revoked")
         }
 
-        @Test func forgettingDoesntLiftARevocation() async throws {
+        @Test func `forgetting a key doesn't lift its revocation`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -34,7 +34,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(device.handshake(at: edge.gateway)), 403, "key_revoked")
         }
 
-        @Test func aForgottenKeyIsUnknown() async throws {
+        @Test func `a forgotten key is unknown`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -42,7 +42,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(device.handshake(at: edge.gateway)), 401, "unknown_key")
         }
 
-        @Test func keysAreListedAndShown() async throws {
+        @Test func `keys are listed and shown`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             var devices: [TestDevice] = []
@@ -57,7 +57,7 @@ extension EdgeTests {
         }
 
         /// Before the first start there is no store: listing isn't an error, revoking a key is one.
-        @Test func beforeTheFirstStartThereAreNoKeys() async throws {
+        @Test func `before the first start there are no keys`() async throws {
             let path = try TemporaryDirectory().file("keys.sqlite")
             let list = try await GatewayProcess.run(["keys", "list", "--store", path])
             #expect(list.ending == .exited(0) && list.outputText.isEmpty, "\(list)")
@@ -66,7 +66,7 @@ extension EdgeTests {
             #expect(try await GatewayProcess.run(["keys", "revoke", key, "--store", path]).ending == .exited(1))
         }
 
-        @Test func anEmptyStoreIsSaidToBeEmptyOnStandardErrorOnly() async throws {
+        @Test func `an empty store is reported on standard error only`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let list = try await edge.gateway.keys("list")
@@ -77,7 +77,7 @@ extension EdgeTests {
             #expect(other.ending == .exited(0) && !other.outputText.isEmpty && other.errorText.isEmpty, "\(other)")
         }
 
-        @Test func anUnknownKeyIsAnErrorOfTheCommand() async throws {
+        @Test func `an unknown key makes the command fail`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let unknown = try apple.device().keyID

@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// Tests the kit's client against a server on NIO's WebSocket codec, before it is used to test the gateway.
     @Suite struct KitSelfTests {
-        @Test func theClientAndAnotherImplementationUnderstandEachOther() async throws {
+        @Test func `the client and another implementation understand each other`() async throws {
             let server = try await EchoWebSocketServer.start()
             let socket = try await open(server)
             for length in [0, 1, 125, 126, 65_535, 65_536, 200_000] {
@@ -16,7 +16,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func theClientFragmentsAndClosesAsAnotherImplementationExpects() async throws {
+        @Test func `the client fragments and closes as another implementation expects`() async throws {
             let server = try await EchoWebSocketServer.start()
             let socket = try await open(server)
             try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.binary, [1, 2], isFinal: false))
@@ -29,14 +29,14 @@ extension EdgeTests {
             #expect(close.code == 4000)
         }
 
-        @Test func aWaitForWhatNeverComesFailsAtItsDeadline() async throws {
+        @Test func `a wait for an event that never comes fails at its deadline`() async throws {
             let nothing = Awaited(0)
             await #expect(throws: EdgeTestError.self) {
                 try await nothing.wait(for: "the impossible", within: .milliseconds(10)) { $0 > 0 ? $0 : nil }
             }
         }
 
-        @Test func theTargetFlushesItsEchoBeforeItEnds() async throws {
+        @Test func `the target flushes its echo before it ends`() async throws {
             let target = try await TargetServer.start(.echo)
             let connection = try await RawConnection.open(port: target.port)
             let payload = [UInt8](repeating: 7, count: 1 << 20)
@@ -45,7 +45,7 @@ extension EdgeTests {
             #expect(try await connection.receiveToEnd() == payload)
         }
 
-        @Test func everyKindOfCertificateIsMade() async throws {
+        @Test func `every kind of certificate is created`() async throws {
             let certificates = try await DevCertificates.shared()
             let identities = [
                 certificates.server, certificates.client, certificates.secondClient, certificates.expiredClient,
@@ -68,7 +68,7 @@ extension EdgeTests {
 
         /// NIO's BoringSSL shows a certificate of X.509 v1, and OpenSSL verifies it: here without the gateway between.
         @Test(arguments: [TLSChoice.Version.tls12, .tls13])
-        func theTLSClientShowsTheGuidesCertificate(version: TLSChoice.Version) async throws {
+        func `the TLS client presents the guide's certificate`(version: TLSChoice.Version) async throws {
             let certificates = try await DevCertificates.shared()
             let arguments = [
                 "s_server", "-accept", "127.0.0.1:0", "-cert", certificates.server.certificate, "-key",

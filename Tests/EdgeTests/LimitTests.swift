@@ -4,17 +4,17 @@ import Testing
 extension EdgeTests {
     /// Every limit that an unauthenticated client can reach: accepted at the limit, refused one above it.
     @Suite struct LimitTests {
-        @Test func theConnectionAboveTheAddressesLimitIsClosedUnanswered() async throws {
+        @Test func `the connection above the address's limit is closed unanswered`() async throws {
             let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS_PER_ADDRESS", 5) }
             try await expectLimit(of: 5, at: edge)
         }
 
-        @Test func theConnectionAboveTheTotalLimitIsClosedUnanswered() async throws {
+        @Test func `the connection above the total limit is closed unanswered`() async throws {
             let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS", 5) }
             try await expectLimit(of: 5, at: edge)
         }
 
-        @Test func aSessionGivesItsConnectionBack() async throws {
+        @Test func `a session releases its connection`() async throws {
             let edge = try await Edge.start { $0.setting("MAX_CONNECTIONS_PER_ADDRESS", 3) }
             for _ in 0..<10 {
                 let socket = try await edge.gateway.open()
@@ -23,7 +23,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func theUpgradeAboveTheSessionLimitIsAskedToComeLater() async throws {
+        @Test func `the upgrade above the session limit gets 503`() async throws {
             let edge = try await Edge.start { $0.setting("MAX_SESSIONS_GLOBAL", 2) }
             let first = try await edge.gateway.open()
             let second = try await edge.gateway.open()
@@ -35,7 +35,7 @@ extension EdgeTests {
             try await Edge.expectEcho(admittedSoon(at: edge.gateway))
         }
 
-        @Test func aTLSHandshakeThatNeverEndsIsCutOff() async throws {
+        @Test func `a TLS handshake that never ends is cut off`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 300) }
             let silent = try await RawConnection.open(port: edge.gateway.port)
@@ -46,7 +46,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aHeaderThatNeverEndsIsCutOff() async throws {
+        @Test func `a header that never ends is cut off`() async throws {
             let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 300) }
             for beginning in ["", "G", "GET /health HTTP/1.1\r\nHost: loc"] {
                 let connection = try await edge.gateway.connect()
@@ -59,7 +59,7 @@ extension EdgeTests {
 
         /// The idle time before it may be long, and ends with its first byte.
         @Test(arguments: ["G", "GET /health HTTP/1.1\r\nHost: loc"])
-        func aLaterHeaderThatNeverEndsIsCutOffToo(beginning: String) async throws {
+        func `a later header that never ends is cut off`(beginning: String) async throws {
             let edge = try await Edge.start {
                 $0.setting("HTTP_HEADER_TIMEOUT_MS", 300).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
             }
@@ -71,7 +71,7 @@ extension EdgeTests {
         }
 
         /// libwebsockets' own limit would be 10 s: the test must let that time pass.
-        @Test func aHeaderMayTakeAsLongAsTheSettingSays() async throws {
+        @Test func `a header may take as long as the setting allows`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates).setting("HTTP_HEADER_TIMEOUT_MS", 60_000) }
             let connection = try await edge.gateway.connect()
@@ -84,7 +84,7 @@ extension EdgeTests {
 
         /// Sending single bytes doesn't extend the time: the limit is for the whole header. Each byte is sent after another client was
         /// answered.
-        @Test func aHeaderThatTricklesIsCutOffToo() async throws {
+        @Test func `a header that arrives byte by byte is cut off`() async throws {
             let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 500) }
             let connection = try await edge.gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nx: ")
@@ -99,7 +99,7 @@ extension EdgeTests {
             #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
         }
 
-        @Test func aBodyThatNeverEndsIsCutOff() async throws {
+        @Test func `a body that never ends is cut off`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("HTTP_BODY_TIMEOUT_MS", 300) }
             let connection = try await edge.gateway.connect()
@@ -111,7 +111,7 @@ extension EdgeTests {
         }
 
         /// The HTTP time limits don't apply to a session.
-        @Test func theTimeLimitsOfHTTPDontEndASession() async throws {
+        @Test func `the time limits of HTTP don't end a session`() async throws {
             let edge = try await Edge.start {
                 $0.setting("HTTP_HEADER_TIMEOUT_MS", 200).setting("HTTP_BODY_TIMEOUT_MS", 200)
                     .setting("HTTP_KEEPALIVE_SECONDS", 1).setting("PING_INTERVAL_SECONDS", 2)
@@ -121,7 +121,7 @@ extension EdgeTests {
             try await Edge.expectEcho(socket)
         }
 
-        @Test func aHeaderOfAlmost16KiBIsReadAndALargerOneEndsTheConnection() async throws {
+        @Test func `a header of almost 16 KiB is read and a larger one ends the connection`() async throws {
             let edge = try await Edge.start()
             let fitting = String(repeating: "a", count: 15_000)
             let answer = try await edge.gateway.request(
@@ -135,7 +135,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aFewThousandHeadersEndTheConnection() async throws {
+        @Test func `thousands of header fields end the connection`() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             let many = (0..<20_000).map { "h\($0): v\r\n" }.joined()

@@ -13,7 +13,7 @@ extension EdgeTests {
         }
 
         @Test(.timeLimit(.minutes(5)))
-        func twoThousandSessionsEchoWithoutLossWhileHalfOfThemAreKilled() async throws {
+        func `two thousand sessions echo without loss while half of them are killed`() async throws {
             let edge = try await Edge.start {
                 $0.setting("REACTOR_THREADS", 1).setting("MAX_CONNECTIONS_PER_ADDRESS", 10_000)
                     .setting("LOG_LEVEL", "warning")

@@ -10,7 +10,7 @@ extension EdgeTests {
             ["--scenario", "flood", "--transport", "frames", "--window", "4", "--burst", "--size", "70000"],
             ["--scenario", "echo", "--rate", "20", "--transport", "frames"], ["--scenario", "challenge"],
         ])
-        func everyWayToAGatewayIsAnswered(arguments: [String]) async throws {
+        func `the load tool reaches every kind of gateway`(arguments: [String]) async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
@@ -21,7 +21,7 @@ extension EdgeTests {
             #expect(report.contains("answered") && !report.contains("error "))
         }
 
-        @Test func aRefusalIsCountedByItsCodeAndFailsTheRun() async throws {
+        @Test func `the load tool counts refusals by code and fails`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.tls(certificates).appAttest(apple) }
@@ -35,7 +35,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aStreamWithoutWebSocketIsEchoed() async throws {
+        @Test func `a stream without WebSocket is echoed`() async throws {
             let target = try await TargetServer.start(.echo)
             let report = try await load(
                 "http://127.0.0.1:\(target.port)", ca: nil, ["--scenario", "flood", "--transport", "stream"])

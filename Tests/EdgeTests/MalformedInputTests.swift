@@ -14,7 +14,7 @@ extension EdgeTests {
         private static let width = 16
 
         @Test(.timeLimit(.minutes(60)))
-        func theEdgeSurvivesThemAll() async throws {
+        func `the edge survives random malformed input`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let plain = try await Edge.start { Self.tolerant($0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false")) }

@@ -12,7 +12,7 @@ extension EdgeTests {
         private static let slowHeaders = 120
         private static let addresses = 400
 
-        @Test func atSeveralLimitsTogetherItStaysWithinTheStatedFigure() async throws {
+        @Test func `at several limits at once memory stays within the documented figure`() async throws {
             let edge = try await start()
             let process = edge.gateway.processID
             // Everything that is created only once exists now.

@@ -4,19 +4,19 @@ import Testing
 extension EdgeTests {
     /// A browser sends its client certificate for any page; only the page's origin distinguishes them.
     @Suite struct OriginTests {
-        @Test func withoutOriginAnUpgradePasses() async throws {
+        @Test func `an upgrade without Origin is admitted`() async throws {
             let edge = try await Edge.start()
             try await Edge.expectEcho(edge.gateway.open())
         }
 
-        @Test func theGatewaysOwnOriginPasses() async throws {
+        @Test func `the gateway's own origin is admitted`() async throws {
             let edge = try await Edge.start()
             let host = "localhost:\(edge.gateway.port)"
             let handshake = Handshake(host: host).adding("Origin", "http://\(host)")
             try await Edge.expectEcho(edge.gateway.open(handshake))
         }
 
-        @Test func theGatewaysOwnOriginPassesOverTLS() async throws {
+        @Test func `the gateway's own origin is admitted over TLS`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates) }
             let host = "localhost:\(edge.gateway.port)"
@@ -30,14 +30,14 @@ extension EdgeTests {
                 "https://evil.example", "http://localhost", "http://localhost:1", "null", "*", "localhost",
                 "http://localhost.evil.example", "http://evil.example/http://localhost", "file://",
             ])
-        func anotherOriginIsRefused(origin: String) async throws {
+        func `another origin is refused`(origin: String) async throws {
             let edge = try await Edge.start()
             let handshake = Handshake(host: "localhost:\(edge.gateway.port)").adding("Origin", origin)
             expectRefusal(try await edge.gateway.refusal(handshake), 403, "origin_refused")
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func aListedOriginPassesAndItsNeighboursDoNot() async throws {
+        @Test func `a listed origin is admitted and similar ones are refused`() async throws {
             let edge = try await Edge.start {
                 $0.setting("ALLOWED_ORIGINS", "https://play.example,https://mud.example:8443")
             }

@@ -48,7 +48,7 @@ extension EdgeTests {
 
         /// All in one piece and immediately, while the target is still being dialled.
         @Test(arguments: Dialect.allCases)
-        func aBurstArrivesWholeAndInOrder(dialect: Dialect) async throws {
+        func `a burst arrives whole and in order`(dialect: Dialect) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 60) }
             let socket = try await edge.gateway.open(dialect.handshake)
             socket.connection.post((dialect.greeting?.encoded() ?? []) + dialect.frames(0..<150))
@@ -70,7 +70,7 @@ extension EdgeTests {
 
         /// More than one read returns: the rest waits on the client's side.
         @Test(arguments: Dialect.allCases)
-        func aFloodIsReadNoFasterThanItIsPaidFor(dialect: Dialect) async throws {
+        func `a flood is read no faster than its rate limit`(dialect: Dialect) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 1) }
             let socket = try await edge.gateway.open(dialect.handshake)
             socket.connection.post(dialect.greeting?.encoded() ?? [])
@@ -83,7 +83,7 @@ extension EdgeTests {
             #expect(target.stream.current.totalReceived < 2 * 1_700 * 8)
         }
 
-        @Test func aPlayerLosesNothingWhileAnotherOneAtTheSameAddressFloods() async throws {
+        @Test func `a player isn't slowed by a flood from the same address`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND_PER_IP", 50) }
             let flood = try await edge.gateway.open(Handshake().offering("telnet"))
             let flooded = try await edge.target.connection(0)
@@ -105,7 +105,7 @@ extension EdgeTests {
         }
 
         /// The flood is slowed down, and arrives completely.
-        @Test func twoWhoShareAnAddressBothGetThrough() async throws {
+        @Test func `two clients that share an address both make progress`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND_PER_IP", 1_000) }
             var plays: [(TestWebSocket, TargetConnection)] = []
             for number in 0..<2 {
@@ -118,7 +118,7 @@ extension EdgeTests {
         }
 
         /// A request after a burst is performed after the burst.
-        @Test func aDisconnectWaitsItsTurn() async throws {
+        @Test func `a disconnect waits for its turn`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MESSAGES_PER_SECOND", 600) }
             let socket = try await edge.gateway.open(Dialect.typed.handshake)
             try await socket.connectTyped()
@@ -131,7 +131,7 @@ extension EdgeTests {
         }
 
         /// Longer than the silence limit: the gateway doesn't read it meanwhile, so the silence isn't counted.
-        @Test func aClientThatIsHeldBackIsntTakenForSilent() async throws {
+        @Test func `a client that is slowed down isn't treated as silent`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("CLIENT_BYTES_PER_SECOND", 1_000).setting("PING_INTERVAL_SECONDS", 1)
                     .setting("PEER_SILENCE_SECONDS", 2)
@@ -145,7 +145,7 @@ extension EdgeTests {
         }
 
         /// It isn't read, so only pings detect the loss.
-        @Test func theEndOfAClientThatIsHeldBackIsNoticed() async throws {
+        @Test func `the loss of a client that is slowed down is noticed`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("MESSAGES_PER_SECOND", 1).setting("PING_INTERVAL_SECONDS", 1)
             }
@@ -159,7 +159,7 @@ extension EdgeTests {
         }
 
         /// Raw isn't filtered: the client itself is the telnet peer of the target. See docs/DIALECTS.md.
-        @Test func inRawAClientsTelnetIsItsOwn() async throws {
+        @Test func `a raw client's telnet isn't counted as the gateway's`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Dialect.raw.handshake)
             let message = TelnetBytes.gmcp(#"Portcullis.Session {"state":"detached"}"#)
@@ -174,7 +174,7 @@ extension EdgeTests {
             (.typed, #"{"type":"gmcp","package":"Portcullis.Session","data":{"state":"detached"}}"#),
             (.legacy, #"{"gmcp":"PORTCULLIS.Session {\"state\":\"detached\"}"}"#),
         ])
-        func noClientSpeaksForTheGateway(dialect: Dialect, forged: String) async throws {
+        func `a client can't send telnet as the gateway`(dialect: Dialect, forged: String) async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(dialect.handshake)
             if let greeting = dialect.greeting { try await socket.send(greeting) }

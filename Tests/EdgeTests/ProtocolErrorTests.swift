@@ -51,7 +51,7 @@ extension EdgeTests {
         ]
 
         @Test(arguments: violations)
-        func itEndsTheSessionWithItsCode(violation: Violation) async throws {
+        func `a protocol error ends the session with its code`(violation: Violation) async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -63,7 +63,7 @@ extension EdgeTests {
         }
 
         /// Data before the fault has already been relayed: messages aren't buffered until they are complete.
-        @Test func aCharacterThatTheNextFragmentSpoilsEndsTheSession() async throws {
+        @Test func `a character that the next fragment breaks ends the session`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -73,7 +73,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [0x41, 0xE2, 0x82])
         }
 
-        @Test func aReasonThatIsNoUTF8EndsTheSession() async throws {
+        @Test func `a reason that isn't UTF-8 ends the session`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -82,7 +82,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        @Test func aPingAbove125BytesEndsTheSession() async throws {
+        @Test func `a ping above 125 bytes ends the session`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -93,7 +93,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        @Test func aCharacterMayBeSplitBetweenFragments() async throws {
+        @Test func `a character may be split between fragments`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             try await socket.send(WebSocketFrame(Opcode.text, [0xE2, 0x82], isFinal: false))
@@ -101,7 +101,7 @@ extension EdgeTests {
             #expect(try await socket.receiveText(3) == "€")
         }
 
-        @Test func aMessageAboveTheLimitIs1009InOneFrameOrInMany() async throws {
+        @Test func `a message above the limit closes with 1009 in one frame or in many`() async throws {
             let edge = try await Edge.start(.scripted)
             let whole = try await edge.gateway.open()
             whole.connection.post(WebSocketFrame.binary([UInt8](repeating: 1, count: 65_537)).encoded())
@@ -116,7 +116,7 @@ extension EdgeTests {
             #expect(try await pieces.closedByServer().code == 1009)
         }
 
-        @Test func theMessageLimitIsASetting() async throws {
+        @Test func `the message limit is a setting`() async throws {
             let edge = try await Edge.start { $0.setting("MAX_MESSAGE_BYTES", 200) }
             let fitting = try await edge.gateway.open()
             try await fitting.send(binary: [UInt8](repeating: 1, count: 200))
@@ -126,7 +126,7 @@ extension EdgeTests {
         }
 
         /// If the dialect has error messages, a large message is answered up to a multiple of the limit; beyond that the session is closed.
-        @Test func aLargeMessageIsAnsweredAndAHugeOneIs1009() async throws {
+        @Test func `a large message is answered and a huge one closes with 1009`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))
             try await socket.connectTyped()
@@ -143,7 +143,7 @@ extension EdgeTests {
             #expect(try await socket.closedByServer().code == 1009)
         }
 
-        @Test func aFrameThatAnnouncesTooMuchIs1009LongBeforeItIsWhole() async throws {
+        @Test func `a frame that announces too much closes with 1009 long before it is complete`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let beginning = [UInt8](repeating: 0, count: 20_000)

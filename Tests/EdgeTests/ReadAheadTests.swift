@@ -5,7 +5,7 @@ extension EdgeTests {
     /// Data in several TLS records that arrive together: none of it may remain unread until more input arrives.
     @Suite struct ReadAheadTests {
         @Test(arguments: [2, 16, 64, 65, 66, 500])
-        func everyRecordOfManyIsServed(count: Int) async throws {
+        func `every record of many is served`(count: Int) async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.echo) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
@@ -16,7 +16,7 @@ extension EdgeTests {
         }
 
         /// A ping is answered by the connection itself, without an event for the session.
-        @Test func aMessageBehindAPingIsServed() async throws {
+        @Test func `a message after a ping is served`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.echo) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
@@ -27,7 +27,7 @@ extension EdgeTests {
             #expect(answers.contains(.binary([2, 3])))
         }
 
-        @Test func aFrameThatIsCutIntoARecordForEachByteIsServed() async throws {
+        @Test func `a frame that is split into one-byte records is served`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.echo) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
@@ -36,7 +36,7 @@ extension EdgeTests {
             #expect(try await socket.receive(payload.count) == payload)
         }
 
-        @Test func aCloseBehindMessagesIsAnsweredAndTheyReachTheTarget() async throws {
+        @Test func `a Close frame after messages is answered and the messages reach the target`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.scripted) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()
@@ -48,7 +48,7 @@ extension EdgeTests {
         }
 
         /// Reading stops in the middle of the received data, and continues without another byte from the client.
-        @Test func whatLiesInsideWhileTheClientIsNotReadIsServedAfterwards() async throws {
+        @Test func `input buffered while the client isn't read is served later`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start(.deaf) { $0.tls(certificates) }
             let socket = try await edge.gateway.open()

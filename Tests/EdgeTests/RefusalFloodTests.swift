@@ -22,7 +22,7 @@ extension EdgeTests {
             return answers
         }
 
-        @Test func aThousandUnknownPathsAreTenLinesAndACount() async throws {
+        @Test func `a thousand unknown paths are logged as ten lines and a count`() async throws {
             let edge = try await Edge.start { $0.setting("LOG_FORMAT", "json") }
             let request = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n"
             let answers = try await answers(to: request, count: 1_000, at: edge.gateway)
@@ -42,7 +42,7 @@ extension EdgeTests {
             #expect(output.outputLines.isEmpty, "the audit log has none of it: \(output)")
         }
 
-        @Test func refusedTicketsOnAKeptAliveConnectionAreTwentyOneLinesOfTheAuditLog() async throws {
+        @Test func `refused tickets on a kept-alive connection are 21 lines of the audit log`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let answers = try await answers(to: GatewayProcess.post("/ticket", ""), count: 200, at: edge.gateway)
@@ -59,7 +59,7 @@ extension EdgeTests {
         }
 
         /// With room for four lines: two in full, and two counts. Admissions are always written.
-        @Test func manyAddressesHaveNoMoreLinesThanTheSettingSays() async throws {
+        @Test func `many addresses get no more lines than the setting allows`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("AUDIT_REFUSALS_PER_MINUTE", 4).setting("TRUSTED_PROXY_CIDRS", "127.0.0.1")
@@ -85,7 +85,7 @@ extension EdgeTests {
             #expect(lines.count == 7)
         }
 
-        @Test func aReloadWritesWhatWasCounted() async throws {
+        @Test func `a reload writes the counted refusals`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("FAILED_UPGRADES_PER_MINUTE", 1_000) }
             for _ in 0..<11 { expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "app_auth_required") }

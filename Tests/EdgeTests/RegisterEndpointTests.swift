@@ -10,7 +10,7 @@ extension EdgeTests {
             apple = try SimulatedApple()
         }
 
-        @Test func aSoundAttestationIsAnsweredWithExactly200() async throws {
+        @Test func `a valid attestation is answered with exactly 200`() async throws {
             let edge = try await start()
             let answer = try await apple.device().register(at: edge.gateway)
             #expect(answer.status == 200, "\(answer)")
@@ -18,21 +18,21 @@ extension EdgeTests {
             #expect(answer["content-type"]?.hasPrefix("application/json") == true)
         }
 
-        @Test func theStoreBelongsToItsOwnerAlone() async throws {
+        @Test func `only its owner can read the store`() async throws {
             let edge = try await start()
             let attributes = try FileManager.default.attributesOfItem(atPath: edge.gateway.storePath)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
 
         @Test(arguments: ["/attest/register/", "//attest/register"])
-        func aSlashMoreReachesTheSameRoute(path: String) async throws {
+        func `a trailing slash reaches the same endpoint`(path: String) async throws {
             let edge = try await start()
             let body = try apple.device().registration(nonce: try await edge.gateway.challenge())
             #expect(try await edge.gateway.post(path, body).status == 200)
         }
 
         /// One key in four spellings is one key.
-        @Test func theKeyIDIsTakenAsBase64OrBase64URL() async throws {
+        @Test func `the key ID is accepted as base64 or base64url`() async throws {
             let edge = try await start()
             let device = try apple.device()
             let unpadded = device.keyID.replacing("=", with: "")
@@ -48,7 +48,7 @@ extension EdgeTests {
             #expect(list.outputText.components(separatedBy: device.keyID).count == 2, "\(list)")
         }
 
-        @Test func aMissingFieldIsNamedAsV4NamesIt() async throws {
+        @Test func `a missing field is named as V4 names it`() async throws {
             let edge = try await start()
             let whole = ["keyId": "a", "attestation": "b", "nonce": "c"]
             for missing in whole.keys {
@@ -67,7 +67,7 @@ extension EdgeTests {
                 "{\"keyId\":null,\"attestation\":null,\"nonce\":null}", "\u{0}", String(repeating: "[", count: 5000),
                 String(repeating: "{\"a\":", count: 5000),
             ])
-        func aMalformedBodyIsABadRequest(body: String) async throws {
+        func `a malformed body is answered with 400`(body: String) async throws {
             let edge = try await start()
             let answer = try await edge.gateway.post("/attest/register", body)
             #expect(answer.status == 400, "\(answer)")
@@ -75,7 +75,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func fieldsThatAreNoBase64OrNoKeyAreABadRequest() async throws {
+        @Test func `fields that aren't base64 or no key are answered with 400`() async throws {
             let edge = try await start()
             let device = try apple.device()
             for keyID in ["", "!", "AAAA", device.keyID + "AAAA", device.keyID + "\n", "=" + device.keyID] {
@@ -90,7 +90,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aNonceThatIsForeignMalformedOrUsedIsRefused() async throws {
+        @Test func `a foreign, malformed or used nonce is refused`() async throws {
             let edge = try await start()
             let other = try await start()
             let device = try apple.device()
@@ -107,7 +107,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func anAttestationForAnotherAppIsToldSoInTheGuidesWords() async throws {
+        @Test func `an attestation for another app is answered in the guide's words`() async throws {
             let edge = try await start()
             let stranger = try apple.device(bundleID: "com.example.other")
             let answer = try await stranger.register(at: edge.gateway)
@@ -115,7 +115,7 @@ extension EdgeTests {
             #expect(answer.errorText == "rpIdHash does not match bundleId")
         }
 
-        @Test func anyOtherRejectionTellsNothingMore() async throws {
+        @Test func `any other rejection reveals no detail`() async throws {
             let edge = try await start()
             let otherApple = try SimulatedApple()
             let answers = [
@@ -131,7 +131,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aChallengeIsSpentByARejectedAttestationToo() async throws {
+        @Test func `a rejected attestation spends its challenge`() async throws {
             let edge = try await start()
             let nonce = try await edge.gateway.challenge()
             let rejected = try SimulatedApple().device().registration(nonce: nonce)
@@ -142,7 +142,7 @@ extension EdgeTests {
             #expect(answer.errorText == "Invalid or expired nonce")
         }
 
-        @Test func aBodyOf64KiBIsReadAndOneByteMoreIsNot() async throws {
+        @Test func `a body of 64 KiB is read and one byte more is refused`() async throws {
             let edge = try await start()
             let body = try apple.device().registration(nonce: try await edge.gateway.challenge())
             let padding = String(repeating: " ", count: 65_536 - body.utf8.count)
@@ -154,14 +154,14 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aBodyThatOnlyAnnouncesTooMuchIsRefusedBeforeItComes() async throws {
+        @Test func `a body that announces too much is refused before it arrives`() async throws {
             let edge = try await start()
             let answer = try await edge.gateway.request(
                 "POST /attest/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999999\r\n\r\n")
             #expect(answer.status == 413)
         }
 
-        @Test func aBodyMayComeInPieces() async throws {
+        @Test func `a body may arrive in pieces`() async throws {
             let edge = try await start()
             let body = try apple.device().registration(nonce: try await edge.gateway.challenge())
             let bytes = Array(GatewayProcess.post("/attest/register", body).utf8)
@@ -172,7 +172,7 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 200)
         }
 
-        @Test func anAddressMayRegisterSixtyTimesAMinute() async throws {
+        @Test func `an address may register 60 times a minute`() async throws {
             let edge = try await start()
             for number in 1...60 {
                 let answer = try await edge.gateway.post("/attest/register", "{}")

@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// WebSocket ⇄ TCP, raw: payloads pass unchanged, whatever the framing is.
     @Suite struct RelayTests {
-        @Test func textAndBinaryReachTheTargetRawAndItsBytesArriveAsBinary() async throws {
+        @Test func `text and binary reach the target raw and its bytes arrive as binary`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -22,7 +22,7 @@ extension EdgeTests {
             #expect(received == [255, 251, 1] + Array("Welcome".utf8))
         }
 
-        @Test func theTargetMaySpeakFirst() async throws {
+        @Test func `the target may send first`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             try await edge.target.connection().send("login: ")
@@ -30,7 +30,7 @@ extension EdgeTests {
         }
 
         /// Data sent together with the handshake must not be lost while the target is being dialled.
-        @Test func framesSentRightBehindTheHandshakeArrive() async throws {
+        @Test func `frames sent right after the handshake arrive`() async throws {
             let edge = try await Edge.start()
             let connection = try await edge.gateway.connect()
             let handshake = Handshake()
@@ -41,7 +41,7 @@ extension EdgeTests {
             #expect(frame == [0x82, 5] + Array("early".utf8))
         }
 
-        @Test func emptyMessagesAreHarmless() async throws {
+        @Test func `empty messages are harmless`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             try await socket.send(text: "")
@@ -49,7 +49,7 @@ extension EdgeTests {
             try await Edge.expectEcho(socket)
         }
 
-        @Test func fragmentsAreJoinedAndControlFramesMayComeBetween() async throws {
+        @Test func `fragments are joined and control frames may come between them`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -62,7 +62,7 @@ extension EdgeTests {
             #expect(try await socket.nextFrame() == WebSocketFrame(WebSocketFrame.Opcode.pong, [1, 2, 3]))
         }
 
-        @Test func aMessageInFragmentsOfOneByteArrivesWhole() async throws {
+        @Test func `a message in fragments of one byte arrives whole`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             let payload = [UInt8](0...255)
@@ -75,7 +75,7 @@ extension EdgeTests {
         }
 
         /// Every way in which TCP can split the same frames gives the same bytes.
-        @Test func framesSplitAtEveryByteArriveWhole() async throws {
+        @Test func `frames split at every byte arrive whole`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             let medium = [UInt8](repeating: 77, count: 130)
@@ -88,7 +88,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [0, 1, 125, 126, 127, 4095, 4096, 4097, 65_535, 65_536])
-        func messagesOfEveryLengthComeBackWhole(length: Int) async throws {
+        func `messages of every length come back whole`(length: Int) async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             var generator = SeededGenerator(seed: UInt64(length))
@@ -98,7 +98,7 @@ extension EdgeTests {
             #expect(try await socket.receive(length + 1) == payload + [33])
         }
 
-        @Test func manyMessagesAtOnceComeBackInOrder() async throws {
+        @Test func `many messages at once come back in order`() async throws {
             let edge = try await Edge.start()
             let socket = try await edge.gateway.open()
             var generator = SeededGenerator(seed: 7)
@@ -111,7 +111,7 @@ extension EdgeTests {
             #expect(try await socket.receive(expected.count) == expected)
         }
 
-        @Test func overTLSTheSameBytesArrive() async throws {
+        @Test func `the same bytes arrive over TLS`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start { $0.tls(certificates) }
             for version in [TLSChoice.Version.tls12, .tls13] {

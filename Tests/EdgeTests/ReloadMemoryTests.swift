@@ -8,7 +8,7 @@ extension EdgeTests {
         private static let lines = 40_000
         private static let reloads = 8
 
-        @Test func sessionsDoNotKeepTheBlockListsOfTheirTime() async throws {
+        @Test func `sessions don't retain old block lists`() async throws {
             let bench = try await ReloadTests.Bench()
             let process = bench.gateway.processID
             var sessions: [TestWebSocket] = []

@@ -8,7 +8,7 @@ extension EdgeTests {
         enum Way: CaseIterable { case signal, command }
 
         @Test(arguments: Way.allCases)
-        func aCertificateIsReplacedUnderASession(way: Way) async throws {
+        func `a certificate is replaced under a session`(way: Way) async throws {
             let bench = try await Bench()
             let socket = try await bench.gateway.open(tls: TLSChoice(trustedCA: bench.certificates.serverCA))
             try bench.show(bench.certificates.otherServer)
@@ -23,7 +23,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
-        func aClientAuthorityIsReplacedUnderItsSessions(way: Way) async throws {
+        func `a client CA is replaced under its sessions`(way: Way) async throws {
             let bench = try await Bench {
                 $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH")
             }
@@ -47,7 +47,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
-        func aCertificateThatEntersTheListLosesItsSessionAndNobodyElseDoes(way: Way) async throws {
+        func `a certificate that enters the list loses its own session only`(way: Way) async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let revoked = TLSChoice(identity: bench.certificates.client)
             let other = TLSChoice(identity: bench.certificates.secondClient)
@@ -66,7 +66,7 @@ extension EdgeTests {
         }
 
         /// Its client doesn't answer the Close, so the session remains for a while.
-        @Test func aSessionThatEndsAlreadyIsNotCountedAgain() async throws {
+        @Test func `a session that is ending isn't counted again`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let socket = try await bench.gateway.open(tls: TLSChoice(identity: bench.certificates.client))
             try bench.put(bench.certificates.revokingCRL, at: "list.crl")
@@ -79,7 +79,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
-        func whoIsBlockedLosesItsSessionAndNobodyElseDoes(way: Way) async throws {
+        func `a blocked client loses its own session only`(way: Way) async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let blocked = TLSChoice(identity: bench.certificates.client)
             let other = TLSChoice(identity: bench.certificates.secondClient)
@@ -101,7 +101,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases, [true, false])
-        func aRotatedAuditLogContinuesInANewFile(way: Way, areSettingsGood: Bool) async throws {
+        func `a rotated audit log continues in a new file`(way: Way, areSettingsGood: Bool) async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("audit.log")
             let bench = try await Bench { $0.setting("AUDIT_LOG_PATH", path) }
@@ -117,7 +117,26 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
-        func aRouteAndALimitChange(way: Way) async throws {
+        func `a reload changes compression for new sessions only`(way: Way) async throws {
+            let bench = try await Bench { $0.setting("DEFAULT_DIALECT", "raw") }
+            let plain = try await DeflateClient.open(bench.edge)
+            #expect(plain.answer == nil)
+            try bench.set(["WS_COMPRESSION": "on"])
+            try await bench.reload(way)
+            let compressed = try await DeflateClient.open(bench.edge)
+            #expect(compressed.answer?.hasPrefix("permessage-deflate") == true)
+            try bench.set(["WS_COMPRESSION": "off"])
+            try await bench.reload(way)
+            #expect(try await DeflateClient.open(bench.edge).answer == nil)
+            let text = String(repeating: "You are standing in a clearing. ", count: 20)
+            try await Edge.expectEcho(plain.socket, text)
+            try await compressed.send(text)
+            #expect(try await compressed.receiveText(text.utf8.count) == text)
+            #expect(compressed.received < text.utf8.count)
+        }
+
+        @Test(arguments: Way.allCases)
+        func `a reload changes a route and a limit`(way: Way) async throws {
             let bench = try await Bench()
             let second = try await TargetServer.start(.echo)
             let socket = try await bench.gateway.open()
@@ -138,7 +157,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: Way.allCases)
-        func withOneBrokenFileEverythingStaysAsItWas(way: Way) async throws {
+        func `one broken file keeps all settings unchanged`(way: Way) async throws {
             let bench = try await Bench()
             let socket = try await bench.gateway.open()
             try bench.show(bench.certificates.otherServer)
@@ -155,7 +174,7 @@ extension EdgeTests {
             try await expectClosed(bench.open(Handshake().path("/mud/second")), 1008)
         }
 
-        @Test func aRevokedKeyLosesItsSessionAtOnceAndNobodyElseDoes() async throws {
+        @Test func `a revoked key loses its own session only, immediately`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -176,7 +195,7 @@ extension EdgeTests {
             try await Edge.expectEcho(neighbour)
         }
 
-        @Test func revokingTellsWhenTheGatewayDoesntNotice() async throws {
+        @Test func `the command reports if the gateway doesn't notice a revocation`() async throws {
             let apple = try SimulatedApple()
             let directory = try TemporaryDirectory()
             let socket = directory.file("control.sock")

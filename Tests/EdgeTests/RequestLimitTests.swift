@@ -54,7 +54,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: kinds)
-        func itIsServedWithinTheLimitAndRefusedAboveIt(kind: Kind) async throws {
+        func `a request is served within the limit and refused above it`(kind: Kind) async throws {
             let edge = try await start()
             let answers = try await answers(to: Array(repeating: kind.text, count: 20), at: edge.gateway)
             let refused = answers.compactMap { $0 }.filter { $0.status == 429 }
@@ -69,7 +69,7 @@ extension EdgeTests {
             #expect(!refused.isEmpty)
         }
 
-        @Test func onAKeptAliveConnectionTheRefusalIsTheLastAnswer() async throws {
+        @Test func `on a kept-alive connection the refusal is the last answer`() async throws {
             let edge = try await start()
             let connection = try await edge.gateway.connect()
             connection.post(Array(String(repeating: Self.health, count: 200).utf8))
@@ -80,7 +80,7 @@ extension EdgeTests {
         }
 
         /// Twenty refusals for every four requests that were served, and no more.
-        @Test func wellAboveTheLimitNothingIsAnswered() async throws {
+        @Test func `far above the limit nothing is answered`() async throws {
             let edge = try await start()
             let answers = try await answers(to: Array(repeating: Self.health, count: 200), at: edge.gateway)
             let served = answers.count { $0?.status == 200 }
@@ -93,7 +93,7 @@ extension EdgeTests {
 
         /// By the client's own address, even behind a proxy and for malformed requests: attackers can't exclude a monitor on the gateway's
         /// machine.
-        @Test func oneAddressFloodIsNoOthers() async throws {
+        @Test func `a flood from one address doesn't limit another`() async throws {
             let edge = try await start { $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1") }
             let stranger = "Host: localhost\r\nX-Forwarded-For: 203.0.113.9\r\n"
             let flood = [

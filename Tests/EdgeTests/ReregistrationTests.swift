@@ -10,7 +10,7 @@ extension EdgeTests {
             apple = try SimulatedApple()
         }
 
-        @Test func registeringAgainNeverLowersTheCounter() async throws {
+        @Test func `registering again never lowers the counter`() async throws {
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             _ = try await edge.gateway.open(device.handshake(at: edge.gateway, counter: 5))
@@ -20,7 +20,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway, counter: 6)))
         }
 
-        @Test func aKnownKeyIsVerifiedInFullAgain() async throws {
+        @Test func `a known key is verified in full again`() async throws {
             let edge = try await Edge.start { $0.appAttest(apple) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let body = try device.registration(
@@ -28,16 +28,16 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.post("/attest/register", body), 400, "attestation_rejected")
         }
 
-        @Test func aKeyOfAnAppThatIsNoLongerConfiguredIsUnknown() async throws {
+        @Test func `a key of an app that is no longer configured is unknown`() async throws {
             try await expectUnknown { $0.setting("APPATTEST_BUNDLE_ID", "com.example.renamed") }
         }
 
-        @Test func aKeyOfARootThatIsNoLongerTrustedIsUnknown() async throws {
+        @Test func `a key of a root that is no longer trusted is unknown`() async throws {
             let another = try SimulatedApple()
             try await expectUnknown { $0.setting("APPATTEST_ROOT_CA_PATH", another.rootPath) }
         }
 
-        @Test func aKeyOfAnEnvironmentThatIsNoLongerAllowedIsUnknown() async throws {
+        @Test func `a key of an environment that is no longer allowed is unknown`() async throws {
             try await expectUnknown { $0.setting("APPATTEST_ENVIRONMENT", "development") }
         }
 

@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct ResumeByQueryTests {
         private typealias T = TelnetBytes
 
-        @Test func gmcpGoesOnAtTheByte() async throws {
+        @Test func `a GMCP session resumes at the exact byte`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().offering("gmcp.mudstandards.org"))
             let session = try QuerySession(gmcp: try await socket.nextText())
@@ -35,7 +35,7 @@ extension EdgeTests {
             _ = try await mud.receiveToEnd()
         }
 
-        @Test func jsonSaysWhatIsGone() async throws {
+        @Test func `JSON reports what is lost`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("OUTPUT_BUFFER_BYTES", 1024) }
             let socket = try await edge.gateway.open(Handshake().offering("json.mudstandards.org"))
             let session = try QuerySession(json: try await socket.nextText())
@@ -54,7 +54,7 @@ extension EdgeTests {
         }
 
         /// A client that requested a session, then a target, and has closed: the session belongs to another dialect, wherever it is.
-        @Test func whatCameBehindAResumeThatFailsDialsNobody() async throws {
+        @Test func `input after a failed resume isn't dialled`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("REACTOR_THREADS", 4).setting("MAX_SESSIONS_GLOBAL", 20).setting("CLOSE_FLUSH_MS", 200)
             }
@@ -75,7 +75,7 @@ extension EdgeTests {
         @Test(arguments: [
             ("gmcp.mudstandards.org", "session_expired"), ("json.mudstandards.org", "session_expired"),
             ("terminal.mudstandards.org", "invalid_resume"), ("telnet.mudstandards.org", "invalid_resume"),
-        ]) func whatCannotBeResumedIsClosed(subprotocol: String, reason: String) async throws {
+        ]) func `a session that can't be resumed is closed`(subprotocol: String, reason: String) async throws {
             let edge = try await Edge.start(.scripted)
             let nobodys = QuerySession(
                 id: "00000000-0000-4000-8000-000000000000", token: String(repeating: "0", count: 64))
@@ -86,7 +86,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["session=x", "session=x&token=y", "session=x&token=y&lastSeq=-1", "lastSeq=1"])
-        func aSessionNamedInPartIsNoPath(query: String) async throws {
+        func `a partial session in the query is answered as no resume`(query: String) async throws {
             let edge = try await Edge.start(.scripted)
             let answer = try await edge.gateway.refusal(Handshake().path("/?\(query)"))
             expectRefusal(answer, 404, "not_found")

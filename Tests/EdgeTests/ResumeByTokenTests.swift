@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct ResumeByTokenTests {
         private typealias Bench = TicketProofTests.Bench
 
-        @Test func aClientThatCameByATicketNeedsNoOtherToComeBack() async throws {
+        @Test func `a client that came by ticket resumes with its token alone`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let player = try await bench.play(with: bench.ticket(mine))
@@ -29,7 +29,7 @@ extension EdgeTests {
 
         private typealias Player = TicketProofTests.Player
 
-        @Test func theTokenOpensNothingButItsOwnSession() async throws {
+        @Test func `the token opens only its own session`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let player = try await bench.play(with: bench.ticket(mine))
@@ -49,7 +49,7 @@ extension EdgeTests {
             try await player.expectEcho()
         }
 
-        @Test func aSessionThatBeganWithACertificateNeedsItAgain() async throws {
+        @Test func `a session that began with a certificate requires it again`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let socket = try await bench.open(tls: mine)
@@ -59,7 +59,7 @@ extension EdgeTests {
             _ = try await back.nextTyped("resumed")
         }
 
-        @Test func theTokenAdmitsNobodyWhoseCertificateWasRevoked() async throws {
+        @Test func `the token of a revoked certificate is refused`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let player = try await bench.play(with: bench.ticket(mine))
@@ -70,7 +70,7 @@ extension EdgeTests {
             #expect([401, 403].contains(refusal.status))
         }
 
-        @Test func anUpgradeThatNamesASessionIsClosedWhereItCannotHaveIt() async throws {
+        @Test func `an upgrade that names a session it can't have is closed`() async throws {
             let edge = try await Edge.start(.scripted)
             let nobodys = TypedSession(
                 id: "00000000-0000-4000-8000-000000000000", token: String(repeating: "0", count: 64))

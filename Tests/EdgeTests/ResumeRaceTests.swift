@@ -5,7 +5,7 @@ extension EdgeTests {
     /// Several connections that resume one session at once, and connections that close while it is being moved to them.
     @Suite struct ResumeRaceTests {
         /// A leaked slot would be noticed at the end.
-        @Test func whoGoesWhileHisSessionIsOnItsWayLeavesNothingBehind() async throws {
+        @Test func `a client that leaves while its session is handed over leaves nothing behind`() async throws {
             let edge = try await start { $0.setting("MAX_SESSIONS_GLOBAL", 60).setting("CLOSE_FLUSH_MS", 200) }
             for round in 0..<60 {
                 let session = try await TypedSession.connect(try await edge.openEventually())
@@ -21,7 +21,7 @@ extension EdgeTests {
             try await edge.expectRoom(for: 60)
         }
 
-        @Test func ofTwoThatComeBackAtOnceBothAreServedOneAfterTheOther() async throws {
+        @Test func `two concurrent resumes are served one after the other`() async throws {
             let edge = try await start { $0 }
             for _ in 0..<20 {
                 let session = try await TypedSession.connect(edge.gateway.open())
@@ -43,7 +43,7 @@ extension EdgeTests {
             return try #require(answer["type"] == "resumed" ? answer["token"] : tokens[1])
         }
 
-        @Test func atCapacityAClientStillComesBack() async throws {
+        @Test func `at capacity a client can still resume`() async throws {
             let edge = try await start { $0.setting("MAX_SESSIONS_GLOBAL", 1) }
             let socket = try await edge.gateway.open()
             let session = try await TypedSession.connect(socket)
@@ -52,7 +52,7 @@ extension EdgeTests {
             #expect(resumed["sessionId"] == session.id)
         }
 
-        @Test func aFlooderTakesNothingFromItsNeighbours() async throws {
+        @Test func `a flooding client takes nothing from its neighbours`() async throws {
             let edge = try await start {
                 $0.setting("MESSAGES_PER_SECOND", 20).setting("MESSAGES_PER_SECOND_PER_IP", 60)
             }
@@ -66,7 +66,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aDrainDoesntWaitForSessionsThatNobodyCanComeBackTo() async throws {
+        @Test func `a drain doesn't wait for sessions that can't be resumed`() async throws {
             let edge = try await start {
                 $0.setting("SHUTDOWN_GRACE_MS", 600_000).setting("SHUTDOWN_DEADLINE_MS", 900_000)
             }

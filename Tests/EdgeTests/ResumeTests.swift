@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct ResumeTests {
         private typealias T = TelnetBytes
 
-        @Test func aSessionGoesOnWhereItsClientLeftIt() async throws {
+        @Test func `a session continues where its client left it`() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
             try await play.target.send("one")
@@ -39,7 +39,7 @@ extension EdgeTests {
         }
 
         /// The kernel chooses the reactor of each connection: with this many, both are used.
-        @Test(arguments: [false, true]) func theReactorOfTheNewConnectionMakesNoDifference(tls: Bool) async throws {
+        @Test(arguments: [false, true]) func `a resume works from any reactor`(tls: Bool) async throws {
             let certificates = tls ? try await DevCertificates.shared() : nil
             let target = try await TargetServer.start(.scripted, tls: certificates?.server)
             var settings = GatewaySettings(targetPort: target.port).setting("REACTOR_THREADS", 2)
@@ -70,7 +70,7 @@ extension EdgeTests {
             #expect(target.connectionCount == 1)
         }
 
-        @Test func aSecondClientTakesALiveSessionOver() async throws {
+        @Test func `a second client takes over a live session`() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
             let (socket, _) = try await session.resumed(at: play.edge, after: 0)
@@ -82,7 +82,7 @@ extension EdgeTests {
             #expect(try await play.target.receive(upTo: "look\r\n") == Array("look\r\n".utf8))
         }
 
-        @Test func whatIsSentBehindAResumeIsHeardAfterIt() async throws {
+        @Test func `messages sent after a resume are processed after it`() async throws {
             let play = try await start { $0.setting("REACTOR_THREADS", 4) }
             var session = try await TypedSession.connect(play.socket)
             for round in 0..<12 {
@@ -96,7 +96,7 @@ extension EdgeTests {
         }
 
         /// A client that has lost several answers: the last connection gets the session, and none is told that the session has ended.
-        @Test func ofManyResumesAtOnceOneHasTheSession() async throws {
+        @Test func `one of many concurrent resumes gets the session`() async throws {
             let play = try await start { $0.setting("REACTOR_THREADS", 2) }
             let session = try await TypedSession.connect(play.socket)
             for round in 0..<8 {
@@ -115,7 +115,7 @@ extension EdgeTests {
         }
 
         /// A delayed `resume` takes the session from the connection that was answered.
-        @Test func aClientThatWasOvertakenByItsOwnOldResumeComesBack() async throws {
+        @Test func `a client overtaken by its own old resume can resume again`() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
             let (socket, resumed) = try await session.resumed(at: play.edge, after: 0)
@@ -125,7 +125,7 @@ extension EdgeTests {
             _ = try await session.with(token: try #require(resumed["token"])).resumed(at: play.edge, after: 0)
         }
 
-        @Test func theFormerTokenIsGoodForALostAnswer() async throws {
+        @Test func `the previous token is valid if the answer was lost`() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
             _ = try await session.resumed(at: play.edge, after: 0)
@@ -141,7 +141,7 @@ extension EdgeTests {
         @Test(arguments: [
             ("00000000-0000-4000-8000-000000000000", "session_expired", "The session has expired"),
             (nil, "invalid_resume", nil),
-        ]) func aWrongSessionOrTokenIsRefusedAndTheClientMayConnect(
+        ]) func `a wrong session or token is refused and the client may connect`(
             id: String?, code: String, text: String?
         ) async throws {
             let play = try await start()
@@ -155,7 +155,7 @@ extension EdgeTests {
         }
 
         /// The keys of two devices: one device can't resume the other's session, whatever token it presents.
-        @Test func anotherIdentityIsRefused() async throws {
+        @Test func `another identity is refused`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start(.scripted) { $0.appAttest(apple) }
             let (first, second) = (
@@ -170,7 +170,7 @@ extension EdgeTests {
             _ = try await own.nextTyped("resumed")
         }
 
-        @Test func whatTheBufferCouldNotKeepIsAnnounced() async throws {
+        @Test func `output that the buffer couldn't keep is announced`() async throws {
             let play = try await start { $0.setting("OUTPUT_BUFFER_BYTES", 1024) }
             let session = try await TypedSession.connect(play.socket)
             await play.socket.connection.reset()
@@ -187,7 +187,7 @@ extension EdgeTests {
             #expect(text.hasSuffix(String(repeating: "9", count: 100)) && last > 0)
         }
 
-        @Test func inputWithAnIdentifierIsAppliedOnce() async throws {
+        @Test func `input with an identifier is applied once`() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
             let input = #"{"type":"input","text":"north\r\n","cid":1}"#
@@ -201,7 +201,7 @@ extension EdgeTests {
             #expect(try await play.target.receive(upTo: "south\r\n") == Array("south\r\n".utf8))
         }
 
-        @Test func aPasswordPromptIsStillOneAfterAResume() async throws {
+        @Test func `a password prompt is still one after a resume`() async throws {
             let play = try await start()
             let session = try await TypedSession.connect(play.socket)
             try await play.target.send([T.iac, T.will, T.echo])
@@ -212,7 +212,7 @@ extension EdgeTests {
                 try await socket.nextText() == #"{"type":"echo","seq":1,"suppressed":true,"replayed":true}"#)
         }
 
-        @Test func aClientThatReadsTooSlowlyIsDetachedAndMayComeBack() async throws {
+        @Test func `a client that reads too slowly is detached and can resume`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("SLOW_CLIENT_SECONDS", 1).setting("OUTPUT_BUFFER_BYTES", 16_777_216)
             }
@@ -229,7 +229,7 @@ extension EdgeTests {
             #expect(count == bytes.count && edge.target.connectionCount == 1)
         }
 
-        @Test func afterItsGraceASessionEndsAndTheTargetHearsIt() async throws {
+        @Test func `after its grace period a session ends and the target is told`() async throws {
             let play = try await start { $0.setting("RESUME_GRACE_MINUTES", 0) }
             let session = try await TypedSession.connect(play.socket)
             await play.socket.connection.reset()
@@ -238,7 +238,7 @@ extension EdgeTests {
             #expect(try await socket.nextTyped("error")["code"] == "session_expired")
         }
 
-        @Test func theTargetMayBeToldOfItsClient() async throws {
+        @Test func `the target may be told about its client`() async throws {
             let play = try await start { $0.setting("SESSION_EVENTS_GMCP", "true") }
             let session = try await TypedSession.connect(play.socket)
             try await play.target.send([T.iac, T.will, T.gmcp])
@@ -249,7 +249,7 @@ extension EdgeTests {
             _ = try await play.target.receive(upTo: T.gmcp(#"Portcullis.Session {"state":"attached"}"#))
         }
 
-        @Test func aDrainTellsWhenToComeBack() async throws {
+        @Test func `a drain tells clients when to reconnect`() async throws {
             let play = try await start { $0.setting("SHUTDOWN_GRACE_MS", 500).setting("DRAIN_RECONNECT_MS", 1000) }
             _ = try await TypedSession.connect(play.socket)
             play.edge.gateway.terminate()

@@ -4,7 +4,7 @@ import Testing
 extension EdgeTests {
     /// How many sessions one identity and one address may have.
     @Suite struct SessionLimitTests {
-        @Test func anAddressHasSoManySessionsAndNoMore() async throws {
+        @Test func `an address has a limited number of sessions`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MAX_SESSIONS_PER_IP", 2) }
             let typed = try await edge.gateway.open()
             _ = try await edge.target.connection(0)
@@ -28,7 +28,7 @@ extension EdgeTests {
         }
 
         /// More than a person tries, and too few for a scan.
-        @Test func aClientMayAskForSoManyTargets() async throws {
+        @Test func `a client may ask for a limited number of targets`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("TARGET_MODE", "allowlist").setting("DEFAULT_DIALECT", "typed")
                     .setting("TARGET_ALLOWLIST", "mud.example:4000")
@@ -43,7 +43,7 @@ extension EdgeTests {
             #expect(close.code == 1008 && close.reason == "too many connects")
         }
 
-        @Test func aDevicesOldestSessionWithoutClientMakesRoom() async throws {
+        @Test func `a device's oldest session without a client is ended for a new one`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start(.scripted) { $0.appAttest(apple).setting("MAX_SESSIONS_PER_DEVICE", 2) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

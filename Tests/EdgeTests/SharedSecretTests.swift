@@ -9,7 +9,7 @@ extension EdgeTests {
         private static let first = String(repeating: "first-secret-", count: 3)
         private static let second = String(repeating: "second-secret-", count: 3)
 
-        @Test func whoShowsNoneOrAWrongOneStaysOutside() async throws {
+        @Test func `a client with no secret or a wrong one is refused`() async throws {
             let secrets = try SecretsFile([("app", Self.first), ("tool", Self.second)])
             let edge = try await Edge.start { secrets.demanded(by: $0) }
             expectRefusal(try await edge.gateway.refusal(Handshake()), 401, "shared_secret_required")
@@ -26,7 +26,7 @@ extension EdgeTests {
         }
 
         /// Both are required: each alone is refused, and a refusal for a missing secret spends no challenge.
-        @Test func itIsDemandedBesideAppAttest() async throws {
+        @Test func `the secret is required in addition to App Attest`() async throws {
             let apple = try SimulatedApple()
             let secrets = try SecretsFile([("app", Self.first)])
             let edge = try await Edge.start { secrets.demanded(by: $0.appAttest(apple)) }
@@ -38,7 +38,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(alone), 401, "app_auth_required")
         }
 
-        @Test func secretsAreRotatedByAReload() async throws {
+        @Test func `secrets are rotated by a reload`() async throws {
             let secrets = try SecretsFile([("old", Self.first)])
             let edge = try await Edge.start { secrets.demanded(by: $0) }
             let old = Handshake().adding("Authorization", "Bearer \(Self.first)")
@@ -51,7 +51,7 @@ extension EdgeTests {
             try await Edge.expectEcho(live)
         }
 
-        @Test func aClientWithoutOriginMayBeRefused() async throws {
+        @Test func `a client without Origin can be refused`() async throws {
             let edge = try await Edge.start {
                 $0.setting("ALLOW_MISSING_ORIGIN", "false").setting("ALLOWED_ORIGINS", "https://mud.example")
             }

@@ -8,14 +8,14 @@ extension EdgeTests {
             settings.setting("PING_INTERVAL_SECONDS", 1).setting("PEER_SILENCE_SECONDS", 2)
         }
 
-        @Test func aClientIsPinged() async throws {
+        @Test func `a client is pinged`() async throws {
             let edge = try await Edge.start(.echo, Self.quick)
             let socket = try await edge.gateway.open()
             let frame = try await socket.nextFrame()
             #expect(frame.opcode == WebSocketFrame.Opcode.ping)
         }
 
-        @Test func aClientThatSendsNothingAtAllIsDropped() async throws {
+        @Test func `a client that sends nothing is dropped`() async throws {
             let edge = try await Edge.start(.scripted, Self.quick)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -24,7 +24,7 @@ extension EdgeTests {
         }
 
         /// Pongs alone keep a session alive: three pings later, far beyond the silence limit, it still works.
-        @Test func aClientThatAnswersPingsStays() async throws {
+        @Test func `a client that answers pings stays`() async throws {
             let edge = try await Edge.start(.echo, Self.quick)
             let socket = try await edge.gateway.open()
             for _ in 0..<4 {
@@ -36,7 +36,7 @@ extension EdgeTests {
         }
 
         /// Any byte keeps a session alive, not only a pong.
-        @Test func aClientThatSendsMessagesButNoPongsStays() async throws {
+        @Test func `a client that sends messages but no pongs stays`() async throws {
             let edge = try await Edge.start(.scripted, Self.quick)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()
@@ -48,7 +48,7 @@ extension EdgeTests {
         }
 
         /// The gateway has stopped reading the client, so its silence isn't counted: the timer is paused.
-        @Test func whileReadingIsPausedTheClockStandsStill() async throws {
+        @Test func `while reading is paused the silence clock stops`() async throws {
             let edge = try await Edge.start(.deaf, Self.quick)
             let socket = try await edge.gateway.open()
             let target = try await edge.target.connection()

@@ -10,7 +10,7 @@ extension EdgeTests {
         /// Connections at a time.
         private static let width = 250
 
-        @Test func aThousandUpgradesInSegmentsOfOneByteAreAnsweredAsWholeOnes() async throws {
+        @Test func `a thousand upgrades in one-byte segments are answered like whole ones`() async throws {
             let edge = try await start()
             let upgrades = try await upgrades(at: edge.gateway)
             for batch in stride(from: 0, to: upgrades.count, by: Self.width) {
@@ -20,7 +20,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aThousandUpgradesInTwoSegmentsAreAnsweredAsWholeOnes() async throws {
+        @Test func `a thousand upgrades in two segments are answered like whole ones`() async throws {
             let edge = try await start()
             let cuts = try await cuts(at: edge.gateway)
             for batch in stride(from: 0, to: cuts.count, by: Self.width) {
@@ -31,7 +31,7 @@ extension EdgeTests {
         }
 
         /// The records of one upgrade arrive together.
-        @Test func aThousandUpgradesInRecordsOfOneByteAreAnsweredAsWholeOnes() async throws {
+        @Test func `a thousand upgrades in one-byte records are answered like whole ones`() async throws {
             let edge = try await start(tls: DevCertificates.shared())
             let upgrades = try await upgrades(at: edge.gateway)
             for batch in stride(from: 0, to: upgrades.count, by: Self.width) {
@@ -45,7 +45,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func aThousandUpgradesInTwoRecordsAreAnsweredAsWholeOnes() async throws {
+        @Test func `a thousand upgrades in two records are answered like whole ones`() async throws {
             let edge = try await start(tls: DevCertificates.shared())
             let cuts = try await cuts(at: edge.gateway)
             for batch in stride(from: 0, to: cuts.count, by: Self.width) {

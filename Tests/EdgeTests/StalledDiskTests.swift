@@ -7,11 +7,13 @@ extension EdgeTests {
     /// everything observed before that happens on a stalled disk.
     @Suite(.enabled(if: StallingDisk.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
     struct StalledDiskTests {
-        @Test func aSessionGoesOnAndAnotherBeginsWithoutTheStore() async throws {
+        @Test func `while the disk stalls sessions continue, tickets admit and assertions get 503`() async throws {
             let bench = try await Bench()
             let live = try await bench.gateway.open(bench.device.handshake(at: bench.gateway))
+            let ticket = try await bench.ticket()
             try await bench.stalled {
                 for _ in 0..<20 { try await Edge.expectEcho(live) }
+                try await Edge.expectEcho(bench.gateway.open(Handshake().path("/?ticket=" + ticket)))
                 // The registration that waits for the disk holds the write lock.
                 let refused = try await bench.gateway.refusal(bench.device.handshake(at: bench.gateway))
                 expectRefusal(refused, 503, "store_unavailable")
@@ -22,7 +24,7 @@ extension EdgeTests {
             try await Edge.expectEcho(bench.gateway.open(bench.device.handshake(at: bench.gateway)))
         }
 
-        @Test func aReloadIsAnswered() async throws {
+        @Test func `a reload is answered`() async throws {
             let bench = try await Bench()
             try await bench.stalled {
                 let output = try await GatewayProcess.run(["reload", "--socket", bench.socketPath])
@@ -35,7 +37,7 @@ extension EdgeTests {
         }
 
         /// The reload also opens the audit log again, which can't be done now.
-        @Test func aReloadIsAnsweredWhileTheAuditLogIsStuck() async throws {
+        @Test func `a reload is answered while the audit log is stuck`() async throws {
             let disk = try await StallingDisk(stallsWrites: true)
             let bench = try await Bench(on: disk) { $0.setting("AUDIT_LOG_PATH", disk.file("audit.log")) }
             try await bench.stalled {
@@ -45,7 +47,7 @@ extension EdgeTests {
             try await bench.gateway.errorLine("audit log reopened")
         }
 
-        @Test func theProcessIsGoneAtTheShutdownsDeadline() async throws {
+        @Test func `the process exits at the shutdown deadline`() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)
             }
@@ -58,7 +60,7 @@ extension EdgeTests {
         }
 
         /// The audit log is on the same disk: its last lines can't be written, and the exit doesn't wait for them.
-        @Test func theProcessIsGoneAtTheDeadlineWhenItsAuditLogIsStuck() async throws {
+        @Test func `the process exits at the deadline while its audit log is stuck`() async throws {
             let disk = try await StallingDisk(stallsWrites: true)
             let bench = try await Bench(on: disk) {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)
@@ -72,7 +74,7 @@ extension EdgeTests {
         }
 
         /// Only a checkpoint waits for the disk: the shutdown needn't wait for any client.
-        @Test func aShutdownWithoutSessionsDoesNotWaitForACheckpoint() async throws {
+        @Test func `a shutdown without sessions doesn't wait for a checkpoint`() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100_000).setting("SHUTDOWN_DEADLINE_MS", 200_000)
             }
@@ -83,7 +85,7 @@ extension EdgeTests {
             bench.disk.goOn()
         }
 
-        @Test func oneRegistrationMoreThanMayWaitIsToldToComeLater() async throws {
+        @Test func `one registration above the queue limit is asked to come later`() async throws {
             let bench = try await Bench()
             try await bench.prepared(count: 65) { registrations in
                 try bench.disk.stall()
@@ -123,6 +125,15 @@ extension EdgeTests.StalledDiskTests {
                 .setting("REGISTRATIONS_PER_MINUTE", 1_000).setting("CONTROL_SOCKET_PATH", socketPath)
             gateway = try await GatewayProcess.start(change(settings), in: directory, stalling: stalling)
             device = try await apple.enrolledDevice(at: gateway)
+        }
+
+        /// A ticket for the device.
+        func ticket() async throws -> String {
+            let headers = try await device.assertionHeaders(nonce: gateway.challenge())
+            let fields = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
+            let answer = try await gateway.request(
+                "POST /ticket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\(fields)\r\n")
+            return try #require(answer.strings?["ticket"], "\(answer)")
         }
 
         /// Runs `body` while registrations wait for the disk, and then releases them.

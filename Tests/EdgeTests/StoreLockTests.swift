@@ -5,7 +5,7 @@ extension EdgeTests {
     /// Another process holds the store's write lock: the reactors must not wait for it.
     @Suite(.enabled(if: StoreLock.isAvailable, "needs the sqlite3 program"))
     struct StoreLockTests {
-        @Test func echoGoesOnAndUpgradesAreAskedToComeLater() async throws {
+        @Test func `echo continues and upgrades get 503`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("REACTOR_THREADS", 1) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -22,7 +22,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway)))
         }
 
-        @Test func echoGoesOnWhileARegistrationWaits() async throws {
+        @Test func `echo continues while a registration waits`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("REACTOR_THREADS", 1) }
             let device = try await apple.enrolledDevice(at: edge.gateway)

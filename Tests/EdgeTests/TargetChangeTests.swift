@@ -5,7 +5,7 @@ extension EdgeTests {
     /// A client that leaves one target for another while it reads nothing.
     @Suite struct TargetChangeTests {
         /// The first target is paused by back-pressure from the client when it is left; the second one must be paused too.
-        @Test func theNextTargetWaitsForTheClientToo() async throws {
+        @Test func `the next target waits for the client too`() async throws {
             let flood = try await TargetServer.start(.scripted)
             let edge = try await Edge.start(.scripted) {
                 $0.setting("MUD_ROUTES", "flood=127.0.0.1:\(flood.port)").setting("DIALECT_WAIT_MS", 60_000)

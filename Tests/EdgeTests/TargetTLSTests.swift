@@ -18,7 +18,7 @@ extension EdgeTests {
             return Edge(target: target, gateway: try await GatewayProcess.start(change(settings)))
         }
 
-        @Test func aTargetOfOurAuthorityIsReachedOverTLS() async throws {
+        @Test func `a target of the configured CA is reached over TLS`() async throws {
             let edge = try await start(certificates.server) { $0.setting("MUD_CA_PATH", certificates.serverCA) }
             let socket = try await edge.gateway.open()
             try await Edge.expectEcho(socket)
@@ -27,14 +27,14 @@ extension EdgeTests {
             #expect(try await socket.close().code == 1000)
         }
 
-        @Test func aPinnedKeyNeedsNoAuthority() async throws {
+        @Test func `a pinned key needs no CA`() async throws {
             let identity = certificates.selfSignedClient
             let pin = try identity.pin()
             let edge = try await start(identity) { $0.setting("MUD_TLS_PIN", pin) }
             try await Edge.expectEcho(edge.gateway.open())
         }
 
-        @Test func aTargetThatNobodyVouchesForIsNoTarget() async throws {
+        @Test func `a target without a trusted certificate is refused`() async throws {
             let wrongPin = try certificates.server.pin()
             for setting in [("MUD_CA_PATH", certificates.clientCA), ("MUD_TLS_PIN", wrongPin)] {
                 let edge = try await start(certificates.selfSignedClient, "prefer") {
@@ -45,7 +45,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func theTargetHearsOfTheClientBeforeTLS() async throws {
+        @Test func `the target gets the client's address before TLS`() async throws {
             let edge = try await start(certificates.server, readsHeader: true) {
                 $0.setting("MUD_CA_PATH", certificates.serverCA).setting("PROXY_PROTOCOL", "v2")
             }
@@ -57,7 +57,7 @@ extension EdgeTests {
             #expect(Int(header[26]) << 8 | Int(header[27]) == edge.target.port)
         }
 
-        @Test func aTargetWithoutTLSIsSpokenToPlainWhereThatIsAllowed() async throws {
+        @Test func `a target without TLS is reached in plain text where that is allowed`() async throws {
             let target = try await TargetServer.start(.scripted)
             let gateway = try await GatewayProcess.start(
                 GatewaySettings(targetPort: target.port).setting("MUD_TLS_MODE", "prefer")

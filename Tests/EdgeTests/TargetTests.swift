@@ -8,7 +8,7 @@ extension EdgeTests {
 
         // MARK: Routes
 
-        @Test func aRouteIsChosenByPathByQueryAndByTheTypedProtocol() async throws {
+        @Test func `a route is chosen by path, by query and by the typed protocol`() async throws {
             let second = try await TargetServer.start()
             let edge = try await start { $0.setting("MUD_ROUTES", "second=127.0.0.1:\(second.port)") }
             for path in ["/mud/second", "/?target=second", "/mud/second?cols=80"] {
@@ -31,7 +31,7 @@ extension EdgeTests {
             #expect(try await typed.nextTyped("data").payload == "second")
         }
 
-        @Test func aRouteThatThereIsntIsNotAllowed() async throws {
+        @Test func `an unknown route is refused`() async throws {
             let second = try await TargetServer.start()
             let edge = try await start { $0.setting("MUD_ROUTES", "second=127.0.0.1:\(second.port)") }
             for path in ["/mud/third", "/?target=third"] {
@@ -51,7 +51,7 @@ extension EdgeTests {
         }
 
         /// Refused before its challenge is spent: the same request still opens the other target.
-        @Test func aRouteForDebugClientsRefusesADeviceAndAdmitsACertificate() async throws {
+        @Test func `a route for debug clients refuses a device and admits a certificate`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
             let staging = try await TargetServer.start(.echo)
@@ -75,7 +75,7 @@ extension EdgeTests {
 
         // MARK: Addresses
 
-        @Test func aListedTargetIsReachedAndNoOther() async throws {
+        @Test func `a listed target is reached and no other`() async throws {
             let (listed, other) = (try await TargetServer.start(), try await TargetServer.start())
             let edge = try await start {
                 $0.setting("TARGET_MODE", "allowlist").setting("TARGET_ALLOWLIST", "127.0.0.1:\(listed.port)")
@@ -96,7 +96,9 @@ extension EdgeTests {
         }
 
         /// A client that knows no host, such as a web page, needn't name one.
-        @Test(arguments: ["allowlist", "arbitrary"]) func anEmptyTargetIsTheDefaultOne(mode: String) async throws {
+        @Test(arguments: ["allowlist", "arbitrary"]) func `an empty target is the default one`(mode: String)
+            async throws
+        {
             let apple = try SimulatedApple()
             let (list, entry) = mode == "allowlist" ? ("TARGET_ALLOWLIST", "a.example:1") : ("TARGET_PORTS", "1")
             let edge = try await Edge.start(.scripted) {
@@ -110,7 +112,7 @@ extension EdgeTests {
         }
 
         /// In `fixed` mode the address that old clients always send is ignored; the fixed target is used.
-        @Test func aFixedGatewayKnowsOneTarget() async throws {
+        @Test func `a fixed gateway has one target`() async throws {
             let other = try await TargetServer.start()
             let edge = try await start()
             let socket = try await edge.gateway.open()
@@ -122,7 +124,7 @@ extension EdgeTests {
 
         // MARK: PROXY protocol
 
-        @Test func aHeaderOfVersion1ComesBeforeEverythingElse() async throws {
+        @Test func `a PROXY header of version 1 comes first`() async throws {
             let edge = try await start { $0.setting("PROXY_PROTOCOL", "v1") }
             let socket = try await edge.gateway.open(Handshake().offering("telnet"))
             try await socket.send(text: "look")
@@ -134,7 +136,7 @@ extension EdgeTests {
             #expect(try await target.receiveText(4) == "look")
         }
 
-        @Test func aHeaderOfVersion2TellsSessionAndIdentity() async throws {
+        @Test func `a PROXY header of version 2 has session and identity`() async throws {
             let apple = try SimulatedApple()
             let edge = try await start { $0.appAttest(apple).setting("PROXY_PROTOCOL", "v2") }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -153,7 +155,7 @@ extension EdgeTests {
         }
 
         /// A route may override the gateway's setting; without a header nothing precedes the first byte.
-        @Test func aRouteMayHaveItsOwnHeader() async throws {
+        @Test func `a route may have its own header`() async throws {
             let second = try await TargetServer.start()
             let edge = try await start {
                 $0.setting("MUD_ROUTES", "second=127.0.0.1:\(second.port),proxy=v2")
@@ -169,7 +171,7 @@ extension EdgeTests {
 
         // MARK: Keep-alive
 
-        @Test func anIdleTargetHearsNOPsOfATelnetSessionAndNothingOfARawOne() async throws {
+        @Test func `an idle target gets NOPs of a telnet session and none of a raw one`() async throws {
             let edge = try await start { $0.setting("MUD_KEEPALIVE_SECONDS", 1) }
             let raw = try await edge.gateway.open(Handshake().offering("telnet"))
             let rawTarget = try await edge.target.connection(0)
@@ -183,7 +185,7 @@ extension EdgeTests {
 
         // MARK: Proxies in front
 
-        @Test func aTrustedProxysWordAboutTheAddressCounts() async throws {
+        @Test func `a trusted proxy's address header is used`() async throws {
             let edge = try await start {
                 $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("PROXY_PROTOCOL", "v1")
             }
@@ -196,7 +198,7 @@ extension EdgeTests {
             try await socket.close()
         }
 
-        @Test func soDoesTheHeaderOfTheProxysChoice() async throws {
+        @Test func `the configured address header of a proxy is used`() async throws {
             let edge = try await start {
                 $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("TRUSTED_PROXY_HEADER", "forwarded")
             }
@@ -209,7 +211,7 @@ extension EdgeTests {
             try await socket.close()
         }
 
-        @Test func withoutTLSAPROXYHeaderNamesTheClientToo() async throws {
+        @Test func `without TLS a PROXY header names the client`() async throws {
             let edge = try await start(proxied)
             let connection = try await edge.gateway.connect()
             try await connection.send("PROXY TCP4 203.0.113.9 192.0.2.1 4711 443\r\n" + Self.upgrade)
@@ -218,7 +220,7 @@ extension EdgeTests {
         }
 
         /// The proxy stated that it doesn't know the address, so what the request claims comes from the client.
-        @Test func whereAPROXYHeaderNamesNobodyNoOtherHeaderDoes() async throws {
+        @Test func `if a PROXY header names no client no other header does`() async throws {
             let edge = try await start(proxied)
             let connection = try await edge.gateway.connect()
             try await connection.send("PROXY UNKNOWN\r\n" + Self.upgrade)
@@ -236,7 +238,7 @@ extension EdgeTests {
             "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "X-Forwarded-For: 198.51.100.7", "", "",
         ].joined(separator: "\r\n")
 
-        @Test func aStrangersWordAboutTheAddressDoesnt() async throws {
+        @Test func `an untrusted client's address header is ignored`() async throws {
             let edge = try await start { $0.setting("TRUSTED_PROXY_CIDRS", "192.0.2.0/24") }
             let handshake = Handshake().adding("X-Forwarded-For", "203.0.113.9")
                 .adding("Forwarded", "for=203.0.113.9")

@@ -12,7 +12,7 @@ extension EdgeTests {
             directory = try TemporaryDirectory()
         }
 
-        @Test func anOperatorsTicketAdmitsAsOftenAsItSays() async throws {
+        @Test func `an operator's ticket admits as often as it says`() async throws {
             let edge = try await start()
             for uses in [1, 2] {
                 let ticket = try await ticket("--uses", "\(uses)")
@@ -24,7 +24,7 @@ extension EdgeTests {
         }
 
         /// Only the operator's tickets admit clients: no app, no authority.
-        @Test func ticketsAloneAreAWayIn() async throws {
+        @Test func `tickets can be the only admission method`() async throws {
             let edge = try await Edge.start {
                 $0.setting("REQUIRE_APP_AUTH", "true").setting("CONTROL_SOCKET_PATH", path)
             }
@@ -32,7 +32,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(Handshake().path("/?ticket=" + ticket())))
         }
 
-        @Test func whatTheOperatorGivesIsAudited() async throws {
+        @Test func `an operator's ticket is audited`() async throws {
             let edge = try await start()
             let ticket = try await ticket("--uses", "2", "--minutes", "3")
             let line = try await edge.gateway.auditLine("by the operator")
@@ -46,7 +46,7 @@ extension EdgeTests {
             _ = try await edge.gateway.auditLine("upgrade", who)
         }
 
-        @Test func tooManyTicketsAreRefusedWithAHint() async throws {
+        @Test func `too many tickets are refused with a hint`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", path).setting("MAX_TICKETS", 1)
@@ -57,7 +57,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func thePagesAddressIsTheOneThatTheOperatorNames() async throws {
+        @Test func `the page's address is the one that the operator sets`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", path).setting("ENABLE_WEB_CLIENT", "true")
@@ -68,7 +68,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func theSocketIsItsOwnersAloneAndGoesWithTheGateway() async throws {
+        @Test func `only its owner can use the socket, and the gateway removes it`() async throws {
             let edge = try await start()
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
@@ -79,7 +79,7 @@ extension EdgeTests {
             #expect(output.ending == .exited(1) && output.errorText.contains("no gateway answers"), "\(output)")
         }
 
-        @Test func aSecondGatewayDoesntTakeTheFirstOnesSocket() async throws {
+        @Test func `a second gateway doesn't take over the first one's socket`() async throws {
             let edge = try await start()
             let error = await #expect(throws: EdgeTestError.self) { _ = try await start() }
             #expect(error.map { "\($0)" }?.contains(path) == true, "\(String(describing: error))")
@@ -88,7 +88,7 @@ extension EdgeTests {
         }
 
         /// A gateway that was killed leaves its socket behind, which doesn't prevent the next one from starting.
-        @Test func whatAKilledGatewayLeavesIsReplaced() async throws {
+        @Test func `the socket of a killed gateway is replaced`() async throws {
             let killed = try await start()
             try await killed.gateway.killNow()
             #expect(FileManager.default.fileExists(atPath: path))

@@ -10,7 +10,7 @@ extension EdgeTests {
             apple = try SimulatedApple()
         }
 
-        @Test func aRegisteredDeviceGetsATicketForEachChallenge() async throws {
+        @Test func `a registered device gets a ticket for each challenge`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             var seen: Set<String> = []
@@ -30,7 +30,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func aTicketInTheURLAdmitsOnce() async throws {
+        @Test func `a ticket in the URL admits once`() async throws {
             let edge = try await Edge.start { $0.appAttest(apple).setting("LOG_LEVEL", "debug") }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let answer = try await ask(edge, device.assertionHeaders(nonce: edge.gateway.challenge()))
@@ -47,7 +47,7 @@ extension EdgeTests {
         }
 
         /// No fallback: a client that presents a ticket is checked by it.
-        @Test func aWrongTicketIsNotSavedByGoodCredentials() async throws {
+        @Test func `good credentials don't make up for a wrong ticket`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let handshake = try await device.handshake(at: edge.gateway)
@@ -55,7 +55,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(handshake))
         }
 
-        @Test func theCredentialsAreUsedUpAsByAnUpgrade() async throws {
+        @Test func `the credentials are spent as by an upgrade`() async throws {
             let edge = try await start()
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let headers = try device.assertionHeaders(nonce: try await edge.gateway.challenge())
@@ -68,7 +68,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway, counter: 9)))
         }
 
-        @Test func withoutCredentialsThereIsNone() async throws {
+        @Test func `without credentials no ticket is issued`() async throws {
             let edge = try await start()
             expectRefusal(try await ask(edge, [:]), 401, "app_auth_required")
             expectRefusal(try await ask(edge, ["X-App-Assert-Data": ""]), 401, "app_auth_required")
@@ -76,7 +76,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.get("/ticket").status == 405)
         }
 
-        @Test func aDebugClientGetsOneByItsCertificate() async throws {
+        @Test func `a debug client gets a ticket by its certificate`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).clientCA(certificates).setting("REQUIRE_APP_AUTH", "true")

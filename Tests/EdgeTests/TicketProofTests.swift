@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct TicketProofTests {
         // MARK: No credentials
 
-        @Test func anonymousTicketsEndWhenCredentialsAreRequired() async throws {
+        @Test func `anonymous tickets end when credentials are required`() async throws {
             let bench = try await Bench { $0 }
             let idle = try await bench.open(with: bench.ticket())
             var next = try await bench.play(with: bench.ticket()).nextTicket()
@@ -18,7 +18,7 @@ extension EdgeTests {
         }
 
         /// The next ticket is issued after half of the previous one's lifetime: this session is refused its second or third.
-        @Test func aSessionThatGoesOnIsHandedNoTicketWhenCredentialsAreRequired() async throws {
+        @Test func `a continuing session gets no ticket when credentials are required`() async throws {
             let bench = try await Bench { $0.setting("TICKET_TTL_SECONDS", "10") }
             let player = try await bench.play(with: bench.ticket())
             try await bench.reload(requiring: true)
@@ -28,7 +28,7 @@ extension EdgeTests {
             try await player.expectEcho()
         }
 
-        @Test func anUnchangedReloadEndsNothing() async throws {
+        @Test func `an unchanged reload ends nothing`() async throws {
             let bench = try await Bench { $0 }
             let idle = try await bench.open(with: bench.ticket())
             let player = try await bench.play(with: bench.ticket())
@@ -39,7 +39,7 @@ extension EdgeTests {
             try await bench.expectResumed(player, on: bench.open(with: next))
         }
 
-        @Test func anAnonymousSessionIsNotResumedWhenCredentialsAreRequired() async throws {
+        @Test func `an anonymous session can't be resumed when credentials are required`() async throws {
             let bench = try await Bench { $0 }
             let player = try await bench.play(with: bench.ticket())
             // Admitted while every client was.
@@ -54,7 +54,7 @@ extension EdgeTests {
 
         // MARK: Client certificates
 
-        @Test func ticketsEndWithTheAuthorityOfTheirCertificate() async throws {
+        @Test func `tickets end with their certificate's CA`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let player = try await bench.play(with: bench.ticket(mine))
@@ -73,7 +73,7 @@ extension EdgeTests {
             try await bench.expectResumed(player, on: bench.open(with: bench.ticket(mine)))
         }
 
-        @Test func theSameAuthorityInAnotherFileChangesNothing() async throws {
+        @Test func `the same CA in another file changes nothing`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true").removing("MTLS_CLIENT_CRL_PATH") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let idle = try await bench.open(with: bench.ticket(mine))
@@ -88,7 +88,7 @@ extension EdgeTests {
             _ = try await bench.play(with: bench.play(with: next).nextTicket())
         }
 
-        @Test func ticketsEndWhenTheirCertificateIsRevokedOrTheListHasExpired() async throws {
+        @Test func `tickets end when their certificate is revoked or the list has expired`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let other = TLSChoice(identity: bench.certificates.secondClient)
@@ -104,7 +104,7 @@ extension EdgeTests {
             try await idle.expectSession(withTicket: false)
         }
 
-        @Test func ticketsEndWhenTheirCertificateIsBlocked() async throws {
+        @Test func `tickets end when their certificate is blocked`() async throws {
             let bench = try await Bench { $0.setting("REQUIRE_APP_AUTH", "true") }
             let mine = TLSChoice(identity: bench.certificates.client)
             let player = try await bench.play(with: bench.ticket(mine))
@@ -117,7 +117,7 @@ extension EdgeTests {
 
         // MARK: The operator's tickets
 
-        @Test func anOperatorsTicketStaysGoodWhenCredentialsAreRequired() async throws {
+        @Test func `an operator's ticket stays valid when credentials are required`() async throws {
             let bench = try await Bench { $0 }
             let given = try await bench.operatorsTicket()
             let next = try await bench.play(with: given).nextTicket()

@@ -32,7 +32,7 @@ extension EdgeTests {
             String(decoding: (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8), as: UTF8.self)
         }
 
-        @Test func theDemoMUDIsPlayedInTheBrowser() async throws {
+        @Test func `the demo MUD can be played in the browser`() async throws {
             let mud = try await DemoMudProcess.start()
             let gateway = try await gateway(mud.port)
             let page = try await Chromium.start().page()
@@ -85,7 +85,7 @@ extension EdgeTests {
             try await page.saveScreenshot(to: path)
         }
 
-        @Test func theMUDLearnsTheWindowAndItsChanges() async throws {
+        @Test func `the MUD gets the window size and its changes`() async throws {
             let mud = try await DemoMudProcess.start()
             let gateway = try await gateway(mud.port)
             let page = try await Chromium.start().page()
@@ -121,7 +121,7 @@ extension EdgeTests {
         }
 
         /// Split sequences and characters, and markup in every place where the page shows the target's output.
-        @Test func whatTheTargetSendsIsShownAndNeverInterpreted() async throws {
+        @Test func `output of the target is shown and never interpreted`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
             let page = try await Chromium.start().page()
@@ -147,7 +147,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        @Test func aTicketAdmitsOnceAndTheNextOneCarriesTheTabOn() async throws {
+        @Test func `a ticket admits once and the next one keeps the tab connected`() async throws {
             let mud = try await DemoMudProcess.start()
             let apple = try SimulatedApple()
             let certificates = try await DevCertificates.shared()
@@ -176,7 +176,7 @@ extension EdgeTests {
         }
 
         /// The page names no host and selects its dialect itself: neither the targets nor the default dialect matter to it.
-        @Test func itConnectsWhateverTheDefaultDialectAndTheTargetsAre() async throws {
+        @Test func `the page connects whatever the default dialect and the targets are`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port) {
                 $0.setting("DEFAULT_DIALECT", "raw").setting("TARGET_MODE", "allowlist")
@@ -191,7 +191,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        @Test func theSessionGoesOnAfterALostConnection() async throws {
+        @Test func `the session continues after a lost connection`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port) { $0.setting("OUTPUT_BUFFER_BYTES", 1024) }
             let relay = try await BreakableRelay.start(to: gateway.port)
@@ -228,7 +228,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        @Test func whatIsTypedWithoutAConnectionStaysInItsLine() async throws {
+        @Test func `text typed without a connection stays in its line`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
             let relay = try await BreakableRelay.start(to: gateway.port)
@@ -249,7 +249,7 @@ extension EdgeTests {
         }
 
         /// The page isn't told that its network drops what it sends. It notices that no answer comes, and sends it again.
-        @Test func whatIsTypedIntoADeadConnectionArrivesOverTheNextOne() async throws {
+        @Test func `text typed into a dead connection arrives over the next one`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
             let relay = try await BreakableRelay.start(to: gateway.port)
@@ -270,7 +270,7 @@ extension EdgeTests {
         }
 
         /// Chromium fires `online` by itself only if it noticed that the network was lost.
-        @Test func theReturnOfTheNetworkMovesTheSessionToANewConnection() async throws {
+        @Test func `the session moves to a new connection when the network returns`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
             let relay = try await BreakableRelay.start(to: gateway.port)
@@ -287,7 +287,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        @Test func afterARestartOfTheGatewayANewSessionBegins() async throws {
+        @Test func `after a restart of the gateway a new session begins`() async throws {
             let mud = try await DemoMudProcess.start()
             let first = try await gateway(mud.port) {
                 $0.setting("DRAIN_RECONNECT_MS", 100).setting("SHUTDOWN_GRACE_MS", 0)
@@ -306,7 +306,7 @@ extension EdgeTests {
         }
 
         /// It can't be resumed any more, and would count as one of the client's sessions.
-        @Test func aPageThatIsLeftLeavesNoSessionBehind() async throws {
+        @Test func `a page that is left leaves no session behind`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
             let page = try await Chromium.start().page()
@@ -321,7 +321,7 @@ extension EdgeTests {
         }
 
         /// A session's own ticket is the most likely to work; if it fails, the one from the page's address is tried.
-        @Test func anOperatorsTicketServesAgainWhenTheNewestOneDoesnt() async throws {
+        @Test func `an operator's ticket is used again if the newest one is refused`() async throws {
             let mud = try await DemoMudProcess.start()
             let directory = try TemporaryDirectory()
             let path = directory.file("control.sock")
@@ -344,7 +344,7 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        @Test func afterTheTargetHasClosedTheButtonConnectsAgain() async throws {
+        @Test func `after the target has closed the button connects again`() async throws {
             let mud = try await DemoMudProcess.start()
             let gateway = try await gateway(mud.port)
             let page = try await Chromium.start().page()
@@ -367,7 +367,7 @@ extension EdgeTests {
 extension EdgeTests {
     /// The page without a browser.
     @Suite struct WebClientPageTests {
-        @Test func thePageIsServedWithItsPolicyWhereItIsWanted() async throws {
+        @Test func `the page is served with its policy if enabled`() async throws {
             let edge = try await Edge.start { $0.setting("ENABLE_WEB_CLIENT", "true") }
             let answer = try await edge.gateway.get("/")
             #expect(answer.status == 200)
@@ -379,7 +379,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(Handshake().offering("telnet")))
         }
 
-        @Test func thereIsNoPageWhereNobodyAskedForOne() async throws {
+        @Test func `without the setting there is no page`() async throws {
             let edge = try await Edge.start()
             expectRefusal(try await edge.gateway.get("/"), 426, "upgrade_required")
         }

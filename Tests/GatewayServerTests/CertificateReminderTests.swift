@@ -37,7 +37,7 @@ struct CertificateReminderTests {
         #expect(reminder.due(validity, at: start + 2 * Self.day)?.contains("expires") == true)
     }
 
-    @Test func `a change of the state is told at once`() {
+    @Test func `a change of the state is reported at once`() {
         var reminder = CertificateReminder()
         #expect(reminder.due(validity, at: end - 20 * Self.day) == nil)
         #expect(reminder.due(validity, at: end - 13 * Self.day)?.contains("expires") == true)

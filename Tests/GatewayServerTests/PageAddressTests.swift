@@ -22,22 +22,24 @@ import Testing
         return PageAddress.origin(of: try bench.load(settings).configuration, port: port)
     }
 
-    @Test func anAddressThatBrowsersCanOpenIsTaken() throws {
+    @Test func `an address that browsers can open is used`() throws {
         #expect(try origin([:], hosts: ["mud.example"]) == "https://127.0.0.1:6200")
         #expect(try origin(["BIND_HOST": "::1"], port: 443) == "https://[::1]")
     }
 
-    @Test(arguments: ["0.0.0.0", "::", "0:0::0", "127.0.0.1,::1"]) func severalAddressesAreNone(host: String) throws {
+    @Test(arguments: ["0.0.0.0", "::", "0:0::0", "127.0.0.1,::1"]) func `several addresses give none`(host: String)
+        throws
+    {
         let names = ["*.example", "mud.example", "other.example"]
         #expect(try origin(["BIND_HOST": host], hosts: names) == "https://mud.example:6200")
         #expect(try origin(["BIND_HOST": host], hosts: names, port: 443) == "https://mud.example")
     }
 
-    @Test func withoutANameInTheCertificateItIsTheMachines() throws {
+    @Test func `without a name in the certificate the machine's name is used`() throws {
         #expect(try origin(["BIND_HOST": "0.0.0.0"]) == "https://\(ProcessInfo.processInfo.hostName):6200")
     }
 
-    @Test func whatTheOperatorSaysGoesBeforeAll() throws {
+    @Test func `the operator's address takes precedence`() throws {
         let changes = ["BIND_HOST": "0.0.0.0", "PUBLIC_ORIGIN": "https://play.example"]
         #expect(try origin(changes, hosts: ["mud.example"]) == "https://play.example")
     }

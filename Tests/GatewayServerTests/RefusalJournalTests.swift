@@ -44,7 +44,7 @@ import WireText
         }
     }
 
-    @Test func whatIsDueIsWrittenWhenItsMinuteIsOverAndNotBefore() throws {
+    @Test func `due counts are written when their minute is over and not before`() throws {
         #expect(try refuse(12, .upgrade, .unknownKey, from: "2001:db8::1") == 10)
         journal.writeDue(at: start.advanced(by: .seconds(59)))
         #expect(try lines == [])
@@ -61,7 +61,7 @@ import WireText
         #expect(try lines.count == 1)
     }
 
-    @Test func theNextRefusalWritesWhatIsDue() throws {
+    @Test func `the next refusal writes the due counts`() throws {
         #expect(try refuse(11, .upgrade, .unknownKey) == 10)
         let prefix = try #require(IPAddress(text: "192.0.2.1")).prefix
         #expect(
@@ -71,7 +71,7 @@ import WireText
         #expect(try lines.map { $0["count"] } == ["1"])
     }
 
-    @Test func atTheEndEverythingIsWritten() throws {
+    @Test func `at the end everything is written`() throws {
         #expect(try refuse(11, .upgrade, .storeUnavailable) == 10)
         journal.writeAll()
         let line = try #require(try lines.first)
@@ -81,7 +81,7 @@ import WireText
     }
 
     /// They have their own budget: a flood of them doesn't use up lines for the gate's decisions.
-    @Test func refusedRequestsAreNoBusinessOfTheAuditLogs() throws {
+    @Test func `refused requests don't go into the audit log`() throws {
         journal.setLinesPerMinute(20)
         #expect(try refuse(500, .request, .notFound) == 10)
         #expect(try refuse(500, .request, .rateLimited) == 0)

@@ -43,7 +43,7 @@ struct ReloadTests {
         #expect(value("MAX_BODY_BYTES") == "20000")
     }
 
-    @Test func `one bad setting keeps all of them out, and every error is told`() async throws {
+    @Test func `one bad setting rejects all of them, and every error is reported`() async throws {
         let outcome = try await reload([
             "SHUTDOWN_GRACE_MS": "5", "MAX_BODY_BYTES": "no number", "MUD_CA_PATH": "/nowhere.pem",
             "MUD_TLS_MODE": "required",

@@ -27,7 +27,7 @@ import WireText
 
     private let debugger = Principal(.certificate(sha256: [0xAB, 0xCD]), proof: nil)
 
-    @Test func theOperatorsTargetIsLookedUpForEverybodyAndMayBeThisMachine() throws {
+    @Test func `the operator's target is looked up for all clients and may be this machine`() throws {
         for request in [TargetRequest.standard, .address(host: "mud.example", port: 4_000)] {
             let options = try options(request, for: client(.anonymous, "192.0.2.1"))
             #expect(options.chooser == .operators)
@@ -36,7 +36,7 @@ import WireText
         }
     }
 
-    @Test func aClientsTargetIsLookedUpOnItsAccountAndIsElsewhere() throws {
+    @Test func `a client's target is looked up on its own budget and must be elsewhere`() throws {
         let request = TargetRequest.address(host: "any.example", port: 23)
         let options = try options(request, for: client(debugger, "2001:db8::1:2:3:4"))
         #expect(options.chooser == .client(["2001:db8::/64", "abcd"]))

@@ -19,16 +19,15 @@ struct WebClientPageTests {
         try page.matches(of: Regex<(Substring, Substring)>("(?s)<\(name)[^>]*>(.*?)</\(name)>")).map { String($0.1) }
     }
 
-    @Test("its policy names the hashes of its one script and its one style sheet", arguments: ["script", "style"])
-    func hashes(name: String) throws {
+    @Test(arguments: ["script", "style"])
+    func `its policy names the hashes of its one script and its one style sheet`(name: String) throws {
         let contents = try elements(name)
         #expect(contents.count == 1)
         let hash = Data(SHA256.hash(data: Data(contents.first.map { $0.utf8.map(\.self) } ?? []))).base64EncodedString()
         #expect(policy["\(name)-src"] == "'sha256-\(hash)'")
     }
 
-    @Test("its policy allows nothing that it doesn't name")
-    func policyIsStrict() {
+    @Test func `its policy allows nothing that it doesn't name`() {
         #expect(policy["default-src"] == "'none'")
         #expect(policy["connect-src"] == "'self'")
         for name in ["base-uri", "form-action", "frame-ancestors", "trusted-types"] {
@@ -38,8 +37,7 @@ struct WebClientPageTests {
         #expect(!WebClientPage.contentSecurityPolicy.contains("unsafe"))
     }
 
-    @Test("it loads nothing, and has no handler or style in its markup")
-    func standsAlone() throws {
+    @Test func `it loads nothing, and has no handler or style in its markup`() throws {
         let markup = page.replacing(try Regex("(?s)<(script|style)[^>]*>.*?</(script|style)>"), with: "")
         for forbidden in [" src=", " href=", " style=", "javascript:", "<iframe", "<object", "<embed", "<link"] {
             #expect(!markup.contains(forbidden), "\(forbidden)")
@@ -49,8 +47,7 @@ struct WebClientPageTests {
     }
 
     /// The browser would block each of them, so the page must not contain any.
-    @Test("its script has no way from a string to markup or to code")
-    func noSinks() throws {
+    @Test func `its script has no way from a string to markup or to code`() throws {
         let script = try elements("script").joined()
         let sinks = [
             "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc",
@@ -60,8 +57,7 @@ struct WebClientPageTests {
         }
     }
 
-    @Test("it stays small enough to read")
-    func size() {
+    @Test func `it stays small enough to read`() {
         #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count < 620)
         #expect(WebClientPage.answer.body.count < 28_672)
     }

@@ -8,16 +8,14 @@ struct AdmissionMethodRuleTests {
         AdmissionMethodRule.namesElsewhere(SourceFile(path: path, text: text), methods)
     }
 
-    @Test("the rule finds the gateway's methods")
-    func methodsAreFound() {
+    @Test func `the rule finds the gateway's methods`() {
         #expect(
             methods == [
                 "TicketMethod", "AppAttestMethod", "SessionTokenMethod", "ClientCertificateMethod", "AnonymousMethod",
             ])
     }
 
-    @Test("no policy, list, limit, log or route names a method: what holds for one holds for all")
-    func noneIsNamedElsewhere() {
+    @Test func `no policy, list, limit, log or route names a method: what holds for one holds for all`() {
         #expect(Repository.sources.flatMap { AdmissionMethodRule.namesElsewhere($0, methods) } == [])
         #expect(findings("if method is AppAttestMethod { return }").count == 1)
         #expect(findings("// AppAttestMethod\nlet a = \"TicketMethod\"") == [])
@@ -25,16 +23,14 @@ struct AdmissionMethodRuleTests {
         #expect(findings("TicketMethod.name", in: "Sources/Relay/DecisionRecord.swift").count == 1)
     }
 
-    @Test("each exception names a method that its file does name")
-    func exceptionsAreUsed() {
+    @Test func `each exception names a method that its file does name`() {
         for (path, names) in AdmissionMethodRule.exceptions {
             let words = Set(Repository.sources.first { $0.path == path }?.swift.tokens.map(\.text) ?? [])
             #expect(names.isSubset(of: words), "\(path)")
         }
     }
 
-    @Test("no type has a case for each method")
-    func noEnumeration() {
+    @Test func `no type has a case for each method`() {
         func listed(_ file: SourceFile) -> Set<String> {
             let names: Set = ["appAttest", "debugCertificate", "clientCertificate", "operatorTicket", "sessionToken"]
             let words = file.swift.tokens.map(\.text)

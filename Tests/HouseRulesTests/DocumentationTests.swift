@@ -4,8 +4,7 @@ import Testing
 /// What the documentation says about the code, compared with the code.
 @Suite("The documentation")
 struct DocumentationTests {
-    @Test("PROTOCOL.md lists every refusal, with its status, code and text, and no other")
-    func refusals() throws {
+    @Test func `PROTOCOL.md lists every refusal, with its status, code and text, and no other`() throws {
         let codes = Dictionary(
             uniqueKeysWithValues: try source("RefusalCode").matches(of: /case (\w+) = "(\w+)"/).map {
                 (String($0.1), String($0.2))
@@ -20,8 +19,7 @@ struct DocumentationTests {
         #expect(Set(listed) == Set(answers))
     }
 
-    @Test("PROTOCOL.md names every code that the gateway closes a session with, and its reason")
-    func closeCodes() throws {
+    @Test func `PROTOCOL.md names every code that the gateway closes a session with, and its reason`() throws {
         let orders =
             try Repository.text("Sources/RelayCore/Session/CloseReason.swift")
             + Repository.text("Sources/Reactors/WebSocket/WebSocketConnection.swift")
@@ -33,8 +31,7 @@ struct DocumentationTests {
         for reason in reasons { #expect(listed.contains(reason), "\(reason)") }
     }
 
-    @Test("ARCHITECTURE.md describes every folder of Sources, and no other")
-    func rooms() throws {
+    @Test func `ARCHITECTURE.md describes every folder of Sources, and no other`() throws {
         let folders = try FileManager.default.contentsOfDirectory(
             atPath: Repository.root.appendingPathComponent("Sources").path)
         let text = try Documentation.section("Rooms", of: Repository.text("docs/ARCHITECTURE.md"))
@@ -43,8 +40,7 @@ struct DocumentationTests {
         #expect(rooms.allSatisfy { $0.count == 2 && $0[1].count > 20 })
     }
 
-    @Test("ARCHITECTURE.md has the import table that the house rules check")
-    func imports() throws {
+    @Test func `ARCHITECTURE.md has the import table that the house rules check`() throws {
         func modules(_ cell: String) -> Set<String> {
             cell == "–" ? [] : Set(cell.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
         }
@@ -59,8 +55,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("every source file that ARCHITECTURE.md names is there")
-    func namedFiles() throws {
+    @Test func `every source file that ARCHITECTURE.md names is there`() throws {
         let text = try Repository.text("docs/ARCHITECTURE.md")
         let named = text.matches(of: /`([A-Za-z+]+\.swift)`/).map { String($0.1) }
         let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(
@@ -68,8 +63,19 @@ struct DocumentationTests {
         #expect(named.count > 20 && Set(named).subtracting(files).subtracting(["Package.swift"]).isEmpty)
     }
 
-    @Test("ARCHITECTURE.md gives a reason for every dependency of Package.swift, and names no other")
-    func dependencies() throws {
+    @Test func `every test that the documentation quotes exists`() throws {
+        var quoted = 0
+        for path in Documentation.paths {
+            for match in try Repository.text(path).matches(of: /Tests`: “([^”]+)”/) {
+                quoted += 1
+                let name = "func `\(match.1)`("
+                #expect(Repository.tests.contains { $0.text.contains(name) }, "\(path) quotes \(match.1)")
+            }
+        }
+        #expect(quoted >= 8)
+    }
+
+    @Test func `ARCHITECTURE.md gives a reason for every dependency of Package.swift, and names no other`() throws {
         let manifest = try Repository.text("Package.swift")
         let text = try Documentation.section("Dependencies", of: Repository.text("docs/ARCHITECTURE.md"))
         let urls = manifest.matches(of: /url: "([^"]+)"/).map { "<\($0.1)>" }
@@ -81,8 +87,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("every link to a file of the project leads to one, and every anchor to a heading")
-    func links() throws {
+    @Test func `every link to a file of the project leads to one, and every anchor to a heading`() throws {
         #expect(Documentation.paths.contains("README.md") && Documentation.paths.contains("docs/PROTOCOL.md"))
         for path in Documentation.paths {
             for link in Documentation.links(in: try Repository.text(path)) {
@@ -96,8 +101,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("every script that the documentation names is there and can be run")
-    func scripts() throws {
+    @Test func `every script that the documentation names is there and can be run`() throws {
         var named: Set<String> = []
         for path in Documentation.paths {
             for match in try Repository.text(path).matches(of: /\bscripts\/[a-z-]+/) { named.insert(String(match.0)) }
@@ -109,8 +113,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("every setting that the documentation names is in CONFIGURATION.md")
-    func settings() throws {
+    @Test func `every setting that the documentation names is in CONFIGURATION.md`() throws {
         let known = Set(Documentation.rows(of: try Repository.text("docs/CONFIGURATION.md")).map { $0[0] })
         for path in ["README.md", "CHANGELOG.md", "docs/PROTOCOL.md", "docs/THREAT-MODEL.md"] {
             for match in try Repository.text(path).matches(of: /\b[A-Z]+(?:_[A-Z]+)+\b/) {
@@ -122,8 +125,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("every command and option that the README shows is one of the programs'")
-    func commands() throws {
+    @Test func `every command and option that the README shows is one of the programs'`() throws {
         let blocks = Documentation.codeBlocks("sh", in: try Repository.text("README.md")).joined(separator: "\n")
         let lines = blocks.replacing("\\\n", with: " ").split(separator: "\n").map(String.init)
         for program in ["portcullis", "portcullis-sim"] {
@@ -140,8 +142,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("the README's example is compiled and run by a test")
-    func example() throws {
+    @Test func `the README's example is compiled and run by a test`() throws {
         func lines(_ text: String) -> [String] {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         }
@@ -149,6 +150,13 @@ struct DocumentationTests {
         let compiled = lines(try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift"))
         let shown = try #require(blocks.first { $0.contains("AttestationVerifier") })
         #expect(lines(shown).filter { !compiled.contains($0) } == [])
+    }
+
+    @Test func `the library page's example is compiled and run by a test`() throws {
+        let shown = try #require(Documentation.codeBlocks("swift", in: Repository.text("docs/LIBRARY.md")).first)
+        let type = try #require(shown.firstRange(of: "struct "))
+        let compiled = try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift")
+        #expect(compiled.contains(shown[type.lowerBound...]))
     }
 
     // MARK: Help
@@ -180,8 +188,7 @@ struct DocumentationTests {
 
 @Suite("The reader of Markdown")
 struct DocumentationReaderTests {
-    @Test("reads tables, links, headings and code blocks")
-    func reads() {
+    @Test func `reads tables, links, headings and code blocks`() {
         #expect(Documentation.rows(of: "| a | `b` |\n|---|---|\n| c | – |\nx | y") == [["a", "b"], ["c", "–"]])
         #expect(Documentation.section("A", of: "\n## A\n1\n## B\n2") == "1")
         #expect(Documentation.section("B", of: "\n## A\n1\n## B\n2") == "2")
@@ -192,13 +199,11 @@ struct DocumentationReaderTests {
         #expect(Documentation.codeBlocks("sh", in: "\n```sh\na\nb\n```\n```swift\nc\n```") == ["a\nb"])
     }
 
-    @Test(
-        "resolves links from where they stand",
-        arguments: [
-            ("b.md", "a.md", "b.md"), ("b.md", "docs/a.md", "docs/b.md"), ("../b.md", "docs/a.md", "b.md"),
-            ("", "docs/a.md", "docs/a.md"), ("./x/../b.md", "a.md", "b.md"),
-        ])
-    func resolves(link: String, path: String, target: String) {
+    @Test(arguments: [
+        ("b.md", "a.md", "b.md"), ("b.md", "docs/a.md", "docs/b.md"), ("../b.md", "docs/a.md", "b.md"),
+        ("", "docs/a.md", "docs/a.md"), ("./x/../b.md", "a.md", "b.md"),
+    ])
+    func `resolves links from where they stand`(link: String, path: String, target: String) {
         #expect(Documentation.resolve(link, from: path) == target)
     }
 }

@@ -78,6 +78,22 @@ enum HouseRules {
         }
     }
 
+    /// A test is named by a sentence between backticks. A second name in `@Test("…")` would say the same or something else.
+    static func testsOfOtherNames(_ file: SourceFile) -> [String] {
+        let tokens = file.swift.tokens
+        return tokens.indices.dropLast().filter { tokens[$0].text == "@" && tokens[$0 + 1].text == "Test" }
+            .compactMap { start in
+                let rest = tokens[(start + 2)...]
+                // Strings are no tokens: a display name is nothing before the first comma or the end.
+                if rest.first?.text == "(", let next = rest.dropFirst().first?.text, [")", ","].contains(next) {
+                    return file.finding(line: tokens[start].line, "a test has a display name")
+                }
+                let name = rest.drop { $0.text != "func" }.dropFirst().first?.text ?? ""
+                guard !name.hasPrefix("`") || !name.contains(" ") else { return nil }
+                return file.finding(line: tokens[start].line, "the name \(name) is no sentence between backticks")
+            }
+    }
+
     static let maximumLines = 400
     /// What a longer file says about itself, with the reason behind it.
     static let longFileExcuse = "// Long because:"

@@ -7,14 +7,12 @@ struct HouseRulesTests {
         SourceFile(path: path, text: text)
     }
 
-    @Test("the sources and the tests are found")
-    func filesAreFound() {
+    @Test func `the sources and the tests are found`() {
         #expect(Repository.sources.contains { $0.path == "Sources/KeyStore/KeyID.swift" })
         #expect(Repository.tests.contains { $0.path == "Tests/HouseRulesTests/HouseRulesTests.swift" })
     }
 
-    @Test("targets import only what the table allows")
-    func imports() {
+    @Test func `targets import only what the table allows`() {
         #expect(Repository.sources.flatMap(HouseRules.importsOutsideTheTable) == [])
         for line in [
             "import Foundation", "  package import Foundation", "@preconcurrency import Foundation",
@@ -33,16 +31,14 @@ struct HouseRulesTests {
         #expect(HouseRules.importsOutsideTheTable(sample("", in: "Sources/Nowhere/A.swift")).count == 1)
     }
 
-    @Test("no pure target may import Foundation, a thread library or a C library")
-    func pureRows() {
+    @Test func `no pure target may import Foundation, a thread library or a C library`() {
         for row in ImportTable.rows where row.isPure {
             #expect(
                 row.others.isDisjoint(with: ["Foundation", "Dispatch", "Glibc", "GRDB", "Logging"]), "\(row.target)")
         }
     }
 
-    @Test("Package.swift builds exactly the pure targets with the pure settings")
-    func pureSettings() throws {
+    @Test func `Package.swift builds exactly the pure targets with the pure settings`() throws {
         let declarations = try Repository.text("Package.swift").split(separator: "arget(").dropFirst()
         func isPure(_ target: String) -> Bool {
             declarations.contains { $0.contains("name: \"\(target)\"") && $0.contains("swiftSettings: pureSettings") }
@@ -50,14 +46,12 @@ struct HouseRulesTests {
         for row in ImportTable.rows { #expect(isPure(row.target) == row.isPure, "\(row.target)") }
     }
 
-    @Test("no import is exported")
-    func exports() {
+    @Test func `no import is exported`() {
         #expect((Repository.sources + Repository.tests).flatMap(HouseRules.exportedImports) == [])
         #expect(HouseRules.exportedImports(sample("@_exported import Telnet")).count == 1)
     }
 
-    @Test("no module has a type with its own name")
-    func moduleNames() {
+    @Test func `no module has a type with its own name`() {
         #expect(Repository.sources.flatMap(HouseRules.typesNamedLikeTheirModule) == [])
         for kind in ["struct", "final class", "enum", "actor", "protocol", "typealias"] {
             #expect(HouseRules.typesNamedLikeTheirModule(sample("package \(kind)\n  Telnet {}")).count == 1, "\(kind)")
@@ -65,8 +59,7 @@ struct HouseRulesTests {
         #expect(HouseRules.typesNamedLikeTheirModule(sample("struct TelnetParser {} // struct Telnet")) == [])
     }
 
-    @Test("public stands in the library products alone")
-    func publicWords() throws {
+    @Test func `public is used only in the library products`() throws {
         #expect(Repository.sources.flatMap(HouseRules.publicOutsideLibraries) == [])
         #expect(HouseRules.publicOutsideLibraries(sample("public struct A {}")).count == 1)
         #expect(HouseRules.publicOutsideLibraries(sample("open class A {}")).count == 1)
@@ -78,8 +71,7 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("pure targets read no clock and no environment, do no I/O and start nothing")
-    func purity() {
+    @Test func `pure targets read no clock and no environment, do no I/O and start nothing`() {
         #expect(Repository.sources.flatMap(HouseRules.impurities(of:)) == [])
         for impurity in HouseRules.impurities {
             let code = "func f() { " + impurity.pattern.joined(separator: " ") + " }"
@@ -92,8 +84,7 @@ struct HouseRulesTests {
         #expect(HouseRules.impurities(of: sample("let a: ThreadCount = Date(timeIntervalSince1970: 0)")) == [])
     }
 
-    @Test("files have at most 400 lines, or say why")
-    func fileLength() {
+    @Test func `files have at most 400 lines or a reason`() {
         #expect((Repository.sources + Repository.tests).flatMap(HouseRules.tooLong) == [])
         let atLimit = String(repeating: "let a = 1\n", count: HouseRules.maximumLines)
         #expect(HouseRules.tooLong(sample(atLimit)) == [])
@@ -101,8 +92,26 @@ struct HouseRulesTests {
         #expect(HouseRules.tooLong(sample("// Long because: a table.\n" + atLimit)) == [])
     }
 
-    @Test("no comment marks work as undone")
-    func marks() {
+    @Test func `every test is named by a sentence between backticks`() {
+        #expect(Repository.tests.contains { !$0.swift.lines(of: ["@", "Test"]).isEmpty })
+        #expect(Repository.tests.flatMap(HouseRules.testsOfOtherNames) == [])
+        let name = "`a name has words`"
+        for test in [
+            "@Test func nameWithoutSpaces() {}", "@Test func `name`() {}", "@Test(\"a name\") func \(name)() {}",
+            "@Test(\n\"a name\", arguments: [1])\nfunc \(name)(a: Int) {}",
+            "@Test(arguments: [1]) func name(a: Int) {}",
+        ] {
+            #expect(HouseRules.testsOfOtherNames(sample(test)).count == 1, "\(test)")
+        }
+        for test in [
+            "@Test func \(name)() {}", "@Test(.enabled(if: true), arguments: [f(1)])\nfunc \(name)(a: Int) {}",
+            "@Test @MainActor func \(name)() {}", "// @Test func name() {}", "@Testable func name() {}",
+        ] {
+            #expect(HouseRules.testsOfOtherNames(sample(test)) == [], "\(test)")
+        }
+    }
+
+    @Test func `no comment marks work as undone`() {
         #expect((Repository.sources + Repository.tests).flatMap(HouseRules.marks(in:)) == [])
         for mark in HouseRules.marks {
             for comment in ["// \(mark): later", "/* a \(mark) */", "let a = 1 // \(mark)", "/// \(mark)(me) say more"]
@@ -118,26 +127,27 @@ struct HouseRulesTests {
 struct SwiftTextTests {
     private func words(_ source: String) -> [String] { SwiftText(source).tokens.map(\.text) }
 
-    @Test("leaves out strings of every kind, and keeps what is interpolated")
-    func strings() {
+    @Test func `leaves out strings of every kind, and keeps what is interpolated`() {
         #expect(words(#"a "b \" c" d"#) == ["a", "d"])
         #expect(words("a \"\"\"\n b \"quoted\" c\n\"\"\" d") == ["a", "d"])
         #expect(words(##"a #"b " \(c) \#(d)"# e"##) == ["a", "d", "e"])
+        #expect(words(##"a #"""# b"##) == ["a", "b"])
         #expect(words(#"a "b \(c["d"] ?? f("\(g)")) h" i"#) == ["a", "c", "[", "]", "?", "?", "f", "(", "g", ")", "i"])
     }
 
-    @Test("leaves out comments, also nested ones, and knows its lines")
-    func comments() {
+    @Test func `keeps a name between backticks whole`() {
+        #expect(words("a `b \\c // 'd` e ` f") == ["a", "`b \\c // 'd`", "e", "`", "f"])
+    }
+
+    @Test func `leaves out comments, also nested ones, and knows its lines`() {
         let text = SwiftText("a // b\n/* c /* d */ e\n */ f \"//\" g")
         #expect(text.tokens == [.init(text: "a", line: 1), .init(text: "f", line: 3), .init(text: "g", line: 3)])
         #expect(text.commentWords.map(\.text) == ["b", "c", "d", "e"])
         #expect(text.commentWords.map(\.line) == [1, 2, 2, 2])
     }
 
-    @Test(
-        "comes to an end in text that doesn't",
-        arguments: ["\"", "\"\"\"", "#\"", "/*", "\"\\(", "\"\\", "(", ")", "//", "#", ""])
-    func unterminated(source: String) {
+    @Test(arguments: ["\"", "\"\"\"", "#\"", "/*", "\"\\(", "\"\\", "(", ")", "//", "#", ""])
+    func `comes to an end in text that doesn't`(source: String) {
         #expect(SwiftText("a " + source).tokens.first?.text == "a")
     }
 }

@@ -17,8 +17,7 @@ struct LimitsTableTests {
         reactor = rows.filter { $0.count == 3 }
     }
 
-    @Test("has the settings' defaults")
-    func defaults() throws {
+    @Test func `has the settings' defaults`() throws {
         let settings = Documentation.rows(of: try Repository.text("docs/CONFIGURATION.md"))
         let known = Dictionary(settings.filter { $0.count > 1 }.map { ($0[0], $0[1]) }) { first, _ in first }
         for row in costs + session where row[1].contains("_") {
@@ -29,16 +28,14 @@ struct LimitsTableTests {
         #expect(costs.count == 10 && session.count > 10)
     }
 
-    @Test("has the values of what can't be set")
-    func constants() throws {
+    @Test func `has the values of what can't be set`() throws {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
         #expect(reactor.count == 30)
     }
 
-    @Test("has room for all that a reactor keeps")
-    func pools() throws {
+    @Test func `has room for all that a reactor keeps`() throws {
         let stated = try #require(text.firstMatch(of: /each further\s+reactor may keep ([0-9]+) MiB more/))
         let kept =
             try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
@@ -56,8 +53,7 @@ struct LimitsTableTests {
         return try #require(Int(number.1.filter { $0 != "_" }))
     }
 
-    @Test("adds up")
-    func sums() throws {
+    @Test func `adds up`() throws {
         var together = 0
         for row in costs where !row[4].isEmpty {
             let each = try bytes(row[3])

@@ -4,8 +4,7 @@ import Testing
 /// scripts/make-dev-certs, run as a developer runs it. Skipped, saying so, where there is no openssl.
 @Suite("The script for development certificates")
 struct MakeDevCertsTests {
-    @Test("makes certificates that verify, keeps them the second time, and makes them anew when forced")
-    func makesAndKeeps() throws {
+    @Test func `makes certificates that verify, keeps them the second time, and makes them anew when forced`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev certs \(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         guard run("openssl", ["version"]) != nil else {
@@ -28,8 +27,7 @@ struct MakeDevCertsTests {
         #expect(Self.files.allSatisfy { forced[$0] != first[$0] })
     }
 
-    @Test("lets nobody else read a private key, nor the folder")
-    func modes() throws {
+    @Test func `makes private keys and their folder readable by the owner only`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         guard run("openssl", ["version"]) != nil else {
@@ -43,8 +41,7 @@ struct MakeDevCertsTests {
         }
     }
 
-    @Test("packs the client's certificate for the passphrase it was given, empty by default")
-    func archive() throws {
+    @Test func `packs the client's certificate for the passphrase it was given, empty by default`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         guard run("openssl", ["version"]) != nil else {
@@ -62,8 +59,7 @@ struct MakeDevCertsTests {
         }
     }
 
-    @Test("replaces an archive of the form that earlier versions made")
-    func replacesOldArchive() throws {
+    @Test func `replaces an archive of the form that earlier versions made`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         guard run("openssl", ["version"]) != nil else {

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("The repository")
 struct RepositoryTests {
-    @Test("holds Apple's App Attest root, with the fingerprint that Apple's root has")
-    func appleRoot() throws {
+    @Test func `holds Apple's App Attest root, with the fingerprint that Apple's root has`() throws {
         let pem = try Repository.text("certs/AppleAppAttestationRootCA.pem")
         let lines = pem.split(separator: "\n").map(String.init)
         #expect(lines.first == "-----BEGIN CERTIFICATE-----" && lines.last == "-----END CERTIFICATE-----")
@@ -14,8 +13,7 @@ struct RepositoryTests {
         #expect(fingerprint == "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932")
     }
 
-    @Test("tracks nothing that a build or a run makes, and nothing secret")
-    func tracksNothingMade() {
+    @Test func `tracks nothing that a build or a run makes, and nothing secret`() {
         let bad = [
             "certs/dev/ca.pem", "a.key", "x/client.p12", "keys.sqlite", "keys.sqlite-wal", "Package.resolved",
             "sub/Package.resolved", ".build/debug.yaml", ".build-asan/x", "config/portcullis.env", "certs/ca.srl",
@@ -29,8 +27,7 @@ struct RepositoryTests {
         #expect(HouseRules.untrackable(files) == [])
     }
 
-    @Test("asks for the benchmark package, and for flags of the compiler's, only where it is told to")
-    func manifestExtras() throws {
+    @Test func `asks for the benchmark package, and for flags of the compiler's, only where it is told to`() throws {
         let manifest = try Repository.text("Package.swift")
         let condition = try #require(manifest.range(of: "\nif isBenchmarking {\n"))
         #expect(!manifest[..<condition.lowerBound].contains("ordo-one"))
@@ -40,8 +37,7 @@ struct RepositoryTests {
         #expect(!lines.isEmpty && lines.allSatisfy { $0.contains("(is") || $0.contains(ofTheFuzzer) })
     }
 
-    @Test("tracks no private key")
-    func tracksNoPrivateKey() {
+    @Test func `tracks no private key`() {
         let key = "-----BEGIN EC PRIVATE " + "KEY-----\n" + String(repeating: "A", count: 64) + "\n"
         #expect(HouseRules.holdsPrivateKey("let a = \"\"\"\n    " + key))
         #expect(!HouseRules.holdsPrivateKey("-----BEGIN PRIVATE " + "KEY----- is how one begins\n"))

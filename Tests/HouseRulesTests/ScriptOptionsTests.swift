@@ -9,27 +9,27 @@ struct ScriptOptionsTests {
         "attack", "bench", "fuzz", "bench-micro", "try-clients", "test-on",
     ]
 
-    @Test("are all looked at here")
-    func complete() throws {
+    @Test func `are all looked at here`() throws {
         let folder = Repository.root.appendingPathComponent("scripts").path
         let found = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.contains(".") }
         #expect(found.sorted() == Self.scripts.sorted())
     }
 
-    @Test("-h and --help show the usage, and nothing else happens", arguments: scripts, ["-h", "--help"])
-    func help(script: String, option: String) throws {
+    @Test(arguments: scripts, ["-h", "--help"])
+    func `-h and --help show the usage, and nothing else happens`(script: String, option: String) throws {
         let shown = try call(script, option, keeping: "2>/dev/null")
         #expect(shown.status == 0)
         #expect(shown.output.contains("\n  usage: scripts/\(script) ") && !shown.output.contains("\(script): "))
     }
 
     @Test(
-        "an unknown option, or an argument too many, is refused with 64 and the usage on standard error",
         arguments: scripts,
         [
             ["--bogus"], ["extra"], ["--once", "--bogus"], ["--short", "x"], ["--force", "-x"], ["--no-parallel", "y"],
         ])
-    func unknown(script: String, arguments: [String]) throws {
+    func `an unknown option, or an argument too many, is refused with 64 and the usage on standard error`(
+        script: String, arguments: [String]
+    ) throws {
         let words = arguments.joined(separator: " ")
         let refused = try call(script, words, keeping: "2>&1 >/dev/null")
         #expect(refused.status == 64)
@@ -38,13 +38,11 @@ struct ScriptOptionsTests {
         #expect(try call(script, words, keeping: "2>/dev/null").output.isEmpty)
     }
 
-    @Test(
-        "an option without its value is refused likewise",
-        arguments: [
-            ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"),
-            ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
-        ])
-    func valueMissing(script: String, option: String) throws {
+    @Test(arguments: [
+        ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"),
+        ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
+    ])
+    func `an option without its value is refused likewise`(script: String, option: String) throws {
         let refused = try call(script, option, keeping: "2>&1 >/dev/null")
         #expect(refused.status == 64 && refused.output.contains("\(option) needs a value"))
     }

@@ -4,7 +4,7 @@
 /// interpolation counts as code. Regular expression literals aren't understood: a quotation mark in one ends with its line.
 struct SwiftText {
     struct Token: Equatable {
-        /// A whole name or number, or a single character of punctuation.
+        /// A whole name or number, a name between backticks, or a single character of punctuation.
         let text: String
         /// Counted from 1.
         let line: Int
@@ -58,7 +58,7 @@ extension SwiftText {
                 scanBlockComment()
             } else if current == UInt8(ascii: "\"") || (current == UInt8(ascii: "#") && isRawString) {
                 scanString()
-            } else if let word = scanWord() {
+            } else if let word = scanRawIdentifier() ?? scanWord() {
                 tokens.append(word)
             } else {
                 if current == UInt8(ascii: "(") { depth += 1 }
@@ -81,6 +81,15 @@ extension SwiftText {
         { position += 1 }
         guard position > start else { return nil }
         return Token(text: String(decoding: bytes[start..<position], as: UTF8.self), line: line)
+    }
+
+    /// A name between backticks, with them. It may contain spaces.
+    private mutating func scanRawIdentifier() -> Token? {
+        guard byte() == UInt8(ascii: "`") else { return nil }
+        let rest = bytes[(position + 1)...].prefix { $0 != UInt8(ascii: "\n") }
+        guard let end = rest.firstIndex(of: UInt8(ascii: "`")) else { return nil }
+        defer { position = end + 1 }
+        return Token(text: String(decoding: bytes[position...end], as: UTF8.self), line: line)
     }
 
     private mutating func scanLineComment() {
@@ -112,7 +121,8 @@ extension SwiftText {
             hashes += 1
             advance()
         }
-        let marks = starts(with: "\"\"\"") ? 3 : 1
+        // The text of a longer string begins on the next line. `#"""#` is a quotation mark.
+        let marks = starts(with: "\"\"\"\n") ? 3 : 1
         advance(marks)
         while let current = byte() {
             if current == UInt8(ascii: "\\"), follows(UInt8(ascii: "#"), times: hashes, from: 1) {

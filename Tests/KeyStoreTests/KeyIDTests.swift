@@ -9,8 +9,8 @@ struct KeyIDTests {
     static let standard = Data(bytes).base64EncodedString()
     static let urlSafe = standard.replacing("+", with: "-").replacing("/", with: "_")
 
-    @Test("is read from base64 and base64url, padded or not, into one form", arguments: [standard, urlSafe])
-    func readsBothAlphabets(text: String) throws {
+    @Test(arguments: [standard, urlSafe])
+    func `is read from base64 and base64url, padded or not, into one form`(text: String) throws {
         #expect(Self.standard != Self.urlSafe && text.count == 44)
         for spelling in [text, String(text.dropLast())] {
             let id = try #require(KeyID(text: spelling))
@@ -19,8 +19,8 @@ struct KeyIDTests {
         }
     }
 
-    @Test("has exactly 32 bytes", arguments: [0, 31, 33, 64])
-    func refusesOtherLengths(length: Int) {
+    @Test(arguments: [0, 31, 33, 64])
+    func `has exactly 32 bytes`(length: Int) {
         let bytes = [UInt8](repeating: 0xA5, count: length)
         #expect(KeyID(bytes: bytes) == nil)
         #expect(KeyID(text: Data(bytes).base64EncodedString()) == nil)
@@ -40,21 +40,19 @@ struct KeyIDTests {
         ]
     }()
 
-    @Test("is not read from text that isn't strict base64", arguments: looseTexts)
-    func refusesLooseText(text: String) {
+    @Test(arguments: looseTexts)
+    func `is not read from text that isn't strict base64`(text: String) {
         #expect(KeyID(text: text) == nil)
     }
 
-    @Test("has one canonical text for each of the 64 last symbols that differ in meaningful bits")
-    func lastSymbolIsCanonical() {
+    @Test func `has one canonical text for each of the 64 last symbols that differ in meaningful bits`() {
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
         let head = String(repeating: "A", count: 42)
         let accepted = alphabet.filter { KeyID(text: head + String($0)) != nil }
         #expect(accepted == "AEIMQUYcgkosw048")
     }
 
-    @Test("is ordered by its bytes")
-    func isOrderedByBytes() {
+    @Test func `is ordered by its bytes`() {
         #expect(KeyID.sample(1) < KeyID.sample(2))
         #expect(KeyID.sample(0x7F) < KeyID.sample(0x80))
         #expect(!(KeyID.sample(3) < KeyID.sample(3)))

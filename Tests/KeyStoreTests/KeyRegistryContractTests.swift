@@ -4,8 +4,8 @@ import Testing
 /// The contract of every store; run for each store, and for both parts of a store if both can do it.
 @Suite("A key store")
 struct KeyRegistryContractTests {
-    @Test("returns what was enrolled", arguments: RegistryKind.allCases)
-    func returnsWhatWasEnrolled(kind: RegistryKind) async throws {
+    @Test(arguments: RegistryKind.allCases)
+    func `returns what was enrolled`(kind: RegistryKind) async throws {
         let (registry, owner) = try kind.make()
         var plain = DeviceKey.sample(2)
         plain.validationCategory = nil
@@ -19,8 +19,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("tells a key's standing as it is at this moment", arguments: RegistryKind.allCases, StorePart.allCases)
-    func standingIsNeverOld(kind: RegistryKind, part: StorePart) async throws {
+    @Test(arguments: RegistryKind.allCases, StorePart.allCases)
+    func `reports a key's current state`(kind: RegistryKind, part: StorePart) async throws {
         let (registry, owner) = try kind.make()
         let key = DeviceKey.sample(counter: 3)
         func expectStanding(counter: UInt32, isRevoked: Bool = false, app: String = key.app) async throws {
@@ -48,9 +48,10 @@ struct KeyRegistryContractTests {
     }
 
     @Test(
-        "takes over a newer attestation and keeps the key's history", arguments: RegistryKind.allCases,
+        arguments: RegistryKind.allCases,
         StorePart.allCases)
-    func reenrolmentKeepsHistory(kind: RegistryKind, part: StorePart) async throws {
+    func `takes over a newer attestation and keeps the key's history`(kind: RegistryKind, part: StorePart) async throws
+    {
         let (registry, owner) = try kind.make()
         let first = DeviceKey.sample()
         #expect(try await registry.enrol(first) == .enrolled)
@@ -74,8 +75,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("never lowers a counter by enrolment, but raises it", arguments: RegistryKind.allCases)
-    func reenrolmentNeverLowers(kind: RegistryKind) async throws {
+    @Test(arguments: RegistryKind.allCases)
+    func `never lowers a counter by enrolment, but raises it`(kind: RegistryKind) async throws {
         let (registry, owner) = try kind.make()
         for (counter, expected) in [(5, 5), (4, 5), (0, 5), (6, 6)] as [(UInt32, UInt32)] {
             _ = try await registry.enrol(.sample(counter: counter))
@@ -84,8 +85,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("advances a counter only upwards, up to its last value", arguments: RegistryKind.allCases, StorePart.allCases)
-    func counterOnlyRises(kind: RegistryKind, part: StorePart) async throws {
+    @Test(arguments: RegistryKind.allCases, StorePart.allCases)
+    func `advances a counter only upwards, up to its last value`(kind: RegistryKind, part: StorePart) async throws {
         let (registry, owner) = try kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
@@ -104,9 +105,11 @@ struct KeyRegistryContractTests {
     }
 
     @Test(
-        "lets exactly one of many racing callers advance to a counter", arguments: RegistryKind.allCases,
+        arguments: RegistryKind.allCases,
         StorePart.allCases)
-    func exactlyOneRacerWins(kind: RegistryKind, part: StorePart) async throws {
+    func `lets exactly one of many racing callers advance to a counter`(kind: RegistryKind, part: StorePart)
+        async throws
+    {
         let (registry, owner) = try kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
@@ -118,8 +121,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("ends at the highest counter of many racing callers", arguments: RegistryKind.allCases, StorePart.allCases)
-    func highestRacerStays(kind: RegistryKind, part: StorePart) async throws {
+    @Test(arguments: RegistryKind.allCases, StorePart.allCases)
+    func `ends at the highest counter of many racing callers`(kind: RegistryKind, part: StorePart) async throws {
         let (registry, owner) = try kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
@@ -132,9 +135,11 @@ struct KeyRegistryContractTests {
     }
 
     @Test(
-        "keeps a revoked key revoked, whatever is done but restoring it", arguments: RegistryKind.allCases,
+        arguments: RegistryKind.allCases,
         StorePart.allCases)
-    func revokedStaysRevoked(kind: RegistryKind, part: StorePart) async throws {
+    func `keeps a revoked key revoked, whatever is done but restoring it`(kind: RegistryKind, part: StorePart)
+        async throws
+    {
         let (registry, owner) = try kind.make()
         let key = DeviceKey.sample(counter: 3)
         _ = try await registry.enrol(key)
@@ -158,8 +163,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("forgets a key that isn't revoked, and takes it anew", arguments: RegistryKind.allCases)
-    func forgets(kind: RegistryKind) async throws {
+    @Test(arguments: RegistryKind.allCases)
+    func `forgets a key that isn't revoked, and registers it again`(kind: RegistryKind) async throws {
         let (registry, owner) = try kind.make()
         let key = DeviceKey.sample(counter: 3)
         _ = try await registry.enrol(key)
@@ -172,8 +177,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("says so when a key to administer is unknown", arguments: RegistryKind.allCases)
-    func administersKnownKeysOnly(kind: RegistryKind) async throws {
+    @Test(arguments: RegistryKind.allCases)
+    func `says so when a key to administer is unknown`(kind: RegistryKind) async throws {
         let (registry, owner) = try kind.make()
         #expect(try await !registry.revoke(.sample(1), reason: "lost", at: 1))
         #expect(try await !registry.restore(.sample(1)))
@@ -183,9 +188,9 @@ struct KeyRegistryContractTests {
     }
 
     @Test(
-        "lists all keys in pages, in the order of their identifiers", arguments: RegistryKind.allCases,
+        arguments: RegistryKind.allCases,
         [1, 2, 3, 5, 6, 1000])
-    func listsInPages(kind: RegistryKind, limit: Int) async throws {
+    func `lists all keys in pages, in the order of their identifiers`(kind: RegistryKind, limit: Int) async throws {
         let (registry, owner) = try kind.make()
         let order: [UInt8] = [0, 1, 0x7F, 0x80, 0xFF]
         for byte in order.reversed() { _ = try await registry.enrol(.sample(byte)) }
@@ -201,8 +206,8 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("has nothing on a page of no keys", arguments: RegistryKind.allCases, [0, -1, Int.min])
-    func emptyPage(kind: RegistryKind, limit: Int) async throws {
+    @Test(arguments: RegistryKind.allCases, [0, -1, Int.min])
+    func `has nothing on a page of no keys`(kind: RegistryKind, limit: Int) async throws {
         let (registry, owner) = try kind.make()
         _ = try await registry.enrol(.sample())
         #expect(try await registry.keys(after: nil, limit: limit).isEmpty)

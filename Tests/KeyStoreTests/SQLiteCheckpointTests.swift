@@ -14,8 +14,7 @@ struct SQLiteCheckpointTests {
         return try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: limits)
     }
 
-    @Test("happens when it is asked for and at no other time")
-    func onlyOnRequest() throws {
+    @Test func `happens when it is asked for and at no other time`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 1 << 30)
         _ = try registry.enrol(.sample())
@@ -31,8 +30,7 @@ struct SQLiteCheckpointTests {
         #expect(try registry.key(.sample(1))?.counter == 1300)
     }
 
-    @Test("begins the WAL anew itself, and rests until somebody has written")
-    func beginsAnew() throws {
+    @Test func `restarts the WAL by itself, and then waits for a write`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 1 << 30)
         _ = try registry.enrol(.sample())
@@ -54,8 +52,7 @@ struct SQLiteCheckpointTests {
         #expect(try registry.key(.sample(1))?.counter == 1)
     }
 
-    @Test("truncates a WAL over the limit, and none at it")
-    func truncationLimit() throws {
+    @Test func `truncates a WAL over the limit, and none at it`() throws {
         let directory = try TemporaryDirectory()
         let first = try registry(directory, truncatingOver: 1 << 30)
         _ = try first.enrol(.sample(counter: 5))
@@ -70,8 +67,7 @@ struct SQLiteCheckpointTests {
         #expect(try first.advanceCounter(of: .sample(1), to: 6, at: 1) == .advanced)
     }
 
-    @Test("leaves what a reader still needs, and takes it the next time")
-    func readerInTheWay() throws {
+    @Test func `leaves what a reader still needs, and takes it the next time`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 0)
         _ = try registry.enrol(.sample())
@@ -88,8 +84,7 @@ struct SQLiteCheckpointTests {
         #expect(try registry.key(.sample(1))?.counter == 1)
     }
 
-    @Test("does its work without truncating while somebody writes")
-    func writerInTheWay() throws {
+    @Test func `does its work without truncating while somebody writes`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 0)
         _ = try registry.enrol(.sample())
@@ -102,8 +97,7 @@ struct SQLiteCheckpointTests {
         #expect(try registry.checkpoint().truncated)
     }
 
-    @Test("may run again and again while counters rise")
-    func besideCounters() throws {
+    @Test func `may run again and again while counters rise`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 8192)
         for byte in UInt8(0)..<8 { _ = try registry.enrol(.sample(byte)) }

@@ -12,8 +12,7 @@ struct SQLiteContentionTests {
         try DatabaseQueue(path: path)
     }
 
-    @Test("answers busy to writers and goes on reading while somebody else holds the write lock")
-    func foreignWriteLock() throws {
+    @Test func `answers busy to writers and reads while another process holds the write lock`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let registry = try SQLiteKeyDatabase(path: path, limits: .impatient)
@@ -37,8 +36,7 @@ struct SQLiteContentionTests {
         #expect(try registry.enrol(.sample(2)) == .enrolled)
     }
 
-    @Test("answers busy to all of many threads, more than it has connections, while the lock is held")
-    func foreignWriteLockAgainstManyThreads() throws {
+    @Test func `answers busy to all of many threads, more than it has connections, while the lock is held`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let registry = try SQLiteKeyDatabase(path: path, limits: .impatient)
@@ -51,8 +49,7 @@ struct SQLiteContentionTests {
         }
     }
 
-    @Test("waits for a lock that is given back in time")
-    func lockReleasedInTime() throws {
+    @Test func `waits for a lock that is given back in time`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
@@ -75,8 +72,7 @@ struct SQLiteContentionTests {
         #expect(try outcomes.compactMap { try $0.get() } == [.advanced])
     }
 
-    @Test("advances counters while its own administration is occupied, and reads while its counters are")
-    func poolsAreIndependent() throws {
+    @Test func `advances counters while its own administration is occupied, and reads while its counters are`() throws {
         let directory = try TemporaryDirectory()
         var limits = SQLiteKeyRegistry.Limits.impatient
         limits.connectionsPerPool = 1
@@ -94,8 +90,8 @@ struct SQLiteContentionTests {
         #expect(try registry.advanceCounter(of: .sample(1), to: 2, at: 1) == .advanced)
     }
 
-    @Test("lets as many calls run at once as it has connections, and one more waits", arguments: [1, 2, 4])
-    func poolSize(size: Int) throws {
+    @Test(arguments: [1, 2, 4])
+    func `lets as many calls run at once as it has connections, and one more waits`(size: Int) throws {
         let directory = try TemporaryDirectory()
         var limits = SQLiteKeyRegistry.Limits.impatient
         limits.connectionsPerPool = size
@@ -113,8 +109,7 @@ struct SQLiteContentionTests {
         try occupy(size - 1)
     }
 
-    @Test("lets one of two registries on one file win a race for a counter")
-    func twoRegistriesRace() throws {
+    @Test func `lets one of two registries on one file win a race for a counter`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let registries = try (0..<2).map { _ in try SQLiteKeyDatabase(path: path, limits: .patient) }
@@ -125,8 +120,7 @@ struct SQLiteContentionTests {
         }
     }
 
-    @Test("sees at once what another process has administered")
-    func administeredFromOutside() throws {
+    @Test func `sees at once what another process has administered`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let gateway = try SQLiteKeyDatabase(path: path, limits: .patient)
@@ -142,8 +136,7 @@ struct SQLiteContentionTests {
         #expect(try gateway.advanceCounter(of: .sample(1), to: 2, at: 1) == .unknownKey)
     }
 
-    @Test("waits 50 ms on a reactor unless told otherwise")
-    func defaultLimits() {
+    @Test func `waits 50 ms on a reactor unless told otherwise`() {
         let limits = SQLiteKeyRegistry.Limits()
         #expect(limits.busyMilliseconds == 50)
         #expect(limits.checkpointBusyMilliseconds < limits.busyMilliseconds)

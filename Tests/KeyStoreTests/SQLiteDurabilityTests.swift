@@ -8,8 +8,7 @@ import Testing
 /// The data that survives the end of a store's process. EdgeTests kill the whole gateway.
 @Suite("What the SQLite store has acknowledged")
 struct SQLiteDurabilityTests {
-    @Test("is there when the store is opened again")
-    func survivesReopening() throws {
+    @Test func `is there when the store is opened again`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         do {
@@ -22,8 +21,7 @@ struct SQLiteDurabilityTests {
         #expect(try SQLiteKeyDatabase(path: path).key(.sample(1)) == expected)
     }
 
-    @Test("is in the files at once, without the store being closed")
-    func isInTheFiles() throws {
+    @Test func `is in the files at once, without the store being closed`() throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: .patient)
         _ = try registry.enrol(.sample(1))
@@ -39,8 +37,7 @@ struct SQLiteDurabilityTests {
         #expect(try copy.key(.sample(2))?.isRevoked == true)
     }
 
-    @Test("survives kill -9, and the store goes on from there")
-    func survivesKill() async throws {
+    @Test func `survives kill -9, and the store continues from there`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -60,8 +57,7 @@ struct SQLiteDurabilityTests {
         #expect(try registry.advanceCounter(of: .sample(1), to: 11, at: 3) == .advanced)
     }
 
-    @Test("was synchronized to disk if it is a registration, and is never checkpointed by a commit")
-    func connectionsAreSetUpForTheirWork() throws {
+    @Test func `was synchronized to disk if it is a registration, and is never checkpointed by a commit`() throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         let full = 2
@@ -77,8 +73,7 @@ struct SQLiteDurabilityTests {
         }
     }
 
-    @Test("is refused, and the store goes on reading, when the disk is full")
-    func fullDisk() async throws {
+    @Test func `is refused when the disk is full, and reads continue`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         await #expect(processExitsWith: .success) { [path = path as String] in

@@ -17,8 +17,7 @@ struct SQLiteRevocationsTests {
         for number in 1...3 { _ = try registry.enrol(.sample(UInt8(number))) }
     }
 
-    @Test("is told at once, and then only when something was written")
-    func tellsChanges() throws {
+    @Test func `is reported at once, and then only after a write`() throws {
         #expect(try revocations.look() == [])
         #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
@@ -29,8 +28,7 @@ struct SQLiteRevocationsTests {
         #expect(try revocations.look() == [.sample(3)])
     }
 
-    @Test("is told on the thread of its own as on the caller's")
-    func answersLater() async throws {
+    @Test func `is reported on its own thread as on the caller's`() async throws {
         // The wait for a thread counts, and other tests may have the cores.
         var limits = SQLiteKeyDatabase.Limits()
         limits.administrationBusyMilliseconds = 300_000
@@ -43,16 +41,14 @@ struct SQLiteRevocationsTests {
         #expect(try await revocations.ifChanged() == nil)
     }
 
-    @Test("is told of what another process wrote")
-    func seesOthers() throws {
+    @Test func `is reported after a write of another process`() throws {
         _ = try revocations.look()
         let other = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)
         _ = try other.revoke(.sample(1), reason: "lost", at: -5)
         #expect(try revocations.look() == [.sample(1)])
     }
 
-    @Test("is told while somebody else holds the write lock")
-    func readsBesideAWriter() throws {
+    @Test func `is reported while another process holds the write lock`() throws {
         _ = try registry.revoke(.sample(1), reason: "lost", at: 1)
         try DatabaseQueue(path: directory.file("keys.sqlite")).inDatabase { database in
             try database.beginTransaction(.immediate)
@@ -61,8 +57,7 @@ struct SQLiteRevocationsTests {
         }
     }
 
-    @Test("is looked up in an index, which a store of before gets")
-    func hasItsIndex() throws {
+    @Test func `is looked up in an index, which a store of before gets`() throws {
         let queue = try DatabaseQueue(path: directory.file("keys.sqlite"))
         try queue.write { try $0.execute(sql: "DROP INDEX device_key_revoked") }
         _ = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)

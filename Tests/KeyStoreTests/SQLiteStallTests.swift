@@ -31,8 +31,7 @@ struct SQLiteStallTests {
         }
     }
 
-    @Test("answers reads, counters, checkpoints and the watch while a registration waits")
-    func othersGoOn() async throws {
+    @Test func `answers reads, counters, checkpoints and the watch while a registration waits`() async throws {
         let store = try store(waiting: 8)
         let revocations = try SQLiteRevocations(of: store)
         _ = try await store.enrol(.sample(1))
@@ -56,8 +55,8 @@ struct SQLiteStallTests {
         #expect(try await stuck == .enrolled)
     }
 
-    @Test("refuses one registration more than may wait, and records nothing of it", arguments: [0, 3])
-    func fullQueue(limit: Int) async throws {
+    @Test(arguments: [0, 3])
+    func `refuses one registration more than may wait, and records nothing of it`(limit: Int) async throws {
         let store = try store(waiting: limit)
         try stallCommits(of: store)
         try await withThrowingTaskGroup(of: Enrolment.self) { group in
@@ -75,8 +74,8 @@ struct SQLiteStallTests {
         #expect(try await store.enrol(.sample(99)) == .enrolled)
     }
 
-    @Test("answers busy when a registration has waited its time, while the one before it is still stuck")
-    func lateRegistration() async throws {
+    @Test
+    func `answers busy when a registration has waited its time, while the one before it is still stuck`() async throws {
         let store = try store(waiting: 8, administrationMilliseconds: 1_000)
         try stallCommits(of: store)
         async let stuck = store.enrol(.sample(1))

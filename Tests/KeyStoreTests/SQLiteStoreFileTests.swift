@@ -26,8 +26,7 @@ struct SQLiteStoreFileTests {
         if case KeyRegistryError.unavailable = error { true } else { false }
     }
 
-    @Test("is readable by its owner alone, as are the files beside it")
-    func modes() throws {
+    @Test func `is readable by its owner alone, as are the files beside it`() throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
@@ -36,8 +35,7 @@ struct SQLiteStoreFileTests {
         }
     }
 
-    @Test("isn't used when others could have written it")
-    func foreignWriters() throws {
+    @Test func `isn't used when others could have written it`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         _ = try SQLiteKeyDatabase(path: path)
@@ -47,8 +45,7 @@ struct SQLiteStoreFileTests {
         }
     }
 
-    @Test("needs a directory that is there and takes files")
-    func directories() throws {
+    @Test func `needs a directory that is there and takes files`() throws {
         let directory = try TemporaryDirectory()
         #expect(isUnusable(directory.file("missing/keys.sqlite"), saying: "missing/ can't be used"))
         try Data().write(to: URL(fileURLWithPath: directory.file("plain")))
@@ -58,8 +55,7 @@ struct SQLiteStoreFileTests {
         #expect(isUnusable("/proc/portcullis.sqlite", saying: "/proc/"))
     }
 
-    @Test("is not made for a tool that only wants to look")
-    func notCreating() throws {
+    @Test func `is not made for a tool that only wants to look`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         #expect(isUnusable(path, creating: false, saying: "can't be used"))
@@ -68,8 +64,7 @@ struct SQLiteStoreFileTests {
         #expect(throws: Never.self) { try SQLiteKeyDatabase(path: path, creating: false) }
     }
 
-    @Test("is refused, and left as it was, when it is no database")
-    func garbage() throws {
+    @Test func `is refused, and left as it was, when it is no database`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let garbage = Data("This is a diary and no database.\n".utf8) + Data(repeating: 0x20, count: 5000)
@@ -78,8 +73,7 @@ struct SQLiteStoreFileTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
     }
 
-    @Test("is refused, and left as it was, when it is another program's database")
-    func foreignDatabase() throws {
+    @Test func `is refused, and left as it was, when it is another program's database`() throws {
         let directory = try TemporaryDirectory()
         for (name, sql) in [
             ("tables", "CREATE TABLE t (x)"), ("id", "PRAGMA application_id = 7"),
@@ -93,8 +87,8 @@ struct SQLiteStoreFileTests {
         }
     }
 
-    @Test("is refused when a newer program made its schema", arguments: [2, 1000, 0, -1])
-    func otherVersions(version: Int) throws {
+    @Test(arguments: [2, 1000, 0, -1])
+    func `is refused when a newer program made its schema`(version: Int) throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         _ = try SQLiteKeyDatabase(path: path)
@@ -102,8 +96,7 @@ struct SQLiteStoreFileTests {
         #expect(isUnusable(path, saying: "version \(version)"))
     }
 
-    @Test("is refused when its tables aren't ours")
-    func missingColumn() throws {
+    @Test func `is refused when its tables aren't ours`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         _ = try SQLiteKeyDatabase(path: path)
@@ -115,8 +108,7 @@ struct SQLiteStoreFileTests {
         #expect(isUnusable(path, saying: "revoked_at"))
     }
 
-    @Test("answers unavailable when its pages are damaged")
-    func damagedPages() throws {
+    @Test func `answers unavailable when its pages are damaged`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         do {
@@ -135,14 +127,12 @@ struct SQLiteStoreFileTests {
         #expect { try registry.forget(.sample(1)) } throws: { isUnavailable($0) }
     }
 
-    @Test(
-        "answers unavailable when a record has what no key can have",
-        arguments: [
-            "UPDATE device_key SET counter = 4294967296", "UPDATE device_key SET counter = -1",
-            "UPDATE device_key SET key_id = x'01'", "UPDATE device_key SET validation_category = -1",
-            "DELETE FROM receipt",
-        ])
-    func damagedRecords(sql: String) throws {
+    @Test(arguments: [
+        "UPDATE device_key SET counter = 4294967296", "UPDATE device_key SET counter = -1",
+        "UPDATE device_key SET key_id = x'01'", "UPDATE device_key SET validation_category = -1",
+        "DELETE FROM receipt",
+    ])
+    func `answers unavailable when a record has what no key can have`(sql: String) throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
@@ -152,13 +142,11 @@ struct SQLiteStoreFileTests {
         #expect { try registry.keys(after: nil, limit: 5) } throws: { isUnavailable($0) }
     }
 
-    @Test(
-        "answers unavailable when a key's standing is what no key can have",
-        arguments: [
-            "counter = 4294967296", "counter = -1", "counter = 'one'", "public_key = 'text'", "app = x'41'",
-            "environment = x'41'", "trust_root = 7",
-        ])
-    func damagedStanding(assignment: String) throws {
+    @Test(arguments: [
+        "counter = 4294967296", "counter = -1", "counter = 'one'", "public_key = 'text'", "app = x'41'",
+        "environment = x'41'", "trust_root = 7",
+    ])
+    func `answers unavailable when a key's standing is what no key can have`(assignment: String) throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
@@ -174,8 +162,7 @@ struct SQLiteStoreFileTests {
         #expect { try registry.standing(of: .sample(1)) } throws: { isUnavailable($0) }
     }
 
-    @Test("tells a key's standing without its receipt")
-    func lostReceipt() throws {
+    @Test func `reports a key's state without its receipt`() throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
@@ -184,8 +171,7 @@ struct SQLiteStoreFileTests {
         #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }
     }
 
-    @Test("has the name it was given, also where SQLite would see one with a meaning of its own")
-    func specialNames() async throws {
+    @Test func `has the name it was given, also where SQLite would see one with a meaning of its own`() async throws {
         let directory = try TemporaryDirectory()
         await #expect(processExitsWith: .success) { [path = directory.path as String] in
             // In its own process, because the working directory is global to a process.

@@ -16,7 +16,7 @@ import Testing
         Logger(label: "audit") { JSONLogHandler(label: $0, level: .info, output: probe.output) }
     }
 
-    @Test func anEntryIsOneLineOfJSONWithAllItsFields() throws {
+    @Test func `an entry is one line of JSON with all its fields`() throws {
         let probe = try OutputProbe()
         AuditLog(output: probe.output, logger: logger(probe)).record(entry("no such key"))
         #expect(
@@ -27,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test func absentFieldsAreLeftOut() {
+    @Test func `absent fields are omitted`() {
         let entry = AuditEntry(
             time: Timestamp(unixMilliseconds: 0), event: .registration, outcome: .admitted, method: "app_attest",
             requestID: "r", address: "::1")
@@ -39,7 +39,7 @@ import Testing
                 """)
     }
 
-    @Test func hostileTextStaysInsideItsLine() throws {
+    @Test func `hostile text stays inside its line`() throws {
         var hostile = entry(hostileText)
         hostile.who = hostileText
         hostile.requestID = hostileText
@@ -52,7 +52,7 @@ import Testing
         #expect(object["outcome"] == "refused")
     }
 
-    @Test func aFileIsCreatedForItsOwnerAloneAndIsOnlyAppendedTo() throws {
+    @Test func `the file is readable by its owner only and only appended to`() throws {
         let probe = try OutputProbe()
         let path = probe.folder + "/audit.log"
         try AuditLog(path: path, logger: logger(probe)).record(entry())
@@ -63,7 +63,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == entry().line + entry().line)
     }
 
-    @Test func rotationGoesOnInANewFile() throws {
+    @Test func `after rotation the log continues in a new file`() throws {
         let probe = try OutputProbe()
         let path = probe.folder + "/audit.log"
         let log = try AuditLog(path: path, logger: logger(probe))
@@ -78,7 +78,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == entry("after").line)
     }
 
-    @Test func whenTheNewFileCannotBeOpenedTheOldOneStaysInUse() throws {
+    @Test func `if the new file can't be opened the old one stays in use`() throws {
         let probe = try OutputProbe()
         let path = probe.folder + "/audit.log"
         let log = try AuditLog(path: path, logger: logger(probe))
@@ -89,14 +89,14 @@ import Testing
         #expect(try String(contentsOfFile: path + ".1", encoding: .utf8) == entry().line)
     }
 
-    @Test func anUnusablePathIsAnErrorWithItsReason() throws {
+    @Test func `an unusable path is an error with its reason`() throws {
         let probe = try OutputProbe()
         #expect(throws: LineOutputError(path: "/nonexistent/audit.log", errorNumber: ENOENT)) {
             try AuditLog(path: "/nonexistent/audit.log", logger: logger(probe))
         }
     }
 
-    @Test func aFailureToWriteIsCountedAndLoggedOnce() throws {
+    @Test func `a failure to write is counted and logged once`() throws {
         let probe = try OutputProbe()
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func whenWritingWorksAgainTheLogSaysItselfWhatIsMissing() throws {
+    @Test func `when writing works again the log records what is missing`() throws {
         let (probe, pipe) = (try OutputProbe(), Pipe())
         let log = AuditLog(output: pipe.output, logger: logger(probe))
         #expect(log.record(entry()) && log.condition.isWritten && log.condition.lost == 0)
@@ -154,7 +154,7 @@ import Testing
         #expect(probe.lines.count == 3 && probe.lines[1].contains(#""count":"2""#), "\(probe.lines)")
     }
 
-    @Test func aRetryWritesTheGapAndNothingWhereThereIsNone() throws {
+    @Test func `a retry writes the gap, and nothing if there is none`() throws {
         let (probe, pipe) = (try OutputProbe(), Pipe())
         let log = AuditLog(output: pipe.output, logger: logger(probe))
         log.retry(at: Timestamp(unixMilliseconds: 0))
@@ -167,7 +167,7 @@ import Testing
         #expect(log.condition.isWritten && log.condition.lost == 1)
     }
 
-    @Test func aSummaryIsOneLineOfJSON() throws {
+    @Test func `a summary is one line of JSON`() throws {
         let (probe, pipe) = (try OutputProbe(), Pipe())
         let mark = AuditSummary.Mark(time: Timestamp(unixMilliseconds: 1_782_896_703_042), requestID: "r\"1")
         let log = AuditLog(output: pipe.output, logger: logger(probe))
@@ -194,7 +194,7 @@ import Testing
     }
 
     /// What docs/LIMITS.md reckons with for each line that a stranger can cause.
-    @Test func aRefusalsLineHasAtMost1536Bytes() throws {
+    @Test func `the line of a refusal has at most 1536 bytes`() throws {
         let longest = String(repeating: "\u{E0041}", count: 5_000)
         let line = AuditEntry(
             time: Timestamp(unixMilliseconds: 1_782_896_703_042), event: .registration, outcome: .refused,
@@ -211,7 +211,7 @@ import Testing
         #expect(summary.line.utf8.count <= 1_536)
     }
 
-    @Test func theLineAfterATornOneStartsAFreshLine() throws {
+    @Test func `the line after an incomplete one starts on a new line`() throws {
         // A pipe that is set not to block: a line beyond its capacity breaks off in the middle.
         var ends: [CInt] = [0, 0]
         #expect(pipe(&ends) == 0)

@@ -16,7 +16,7 @@ import Testing
 
     private let backend = TestMetrics()
 
-    @Test func decisionsAreCountedByWayOutcomeAndReason() throws {
+    @Test func `decisions are counted by method, outcome and reason`() throws {
         let metrics = GatewayMetrics(factory: backend)
         metrics.decided(.refused, by: Method.appAttest, reason: Reason.unknownKey)
         metrics.decided(.refused, by: Method.appAttest, reason: Reason.unknownKey)
@@ -32,7 +32,7 @@ import Testing
         #expect(backend.counters(label: name).count == 3)
     }
 
-    @Test func whatIsOpenFollowsOpeningAndClosing() throws {
+    @Test func `open connections and sessions are counted up and down`() throws {
         let metrics = GatewayMetrics(factory: backend)
         #expect(try backend.expectMeter("portcullis_sessions_open").lastValue == 0)
         metrics.sessionOpened()
@@ -46,7 +46,7 @@ import Testing
         #expect(try backend.expectCounter("portcullis_sessions_ended_total", [("reason", "none")]).totalValue == 1)
     }
 
-    @Test func bytesAreCountedByDirection() throws {
+    @Test func `bytes are counted by direction`() throws {
         let metrics = GatewayMetrics(factory: backend)
         metrics.relayed(100, .fromClient)
         metrics.relayed(20, .toClient)
@@ -58,7 +58,7 @@ import Testing
         #expect(try total("to_client") == 23)
     }
 
-    @Test func namesAndLabelValuesAreFitForAnExporter() {
+    @Test func `names and label values are valid for an exporter`() {
         func isFit(_ text: String) -> Bool {
             !text.isEmpty && text.allSatisfy { "abcdefghijklmnopqrstuvwxyz_".contains($0) }
         }

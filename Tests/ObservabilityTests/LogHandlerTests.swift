@@ -16,7 +16,7 @@ import Testing
         Logger(label: "test") { TextLogHandler(label: $0, level: .info, output: probe.output) }
     }
 
-    @Test func anEventIsOneJSONObjectOnOneLine() throws {
+    @Test func `an event is one JSON object on one line`() throws {
         let probe = try OutputProbe()
         jsonLogger(probe).warning("Refused.", metadata: [LogKeys.address: "192.0.2.1", LogKeys.reason: "unknown_key"])
         let object = try #require(try probe.onlyObject())
@@ -28,7 +28,7 @@ import Testing
         #expect(object["time"]?.count == "2026-07-01T09:05:03.042Z".count)
     }
 
-    @Test func hostileTextReachesNoHandlersOutputRaw() throws {
+    @Test func `hostile text is escaped in the output of every handler`() throws {
         for make in [jsonLogger, textLogger] {
             let probe = try OutputProbe()
             make(probe).log(
@@ -40,13 +40,13 @@ import Testing
         }
     }
 
-    @Test func aJSONReaderGetsTheTextBackAsItWas() throws {
+    @Test func `a JSON reader gets the original text back`() throws {
         let probe = try OutputProbe()
         jsonLogger(probe).error("m", metadata: ["field": "\(hostileText)"])
         #expect(try probe.onlyObject()?["field"] == hostileText)
     }
 
-    @Test func invalidUTF8IsReplacedBeforeItIsWritten() throws {
+    @Test func `invalid UTF-8 is replaced before it is written`() throws {
         for make in [jsonLogger, textLogger] {
             let probe = try OutputProbe()
             make(probe).error("m", metadata: ["field": "\(EscapedText(bytes: [0x61, 0xFF, 0xC3]))"])
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aFieldCannotTakeTheNameOfTheEventsOwn() throws {
+    @Test func `a field can't use the name of one of the event's own fields`() throws {
         let probe = try OutputProbe()
         jsonLogger(probe).error("real", metadata: ["message": "forged", "_message": "again", "level": "trace"])
         let object = try #require(try probe.onlyObject())
@@ -63,7 +63,7 @@ import Testing
         #expect(Set(object.values).isSuperset(of: ["forged", "again", "trace"]))
     }
 
-    @Test func fieldsOfTheEventWinOverTheLoggersOwn() throws {
+    @Test func `fields of the event override those of the logger`() throws {
         let probe = try OutputProbe()
         var logger = jsonLogger(probe)
         logger[metadataKey: "a"] = "logger"
@@ -74,7 +74,7 @@ import Testing
         #expect(object["b"] == "logger")
     }
 
-    @Test func aLineOfTextShowsFieldsThatCannotBeMistaken() throws {
+    @Test func `the fields in a line of text are unambiguous`() throws {
         let probe = try OutputProbe()
         textLogger(probe).notice(
             "Hello.", metadata: ["a": "plain", "b": "x outcome=admitted", "c": "", "d": "say \"hi\""])
@@ -83,13 +83,13 @@ import Testing
                 "NOTICE   test: Hello. a=plain b=\"x outcome=admitted\" c=\"\" d=\"say \\\"hi\\\"\""))
     }
 
-    @Test func anEventBelowTheLevelIsNotWritten() throws {
+    @Test func `an event below the level isn't written`() throws {
         let probe = try OutputProbe()
         textLogger(probe).debug("quiet")
         #expect(probe.bytes.isEmpty)
     }
 
-    @Test func aLineIsBoundedAndStillParses() throws {
+    @Test func `a line has a maximum length and is still valid`() throws {
         let long = String(repeating: "\u{1B}", count: 100_000)
         var metadata: Logger.Metadata = [:]
         for index in 0..<200 { metadata["field\(index)"] = "\(long)" }
@@ -106,7 +106,7 @@ import Testing
         #expect(object["truncated"] as? Bool == true)
     }
 
-    @Test func metadataThatNestsDeeplyIsFlattenedAndThenPrinted() throws {
+    @Test func `deeply nested metadata is flattened to a limit and then printed`() throws {
         var value: Logger.Metadata.Value = "bottom"
         for _ in 0..<1000 { value = .dictionary(["k": value]) }
         let probe = try OutputProbe()
@@ -115,7 +115,7 @@ import Testing
         #expect(object["top.k.k.k.k"] != nil)
     }
 
-    @Test func linesOfManyThreadsStayWhole() async throws {
+    @Test func `lines from many threads stay whole`() async throws {
         let probe = try OutputProbe()
         let logger = jsonLogger(probe)
         let text = String(repeating: "x", count: 900)

@@ -14,11 +14,11 @@ import Testing
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
             (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
-    func aMomentIsShownInUTCToTheMillisecond(milliseconds: Int64, expected: String) {
+    func `a moment is shown in UTC to the millisecond`(milliseconds: Int64, expected: String) {
         #expect(Timestamp(unixMilliseconds: milliseconds).description == expected)
     }
 
-    @Test func theEndsOfTheRangeAreShownToo() {
+    @Test func `the ends of the range are shown`() {
         #expect(!Timestamp(unixMilliseconds: .min).description.isEmpty)
         #expect(!Timestamp(unixMilliseconds: .max).description.isEmpty)
     }

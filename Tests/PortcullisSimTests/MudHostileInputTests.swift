@@ -10,7 +10,7 @@ import Testing
         return stage
     }
 
-    @Test func aLineAtTheLimitIsHeardAndOneByteMoreIsNot() {
+    @Test func `a line at the limit is read and one byte more is not`() {
         var limits = MudLimits()
         limits.maximumLineBytes = 20
         var stage = anna(limits)
@@ -22,7 +22,7 @@ import Testing
         #expect(stage.takeText(1) == "You say, “again”\n> ")
     }
 
-    @Test func linesAtTheLimitOfAReadAreHeardAndOneMoreIsLost() {
+    @Test func `lines at the limit of a read are processed and one more is lost`() {
         for (count, isLost) in [(64, false), (65, true)] {
             var stage = anna()
             stage.send(Array(String(repeating: "say x\n", count: count).utf8), from: 1)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func anEndlessLineAndAnEndlessSubnegotiationLeaveTheMudAlive() {
+    @Test func `the MUD survives an endless line and an endless subnegotiation`() {
         var stage = anna()
         let megabyte = [UInt8](repeating: UInt8(ascii: "a"), count: 1 << 20)
         stage.send(megabyte, from: 1)
@@ -44,7 +44,7 @@ import Testing
         #expect(stage.takeText(1) == "You say, “hello”\n> ")
     }
 
-    @Test func anOptionStormIsAnsweredOnceAnOption() {
+    @Test func `an option storm is answered once per option`() {
         var stage = anna()
         // Without the options that the MUD itself offers, requests or accepts.
         let unknown = (UInt8.min...UInt8.max).filter { ![1, 3, 24, 25, 31, 201].contains($0) }
@@ -53,7 +53,7 @@ import Testing
         #expect(stage.takeBytes(1).count == unknown.count * 2 * 3)
     }
 
-    @Test func lineEndsOfAllKindsAndTakenBackKeysAreUnderstood() {
+    @Test func `line ends of all kinds and erased characters are understood`() {
         var stage = anna()
         stage.send(Array("say a\r\nsay b\r\0say c\nsay d\rsay ex\u{8}\u{7F}é\u{8}f\n".utf8), from: 1)
         let heard = stage.takeText(1).split(separator: "\n").filter { $0.contains("say") }
@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test func itMakesNoDifferenceWhereAWholeSessionIsCut() {
+    @Test func `the result doesn't depend on where a session is split`() {
         let session =
             [IAC, DO, 201, IAC, WILL, 31, IAC, SB, 31, 0, 40, 0, IAC, IAC, IAC, SE]
             + Array("Anna\r\nsecret\r\n".utf8) + [IAC, DO, 1] + Array("say “ü”\r\nnorth\r\n".utf8) + gmcp("Core.Ping")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func chanceBytesDoNoHarmAndGetBoundedAnswers(seed: UInt64) {
+    func `random bytes do no harm and get bounded answers`(seed: UInt64) {
         var random = SplitMix(state: seed)
         var stage = anna()
         stage.enter(2, as: "Bert")

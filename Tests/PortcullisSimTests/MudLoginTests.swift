@@ -4,7 +4,7 @@ import Testing
 @testable import portcullis_sim
 
 @Suite struct MudLoginTests {
-    @Test func theMudSpeaksFirstOffersItsOptionsAndAsksForAName() {
+    @Test func `the MUD speaks first, offers its options and asks for a name`() {
         var stage = MudStage()
         stage.connect(1)
         let bytes = stage.takeBytes(1)
@@ -14,7 +14,7 @@ import Testing
             String(decoding: bytes.dropFirst(12).dropLast(2), as: UTF8.self).hasSuffix("By what name are you known? "))
     }
 
-    @Test func thePasswordPromptTakesTheEchoAndGivesItBack() {
+    @Test func `the password prompt turns echo off and on again`() {
         var stage = MudStage()
         stage.connect(1)
         _ = stage.takeBytes(1)
@@ -31,7 +31,7 @@ import Testing
         #expect(stage.takeBytes(1) == [])
     }
 
-    @Test func aNameKeepsItsPasswordAndEndsAConnectionThatGuesses() {
+    @Test func `a name keeps its password, and guessing ends the connection`() {
         var stage = MudStage()
         stage.enter(1, as: "Anna", password: "first")
         stage.type("quit", from: 1)
@@ -50,7 +50,7 @@ import Testing
         #expect(stage.takeText(3).contains("Anna, in The Gatehouse\n"))
     }
 
-    @Test func theRightPasswordTakesOverAConnectionThatStillPlays() {
+    @Test func `the correct password takes over a connection that still plays`() {
         var stage = MudStage()
         stage.enter(1, as: "Anna")
         stage.type("n", from: 1)
@@ -68,7 +68,7 @@ import Testing
         ("A", false), ("Ab", true), ("Abcdefghijklmnop", true), ("Abcdefghijklmnopq", false), ("Änna", false),
         ("An na", false), ("Ann1", false), ("", false), ("  Anna ", true),
     ])
-    func aNameHasTwoToSixteenLetters(name: String, isAccepted: Bool) {
+    func `a name has 2 to 16 letters`(name: String, isAccepted: Bool) {
         var stage = MudStage()
         stage.connect(1)
         _ = stage.takeText(1)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [(0, false), (1, true), (128, true), (129, false)])
-    func aPasswordHasOneTo128Bytes(length: Int, isAccepted: Bool) {
+    func `a password has 1 to 128 bytes`(length: Int, isAccepted: Bool) {
         var stage = MudStage()
         stage.connect(1)
         stage.type("Anna", from: 1)
@@ -86,7 +86,7 @@ import Testing
         #expect(stage.takeText(1).contains("Welcome") == isAccepted)
     }
 
-    @Test func oneNameMoreThanTheLimitIsTurnedAwayAndKnownOnesAreNot() {
+    @Test func `one name above the limit is refused and known names are admitted`() {
         var limits = MudLimits()
         limits.maximumAccounts = 2
         var stage = MudStage(limits: limits)
@@ -101,7 +101,7 @@ import Testing
         #expect(!stage.closed.contains(4))
     }
 
-    @Test func oneConnectionMoreThanTheLimitIsTurnedAway() {
+    @Test func `one connection above the limit is refused`() {
         var limits = MudLimits()
         limits.maximumConnections = 2
         var stage = MudStage(limits: limits)
@@ -113,7 +113,7 @@ import Testing
         #expect(stage.closed == [3])
     }
 
-    @Test func passwordsAreToldApartByNameAndByEachByte() {
+    @Test func `passwords differ by name and by each byte`() {
         var accounts = Accounts(maximumAccounts: 10)
         #expect(accounts.check(name: "Anna", password: "secret") == .created)
         #expect(accounts.check(name: "Anna", password: "secret") == .matches)

@@ -11,7 +11,7 @@ import Testing
         return stage
     }
 
-    @Test func aPromptEndsWithEORWhereTheClientKnowsItAndWithNothingWhereItWantsNoMark() {
+    @Test func `a prompt ends with EOR if the client supports it and without a mark if it declines`() {
         var stage = anna()
         stage.type("", from: 1)
         #expect(stage.takeBytes(1) == Array("> ".utf8) + [IAC, GA])
@@ -24,7 +24,7 @@ import Testing
         #expect(stage.takeBytes(1) == Array("> ".utf8) + [IAC, EOR])
     }
 
-    @Test func linesAreBrokenAtTheWidthOfTheWindow() {
+    @Test func `lines are wrapped at the width of the window`() {
         var stage = anna()
         stage.send([IAC, WILL, 31, IAC, SB, 31, 0, 40, 0, 24, IAC, SE], from: 1)
         stage.type("look", from: 1)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aWindowSizeHoldsADoubledIACAndIsRefusedInAnyOtherLength() {
+    @Test func `a window size may contain a doubled IAC and any other length is refused`() {
         var stage = anna()
         stage.send([IAC, SB, 31, 0, 80, 0, 24, IAC, SE], from: 1)
         stage.type("who", from: 1)
@@ -51,7 +51,7 @@ import Testing
         #expect(stage.takeText(1).hasPrefix("Anna, in The Gatehouse, with 255×256\n"))
     }
 
-    @Test func theTerminalTypeIsAskedForUntilTheClientRepeatsItself() {
+    @Test func `the terminal type is requested until the client repeats itself`() {
         var stage = anna()
         let question = [IAC, SB, 24, 1, IAC, SE]
         stage.send([IAC, WILL, 24], from: 1)
@@ -64,7 +64,7 @@ import Testing
         #expect(stage.takeText(1).contains("with MUDLET\n"))
     }
 
-    @Test func aClientThatAlwaysNamesAnotherTerminalIsAskedFourTimesAtMost() {
+    @Test func `a client that always names another terminal is asked four times at most`() {
         var stage = anna()
         stage.send([IAC, WILL, 24], from: 1)
         var questions = 1
@@ -76,7 +76,7 @@ import Testing
         #expect(questions == 4)
     }
 
-    @Test func gmcpTellsOfTheServerTheRoomAndTheVitals() throws {
+    @Test func `GMCP reports the server, the room and the vitals`() throws {
         var stage = MudStage()
         stage.connect(1)
         stage.send([IAC, DO, 201], from: 1)
@@ -101,7 +101,7 @@ import Testing
         #expect(String(decoding: stage.takeBytes(1), as: UTF8.self).contains(#""mv":20}"#))
     }
 
-    @Test func gmcpThatBeginsWhilePlayingBringsWhatWasMissed() {
+    @Test func `GMCP that starts during play sends what was missed`() {
         var stage = anna()
         stage.send([IAC, DO, 201], from: 1)
         let packages = stage.takeEvents(1).compactMap { event -> Substring? in
@@ -111,14 +111,14 @@ import Testing
         #expect(packages == ["Core.Hello", "Room.Info", "Char.Vitals"])
     }
 
-    @Test func withoutGMCPNoneIsSentOrHeard() {
+    @Test func `without GMCP no message is sent or read`() {
         var stage = anna()
         stage.send(gmcp("Core.Ping"), from: 1)
         stage.type("north", from: 1)
         #expect(stage.takeEvents(1).allSatisfy { if case .subnegotiation = $0 { false } else { true } })
     }
 
-    @Test func theClientsOwnGMCPIsHeard() {
+    @Test func `the client's own GMCP is read`() {
         var stage = anna()
         stage.send([IAC, DO, 201], from: 1)
         _ = stage.takeBytes(1)

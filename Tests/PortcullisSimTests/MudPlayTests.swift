@@ -12,7 +12,7 @@ import Testing
         return stage
     }
 
-    @Test func twoPlayersMeetTalkAndPart() {
+    @Test func `two players meet, talk and part`() {
         var stage = MudStage()
         stage.enter(1, as: "Anna")
         stage.enter(2, as: "Bert")
@@ -37,7 +37,7 @@ import Testing
         #expect(stage.takeText(1) == "")
     }
 
-    @Test func aLostConnectionIsSeenByTheOthers() {
+    @Test func `the others see a lost connection`() {
         var stage = annaAndBert()
         stage.disconnect(2)
         #expect(stage.takeText(1) == "\nBert fades away.\n> ")
@@ -45,7 +45,7 @@ import Testing
         #expect(stage.takeText(1) == "" && stage.takeText(2) == "")
     }
 
-    @Test func theBellIsHeardInEveryRoom() {
+    @Test func `the bell is heard in every room`() {
         var stage = annaAndBert()
         stage.type("ring", from: 1)
         #expect(stage.takeText(1).contains("no bell here"))
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.takeText(2).hasSuffix("A great bell rings over the castle: dong!\n> "))
     }
 
-    @Test func everyWayHasItsWayBack() {
+    @Test func `every exit has a way back`() {
         for room in Room.allCases {
             for exit in room.exits {
                 #expect(exit.room.neighbour(exit.direction.opposite) == room)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func helpUnknownWordsAndWaysThatAreNotThereAreAnswered() {
+    @Test func `help, unknown words and missing exits are answered`() {
         var stage = annaAndBert()
         stage.type("help", from: 1)
         #expect(stage.takeText(1) == PlayerCommand.helpLines.joined(separator: "\n") + "\n> ")
@@ -75,7 +75,7 @@ import Testing
         #expect(stage.takeText(2) == "")
     }
 
-    @Test func whatAPlayerWritesCanNotSteerAnothersTerminal() {
+    @Test func `a player's text can't control another player's terminal`() {
         var stage = annaAndBert()
         stage.send(Array("say \u{1B}[2J\u{7}\u{9B}2J\u{202E}hi\r\n".utf8), from: 1)
         let bytes = stage.takeBytes(2)
@@ -83,7 +83,7 @@ import Testing
         #expect(!bytes.contains(7))
     }
 
-    @Test func coloursAreSentUntilTheClientSaysThatItHasNone() {
+    @Test func `colours are sent until the client says that it has none`() {
         var stage = annaAndBert()
         stage.type("look", from: 1)
         #expect(String(decoding: stage.takeBytes(1), as: UTF8.self).hasPrefix("\u{1B}[1;36mThe Gatehouse\u{1B}[0m\r\n"))

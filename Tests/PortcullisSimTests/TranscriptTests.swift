@@ -21,11 +21,11 @@ import Testing
         ("👩\u{200D}🚀", "👩\u{200D}🚀"),
         ("", ""),
     ])
-    func aStreamIsShownAsPlainText(stream: String, shown: String) {
+    func `a stream is shown as plain text`(stream: String, shown: String) {
         #expect(text([Array(stream.utf8)]) == shown)
     }
 
-    @Test func telnetIsLeftOut() {
+    @Test func `telnet is omitted`() {
         let stream =
             [IAC, WILL, 1] + Array("Pass".utf8) + gmcp("Core.Ping") + Array("word: ".utf8) + [
                 IAC, GA, IAC, SB, 201, 65,
@@ -40,11 +40,11 @@ import Testing
             ([0xC0, 0xAF], "\\xC0\\xAF"),
             ([0xF0, 0x9F, 0x90, 0x41], "\\xF0\\x9F\\x90A"), ([0x80, 0x41, 0xBF], "\\x80A\\xBF"),
         ] as [([UInt8], String)])
-    func bytesThatAreNotUTF8AreEscaped(bytes: [UInt8], shown: String) {
+    func `bytes that aren't UTF-8 are escaped`(bytes: [UInt8], shown: String) {
         #expect(text([bytes]) == shown)
     }
 
-    @Test func itMakesNoDifferenceWhereTheStreamIsCut() {
+    @Test func `the result doesn't depend on where the stream is split`() {
         let stream =
             Array("\u{1B}[1mgrüße 🐈\u{1B}[0m\r\n€\r\0".utf8) + [
                 0xE2, 0x82, 0x41, 0xF0, 0x9F, IAC, GA, 0x90, 0x88, 0xC3,
@@ -58,7 +58,7 @@ import Testing
         #expect(text(stream.map { [$0] }) == whole)
     }
 
-    @Test func anEndlessSequenceKeepsNothing() {
+    @Test func `an endless sequence keeps nothing`() {
         var transcript = Transcript()
         #expect(transcript.append([0x1B, 0x5B] + [UInt8](repeating: 0x31, count: 100_000)) == "")
         #expect(transcript.append(Array("mx".utf8)) == "x")

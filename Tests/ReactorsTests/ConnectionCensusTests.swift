@@ -53,7 +53,7 @@ struct ConnectionCensusTests {
         #expect(try census.enter(peer("192.0.2.2")) == nil)
     }
 
-    @Test func `whoever was refused isn't counted`() throws {
+    @Test func `a refused client isn't counted`() throws {
         let census = ConnectionCensus(maximum: 5, maximumPerAddress: 1)
         #expect(try census.enter(peer("192.0.2.1")) == nil)
         for _ in 0..<100 { #expect(try census.enter(peer("192.0.2.1")) == .perAddress) }
@@ -63,7 +63,7 @@ struct ConnectionCensusTests {
         #expect(try census.enter(peer("192.0.2.1")) == nil)
     }
 
-    @Test func `a maximum of zero admits nobody`() throws {
+    @Test func `a maximum of zero admits no client`() throws {
         #expect(try ConnectionCensus(maximum: 0, maximumPerAddress: 1).enter(peer("192.0.2.1")) == .total)
         #expect(try ConnectionCensus(maximum: 1, maximumPerAddress: 0).enter(peer("192.0.2.1")) == .perAddress)
     }

@@ -20,7 +20,7 @@ struct DialTests {
         }
     }
 
-    @Test func `where nobody listens the dial is refused`() async throws {
+    @Test func `a port without a listener refuses the dial`() async throws {
         let deaf = try deafPort()
         var (_, heard) = await WatchedConnection.dial(deaf.port)
         #expect(await heard.next() == .closed(.notConnected("connection refused")))
@@ -49,10 +49,11 @@ struct DialTests {
     }
 
     @Test(
-        "after an address that refuses, the next one is tried, whatever its family",
         arguments: [["::1"], ["127.0.0.1"], ["::1", "127.0.0.1", "::1"], ["127.0.0.2", "127.0.0.3"]],
         ["127.0.0.1", "::1"])
-    func nextAddress(refusing: [String], answering: String) async throws {
+    func `after an address that refuses, the next one of any family is tried`(refusing: [String], answering: String)
+        async throws
+    {
         let server = try PlainServer(host: answering)
         let deaf = try refusing.map { try deafPort(host: $0) }
         async let arrived = server.serve { $0.readAll() }
@@ -68,7 +69,7 @@ struct DialTests {
         server.close()
     }
 
-    @Test func `where all addresses refuse, the last refusal is told, once`() async throws {
+    @Test func `if all addresses refuse, the last refusal is reported once`() async throws {
         let deaf = [try deafPort(host: "::1"), try deafPort(), try deafPort(host: "::1")]
         var (connection, heard) = await dial([
             ("::1", deaf[0].port), ("127.0.0.1", deaf[1].port), ("::1", deaf[2].port),
@@ -135,12 +136,10 @@ struct DialTests {
         server.close()
     }
 
-    @Test(
-        "an address that the filter refuses isn't dialled, however the host is written",
-        arguments: [
-            "127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1", "127.1", "2130706433", "0x7f.0.0.1",
-        ])
-    func refusedAddress(host: String) async throws {
+    @Test(arguments: [
+        "127.0.0.1", "localhost", "::1", "::ffff:127.0.0.1", "127.1", "2130706433", "0x7f.0.0.1",
+    ])
+    func `an address that the filter refuses isn't dialled, however the host is written`(host: String) async throws {
         let server = try PlainServer(host: host == "::1" ? host : "127.0.0.1")
         let options = DialOptions(timeoutMilliseconds: Patience.milliseconds) {
             $0 != [127, 0, 0, 1] && $0.count != 16
@@ -151,7 +150,7 @@ struct DialTests {
         server.close()
     }
 
-    @Test func `of several addresses the allowed ones are dialled, and what went wrong there is told`() async throws {
+    @Test func `only the allowed addresses of several are dialled, and their failure is reported`() async throws {
         let server = try PlainServer(host: "127.0.0.2")
         let forbidden = try PlainServer(host: "127.0.0.1", port: server.port)
         let deaf = try deafPort(host: "127.0.0.3")

@@ -18,7 +18,7 @@ struct FairQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test mutating func `sources take turns whatever each of them has waiting`() {
+    @Test mutating func `sources take turns independent of their queues`() {
         for number in 1...3 { queue.append(number, of: "a") }
         for number in 11...13 { queue.append(number, of: "b") }
         #expect(drain() == [1, 11, 2, 12, 3, 13])

@@ -25,7 +25,7 @@ struct MovingTargetTests {
         return await WatchedTarget.open(on: reactor) { .adopt(moving, on: reactor, handler: $0) }
     }
 
-    @Test(arguments: [false, true]) func `a connection goes on at another reactor`(tls: Bool) async throws {
+    @Test(arguments: [false, true]) func `a connection continues on another reactor`(tls: Bool) async throws {
         let server = try PlainServer()
         let second = TestReactor.second
         async let peer: Void? = server.serve { Self.echo($0, tls: tls) }
@@ -73,7 +73,7 @@ struct MovingTargetTests {
         server.close()
     }
 
-    @Test(arguments: [false, true]) func `what came while it was paused is heard where it arrives`(
+    @Test(arguments: [false, true]) func `input that came during a pause is read on the new reactor`(
         tls: Bool
     ) async throws {
         let server = try PlainServer()

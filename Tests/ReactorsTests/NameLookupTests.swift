@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct NameLookupTests {
     /// All threads for lookups are taken.
-    @Test func `an address waits for no name, and neither does the end of whoever waits for one`() async throws {
+    @Test func `an address and the end of a waiting dial don't wait for a name lookup`() async throws {
         let servers = try ["127.0.0.1", "::1"].map { try PlainServer(host: $0) }
         let pool = await OccupiedThreadPool(by: TestReactor.shared)
         for (server, host) in zip(servers, ["127.0.0.1", "::1"]) {

@@ -53,7 +53,7 @@ struct SpareBlocksTests {
         }
     }
 
-    @Test func `a block that another thread took, or nobody of ours, is kept all the same`() throws {
+    @Test func `a block that was allocated elsewhere is kept`() throws {
         let block = try #require(SpareBlocks().take(16_500))
         let foreign = try #require(malloc(40))
         for block in [block, foreign] { spares.give(block) }

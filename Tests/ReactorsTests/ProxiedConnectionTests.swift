@@ -151,7 +151,7 @@ struct ProxiedConnectionTests {
 
     /// The header is parsed as HTTP, or with TLS as a TLS record, and is invalid either way.
     @Test(arguments: [v1, v2])
-    func `from a peer that isn't trusted a header is not believed`(header: [UInt8]) async throws {
+    func `a header of an untrusted peer is ignored`(header: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
         settings.trustsProxy = { $0.address.bytes != [127, 0, 0, 1] }
         let bench = EdgeBench()
@@ -204,7 +204,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    @Test func `whoever waits with a header when the listening ends is closed`() async throws {
+    @Test func `a connection that waits for its header is closed when listening ends`() async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.proxied)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)

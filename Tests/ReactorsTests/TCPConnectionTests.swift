@@ -8,7 +8,7 @@ import Testing
 struct TCPConnectionTests {
     private static let hello = Array("hello".utf8)
 
-    @Test func `what is sent arrives, and what comes back is heard`() async throws {
+    @Test func `sent bytes arrive, and the reply is read`() async throws {
         let server = try PlainServer()
         async let peer = server.serve { socket in
             while let bytes = socket.read(upTo: 100), !bytes.isEmpty { socket.write(bytes) }
@@ -43,7 +43,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `a reset behind the last bytes is none the less a reset`() async throws {
+    @Test func `a reset after the last bytes is reported as a reset`() async throws {
         let server = try PlainServer()
         async let peer = server.serve { socket in
             let isReady = socket.read(upTo: 5) == Self.hello
@@ -109,7 +109,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `while it is paused nothing is heard, and afterwards every byte`() async throws {
+    @Test func `a paused connection reads nothing, and afterwards every byte`() async throws {
         let server = try PlainServer()
         let (fills, full) = AsyncStream.makeStream(of: Int.self)
         let bytes = Self.pattern(1 << 20)

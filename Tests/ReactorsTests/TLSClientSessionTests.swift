@@ -33,7 +33,7 @@ struct TLSClientSessionTests {
         }
     }
 
-    @Test func `whatever comes instead of a handshake is a failure`() throws {
+    @Test func `any other input instead of a handshake is a failure`() throws {
         var generator = SeededGenerator(seed: 12)
         for length in 0..<300 {
             let sink = Sink()

@@ -31,18 +31,18 @@ import Testing
         return problem
     }
 
-    @Test func `an unchanged authority vouches, from whichever file, alone or among others`() throws {
+    @Test func `certificates of an unchanged CA stay valid whichever file it is in`() throws {
         #expect(try problem([client], at: now) == nil)
         #expect(try problem([client], ca: Certificates.otherAuthority.pem + Certificates.authority.pem, at: now) == nil)
     }
 
-    @Test func `an authority that was issued again with its old key vouches for its old certificates`() throws {
+    @Test func `a CA that is reissued with its key keeps its certificates valid`() throws {
         let again = TestIdentity("Test CA", isAuthority: true, days: 90, withKeyOf: Certificates.authority)
         #expect(again.der != Certificates.authority.der)
         #expect(try problem([client], ca: again.pem, at: now) == nil)
     }
 
-    @Test func `another authority doesn't, nor does a new one of the same name, nor none`() throws {
+    @Test func `another CA, a new one of the same name or none ends their validity`() throws {
         let namesake = TestIdentity("Test CA", isAuthority: true)
         for ca in [Certificates.otherAuthority.pem, namesake.pem, nil] {
             #expect(try problem([client], ca: ca, at: now) != nil)

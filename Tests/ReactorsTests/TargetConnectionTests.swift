@@ -91,7 +91,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `a target that ends while its last bytes wait to be read is told after them`() async throws {
+    @Test func `a target's end is reported after its last bytes`() async throws {
         let server = try PlainServer()
         let bytes = TCPConnectionTests.pattern(200_000)
         async let peer: Void? = server.serve { socket in
@@ -115,7 +115,7 @@ struct TargetConnectionTests {
     }
 
     /// With TLS 1.2 the target's Finished is the last message of the handshake, so its data can follow directly.
-    @Test func `while it is paused nothing is heard, not even what came with the handshake`() async throws {
+    @Test func `a paused connection reads nothing, not even bytes that came with the handshake`() async throws {
         let server = try PlainServer()
         async let written: Bool? = server.serve { socket in
             socket.hold(true)
@@ -142,7 +142,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `an end that came with the last bytes is told when reading goes on`() async throws {
+    @Test func `an end that came with the last bytes is reported when reading resumes`() async throws {
         let server = try PlainServer()
         async let peer: Void? = server.serve { socket in
             guard let peer = TLSPeer.accept(socket) else { return }
@@ -234,7 +234,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `what is no record after the handshake breaks the connection, behind what was good`() async throws {
+    @Test func `a malformed record after the handshake breaks the connection after the valid ones`() async throws {
         let server = try PlainServer()
         async let failure = server.serve { socket -> String in
             guard let peer = TLSPeer.accept(socket) else { return "" }

@@ -40,8 +40,8 @@ struct TargetFallbackTests {
         var limit: Int { self == .isSilent ? 50 : Patience.milliseconds }
     }
 
-    @Test("a target that shows no TLS is dialled once more, plain", arguments: Plain.allCases)
-    func fallBack(plain: Plain) async throws {
+    @Test(arguments: Plain.allCases)
+    func `a target that shows no TLS is dialled once more, plain`(plain: Plain) async throws {
         let server = try PlainServer()
         async let first: Void? = server.serve { plain.play($0) }
         var (connection, heard) = await WatchedTarget.open {
@@ -68,8 +68,8 @@ struct TargetFallbackTests {
         server.close()
     }
 
-    @Test("where TLS is required the same targets are given up", arguments: Plain.allCases)
-    func required(plain: Plain) async throws {
+    @Test(arguments: Plain.allCases)
+    func `where TLS is required the same targets are given up`(plain: Plain) async throws {
         let server = try PlainServer()
         async let played: Void? = server.serve { plain.play($0) }
         var (_, heard) = await WatchedTarget.dial(
@@ -98,9 +98,11 @@ struct TargetFallbackTests {
     }
 
     @Test(
-        "a target that speaks TLS and fails is given up, also with prefer", arguments: Broken.allCases,
+        arguments: Broken.allCases,
         [TargetTLSSettings.Mode.prefer, .required])
-    func noFallBack(broken: Broken, mode: TargetTLSSettings.Mode) async throws {
+    func `a target that speaks TLS and fails is given up, also with prefer`(
+        broken: Broken, mode: TargetTLSSettings.Mode
+    ) async throws {
         let server = try PlainServer()
         async let played: Void? = server.serve { broken.play($0) }
         var (connection, heard) = await WatchedTarget.dial(server.port, tls: try .test(mode))
@@ -184,7 +186,7 @@ struct TargetFallbackTests {
 
     // MARK: The first bytes
 
-    @Test func `the first bytes are judged alike however they are split`() {
+    @Test func `the first bytes are judged the same however they are split`() {
         let samples: [([UInt8], Bool)] = [
             ([22, 3, 3, 0, 100, 2, 0], true), ([21, 3, 1, 0, 2], true), ([22, 3, 0], true), ([22, 3, 4], true),
             ([22], true), ([22, 3], true), ([22, 3, 3, 255, 255, 255], true),

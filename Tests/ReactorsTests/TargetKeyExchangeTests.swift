@@ -18,7 +18,7 @@ struct TargetKeyExchangeTests {
     }
 
     @Test(arguments: ["ffdhe2048", "ffdhe8192", "P-521", "X448"])
-    func `with a target that has none but dear groups there is no connection`(group: String) async throws {
+    func `a target with only expensive groups isn't connected`(group: String) async throws {
         let server = try PlainServer()
         async let peer = server.serve { TLSPeer.accept($0, .init(version: TLS1_3_VERSION, group: group)) == nil }
         var (_, heard) = await WatchedTarget.dial(server.port, tls: try .test())

@@ -25,13 +25,11 @@ struct TargetTrustTests {
         return (event, await isAccepted)
     }
 
-    @Test(
-        "a certificate of our CA for the very host is believed",
-        arguments: [
-            ("localhost", "DNS:localhost"), ("127.0.0.1", "IP:127.0.0.1"),
-            ("localhost", "DNS:other.example,DNS:LOCALHOST"),
-        ])
-    func believed(host: String, names: String) async throws {
+    @Test(arguments: [
+        ("localhost", "DNS:localhost"), ("127.0.0.1", "IP:127.0.0.1"),
+        ("localhost", "DNS:other.example,DNS:LOCALHOST"),
+    ])
+    func `a certificate of our CA for this host is trusted`(host: String, names: String) async throws {
         let identity = TestIdentity("x", names: names, by: Self.authority)
         let (event, isAccepted) = try await dial(identity, host: host, tls: .test())
         #expect(event == .connected)
@@ -72,33 +70,31 @@ struct TargetTrustTests {
         }
     }
 
-    @Test(
-        "any other certificate ends the connection, whatever the mode and the version",
-        arguments: Flaw.allCases, [(TargetTLSSettings.Mode.required, TLS1_3_VERSION), (.prefer, TLS1_2_VERSION)])
-    func refused(flaw: Flaw, how: (mode: TargetTLSSettings.Mode, version: Int32)) async throws {
+    @Test(arguments: Flaw.allCases, [(TargetTLSSettings.Mode.required, TLS1_3_VERSION), (.prefer, TLS1_2_VERSION)])
+    func `any other certificate ends the connection in every mode and version`(
+        flaw: Flaw, how: (mode: TargetTLSSettings.Mode, version: Int32)
+    ) async throws {
         let (event, isAccepted) = try await dial(
             flaw.identity, host: flaw.host, tls: .test(how.mode), version: how.version)
         #expect(event == .closed(.notSecured(.untrusted(flaw.words))))
         #expect(isAccepted == false)
     }
 
-    @Test(
-        "a pinned key is believed without a CA, for any name, and after its certificate's time",
-        arguments: [
-            TestCertificates.selfSigned, TestIdentity("x", names: "DNS:other.example"), TestIdentity("x", days: -1),
-            TestIdentity("x", by: TestCertificates.otherAuthority),
-        ])
-    func pinned(identity: TestIdentity) async throws {
+    @Test(arguments: [
+        TestCertificates.selfSigned, TestIdentity("x", names: "DNS:other.example"), TestIdentity("x", days: -1),
+        TestIdentity("x", by: TestCertificates.otherAuthority),
+    ])
+    func `a pinned key is trusted without a CA, for any name, and after expiry`(identity: TestIdentity) async throws {
         let pins = [TestCertificates.server.pin, identity.pin]
         let (event, isAccepted) = try await dial(identity, host: "localhost", tls: .test(pins: pins))
         #expect(event == .connected)
         #expect(isAccepted == true)
     }
 
-    @Test(
-        "with a pin no other key is believed, not even one that our CA vouches for, nor under a pinned CA",
-        arguments: [TargetTLSSettings.Mode.required, .prefer])
-    func notPinned(mode: TargetTLSSettings.Mode) async throws {
+    @Test(arguments: [TargetTLSSettings.Mode.required, .prefer])
+    func `with a pin no other key is trusted, even if our CA or a pinned CA signed it`(mode: TargetTLSSettings.Mode)
+        async throws
+    {
         let pins = [TestCertificates.selfSigned.pin, Self.authority.pin]
         let (event, isAccepted) = try await dial(
             TestCertificates.server, host: "localhost", tls: .test(mode, pins: pins))
@@ -106,7 +102,7 @@ struct TargetTrustTests {
         #expect(isAccepted == false)
     }
 
-    @Test func `the system's CAs don't vouch for the tests'`() async throws {
+    @Test func `the system's CAs don't trust the tests' CA`() async throws {
         let tls = try TargetTLS(TargetTLSSettings(mode: .required, handshakeTimeoutMilliseconds: Patience.milliseconds))
         let (event, _) = try await dial(TestCertificates.server, host: "localhost", tls: tls)
         #expect(event == .closed(.notSecured(.untrusted("unable to get local issuer certificate"))))

@@ -52,7 +52,7 @@ struct UpgradeExchangeTests {
 
     /// A handler that decides at once detects it too, although the reactor hasn't read the end of the stream yet.
     @Test(arguments: [true, false])
-    func `a client that went behind its request is not pending when the request is handled`(resets: Bool) async throws {
+    func `a client that closed after its request isn't pending when the request is handled`(resets: Bool) async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -101,7 +101,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    @Test func `an upgrade that nobody decides is refused when its time is up`() async throws {
+    @Test func `an undecided upgrade is refused at its time limit`() async throws {
         let bench = LaterBench()
         var settings = EdgeSettings.plain
         settings.limits.upgradeMilliseconds = 50
@@ -115,7 +115,7 @@ struct UpgradeExchangeTests {
     }
 
     /// The kept input is bounded: TCP flow control slows the client down.
-    @Test func `a client that sends on while it waits is not read for ever`() async throws {
+    @Test func `a client that keeps sending while it waits is read up to a limit`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -132,7 +132,7 @@ struct UpgradeExchangeTests {
     }
 
     /// A policy takes 20 ms per upgrade. Existing sessions go on without loss while new upgrades arrive and are decided.
-    @Test func `sessions go on while a policy answers each upgrade after 20 ms`() async throws {
+    @Test func `sessions continue while a policy answers each upgrade after 20 ms`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         await bench.decideEach(after: 20_000_000) { $0.accept(Echo()) }

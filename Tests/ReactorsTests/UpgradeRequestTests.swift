@@ -18,7 +18,7 @@ struct UpgradeRequestTests {
             ("terminal.mudstandards.or, telnet", "telnet"), ("Telnet,binary", "binary"),
         ]
 
-    @Test func `the subprotocol that was told is the one that the answer names`() async throws {
+    @Test func `the answer names the chosen subprotocol`() async throws {
         let bench = EdgeBench(on: TestReactor.started())
         let port = try await bench.serve(EdgeSettings(tls: nil, subprotocols: Self.names, limits: EdgeLimits()))
         var events = bench.events.filter { $0 != .opened && $0 != .closed }.makeAsyncIterator()
@@ -34,7 +34,7 @@ struct UpgradeRequestTests {
         await bench.stop()
     }
 
-    @Test func `without an offer none is told and none is named`() async throws {
+    @Test func `without an offer no subprotocol is reported or named`() async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(EdgeSettings(tls: nil, subprotocols: Self.names, limits: EdgeLimits()))
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -98,7 +98,7 @@ struct UpgradeRequestTests {
     @Test(arguments: [
         "\u{1}\u{2}\r\n\r\n", "GET /marker HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
     ])
-    func `a request above the limit that isn't even answered is nobody's`(request: String) async throws {
+    func `a request above the second limit isn't answered or handled`(request: String) async throws {
         let bench = EdgeBench()
         let port = try await bench.serve()
         await bench.reactor.run { bench.limitation = .close }

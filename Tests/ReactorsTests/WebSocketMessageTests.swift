@@ -93,7 +93,7 @@ struct WebSocketMessageTests {
     }
 
     /// Both sides close at once: the client's Close frame arrives while ours waits behind bytes that the client hasn't read yet.
-    @Test func `of two Closes that cross ours still says what it was to say`() async throws {
+    @Test func `our Close has its code even if it crosses the peer's`() async throws {
         let bench = EdgeBench {
             $0.sendStream([UInt8](repeating: 0, count: 4_000_000))
             $0.close(code: 1001, reason: "gateway is shutting down")
@@ -171,7 +171,7 @@ struct WebSocketMessageTests {
     }
 
     /// They count toward the client's rate limits.
-    @Test func `Pings and Pongs are told with their sizes`() async throws {
+    @Test func `Pings and Pongs are reported with their sizes`() async throws {
         let bench = EdgeBench()
         let socket = try await Self.open(bench)
         socket.writeFrame(9, [1, 2, 3])

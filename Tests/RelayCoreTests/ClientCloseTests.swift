@@ -42,7 +42,7 @@ struct ClientCloseTests {
         #expect(session.targetClosed() == .end)
     }
 
-    @Test func `a client that goes before the target could not be reached leaves nobody to tell`() {
+    @Test func `a client that leaves before the dial fails isn't told`() {
         var session = Session()
         _ = session.clientSent(queued: 20)
         _ = session.clientClosed()

@@ -96,8 +96,7 @@ struct DetachedSessionTests {
         #expect(session.tick() == .sendPing)
     }
 
-    @Test func `while detached nothing is ordered of the client, and the target is read whatever is said to be queued`()
-    {
+    @Test func `while detached the client gets no orders, and the target is read independent of the queue`() {
         var session = Session.resumable()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
         #expect(session.clientLost() == .resumeTarget)
@@ -160,7 +159,7 @@ struct DetachedSessionTests {
         #expect(session.clientAttached() == [])
     }
 
-    @Test func `a target that has read what was queued while nobody was there doesn't hold the next client up`() {
+    @Test func `a target that drained its queue while detached doesn't delay the next client`() {
         var session = Session.resumable()
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
         #expect(session.clientLost() == [])
@@ -191,7 +190,7 @@ struct DetachedSessionTests {
         #expect(closing.clientAttached() == [])
     }
 
-    @Test func `a target that ends while nobody is there ends the session`() {
+    @Test func `a target that ends while detached ends the session`() {
         var session = Session.detached()
         #expect(session.targetClosed() == .end)
         session = .detached()

@@ -4,7 +4,7 @@ import Testing
 struct FairPaceTests {
     private let begin = 1_000 * second
 
-    @Test func `who is alone may send the whole budget at once, and behind one more waits`() {
+    @Test func `a single client may send the whole budget at once, and waits for one more`() {
         var pace = FairPace(perSecond: 50)
         var member = FairPace.Member()
         for _ in 0..<50 { #expect(pace.spend(&member, now: begin) == nil) }
@@ -34,7 +34,7 @@ struct FairPaceTests {
         #expect(address.sources[0].waits > 0)
     }
 
-    @Test func `those who all want more than there is get the same, whatever one read brings them`() {
+    @Test func `clients that all want more get equal shares, independent of the size of a read`() {
         var address = Address(perSecond: 240, begin: begin)
         for size in [1, 10, 100, 1_000] { address.sources.append(Source(greedyWithReadsOf: size)) }
         address.run(seconds: 300)
@@ -42,7 +42,7 @@ struct FairPaceTests {
         for source in address.sources { #expect(abs(source.sent - fair) <= fair / 20 + 1_240, "\(source.sent)") }
     }
 
-    @Test func `what nobody else wants may be had, and isn't held against anybody afterwards`() {
+    @Test func `an unused share may be used and isn't charged afterwards`() {
         var address = Address(perSecond: 100, begin: begin)
         address.sources = [Source(greedyWithReadsOf: 5), Source(every: second), Source(every: second)]
         address.run(seconds: 300)

@@ -21,7 +21,7 @@ struct FlowWindowTests {
         #expect(!window.isPaused)
     }
 
-    @Test func `it says each change once`() {
+    @Test func `it reports each change once`() {
         var window = FlowWindow(highWater: 10)
         #expect(window.update(queued: 11) == .pause)
         #expect(window.update(queued: 12) == .none)

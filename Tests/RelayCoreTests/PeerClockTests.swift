@@ -38,7 +38,7 @@ struct PeerClockTests {
         #expect(clock.due(at: 219) == .silence)
     }
 
-    @Test func `while it stands silence isn't due, and pings go on`() {
+    @Test func `while stopped it reports no silence, and pings continue`() {
         var clock = clock()
         clock.stop(at: 120)
         #expect(clock.nextDeadline == 130)
@@ -48,7 +48,7 @@ struct PeerClockTests {
         #expect(clock.nextDeadline == 1_000_030)
     }
 
-    @Test func `it goes on with what was left of the silence when it was stopped`() {
+    @Test func `it continues with the rest of the silence from when it was stopped`() {
         var clock = clock()
         clock.stop(at: 120)
         clock.start(at: 1_120)
@@ -57,7 +57,7 @@ struct PeerClockTests {
         #expect(clock.due(at: 1_190) == .silence)
     }
 
-    @Test func `what is heard while it stands counts as heard when it was stopped`() {
+    @Test func `input while it is stopped counts from when it was stopped`() {
         var clock = clock()
         clock.stop(at: 120)
         clock.heard(at: 1_000)

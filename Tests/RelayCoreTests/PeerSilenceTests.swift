@@ -53,7 +53,7 @@ struct PeerSilenceTests {
         #expect(session.tick() == [.resumeTarget, .dropClient, .finishTarget])
     }
 
-    @Test func `while the client is paused its silence stands still`() {
+    @Test func `while the client is paused its silence clock stops`() {
         var session = Session.open()
         session.wait(20 * second)
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
@@ -78,7 +78,7 @@ struct PeerSilenceTests {
         #expect(session.clientClosed() == .finishTarget)
     }
 
-    @Test func `while the client is held back its silence stands still, and the pings go on`() {
+    @Test func `while the client is throttled its silence clock stops, and pings continue`() {
         var session = Session.open()
         session.wait(20 * second)
         #expect(session.clientSent(queued: 0) == [])

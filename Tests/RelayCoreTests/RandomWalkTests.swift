@@ -43,7 +43,7 @@ struct RandomWalkTests {
         }
     }
 
-    @Test func `from the first close a session ends within two flush limits, if only the clock goes on`() {
+    @Test func `from the first close a session ends within two flush limits by the clock alone`() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<5_000 {
             var walk = Walk(queueLimit: 200_000)

@@ -21,7 +21,7 @@ struct TrafficMeterTests {
 
     private let begin = 1_000 * second
 
-    @Test func `a second's worth of messages may come at once, and behind one more the client waits`() {
+    @Test func `a second's worth of messages may come at once, and one more waits`() {
         var meter = TrafficMeter(messagesPerSecond: 50, bytesPerSecond: 0)
         for _ in 0..<50 { meter.count(bytes: 1_000, isMessage: true, now: begin) }
         #expect(meter.readableAt(begin) == nil)

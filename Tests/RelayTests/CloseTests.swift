@@ -237,7 +237,7 @@ struct CloseTests {
         #expect(bench.endings.first == "session_evicted")
     }
 
-    @Test func `whoever is revoked or blocked is closed, attached or not, and nobody else`() throws {
+    @Test func `only revoked and blocked clients are closed, attached or not`() throws {
         let here = try bench.player(from: "192.0.2.1")
         let away = try bench.player(from: "192.0.2.1")
         let other = try bench.player(on: 1, from: "198.51.100.7")

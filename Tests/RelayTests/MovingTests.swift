@@ -39,7 +39,7 @@ struct MovingTests {
         #expect(third.text == "here" && move.bench.sessionCount == 1 && move.bench.leases.count == 1)
     }
 
-    @Test func `nothing is waited for that nobody would bring`() throws {
+    @Test func `a move doesn't wait for output that can't come`() throws {
         let move = try Move()
         move.next.socket.lose()
         move.bench.network.settle()

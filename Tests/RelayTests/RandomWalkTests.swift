@@ -7,7 +7,7 @@ import Testing
 /// A whole session under random events: with its translation, what is pending, its pauses and its deadlines, its connections one after
 /// the other on two loops.
 struct RandomWalkTests {
-    @Test(arguments: UInt64(0)..<60) func `nothing is lost or doubled, whatever becomes of the connections`(
+    @Test(arguments: UInt64(0)..<60) func `nothing is lost or doubled under random connection losses`(
         seed: UInt64
     ) throws {
         var walk = try Walk(seed: seed)

@@ -6,7 +6,7 @@ import Testing
 
 /// A client loses its connection and comes back to its session, on the loop that it was on and on another one.
 struct ResumeTests {
-    @Test(arguments: [0, 1]) func `the session goes on where its client left it`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `the session continues where its client left it`(loop: Int) throws {
         let bench = try Bench()
         var first = try bench.player()
         let target = bench.target

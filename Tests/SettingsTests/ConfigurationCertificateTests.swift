@@ -14,13 +14,13 @@ import X509
         bench = try ConfigurationBench()
     }
 
-    @Test func aCertificateWithItsKeyIsAcceptedWithoutAWarning() throws {
+    @Test func `a certificate with its key is accepted without a warning`() throws {
         let loaded = try bench.load(try bench.secured())
         #expect(loaded.configuration.tls != nil)
         #expect(loaded.warnings == [])
     }
 
-    @Test func aChainAndTextAroundItAreAccepted() throws {
+    @Test func `a chain and text around it are accepted`() throws {
         let server = try bench.authority.issue("server", now: bench.now)
         let chain = try bench.file(
             "chain.pem", "Certificate:\n  Data\n" + server.certificate + bench.authority.certificate)
@@ -28,7 +28,7 @@ import X509
         #expect(try bench.load(bench.secured(["TLS_CERT_PATH": chain, "TLS_KEY_PATH": key])).warnings == [])
     }
 
-    @Test func anotherCertificatesKeyIsRefused() throws {
+    @Test func `a key of another certificate is refused`() throws {
         let other = try bench.authority.issue("other", now: bench.now)
         let settings = try bench.secured(["TLS_KEY_PATH": try bench.file("other.key", other.key)])
         #expect(bench.problems(settings) == ["TLS_KEY_PATH isn't the key of the first certificate in TLS_CERT_PATH"])
@@ -41,7 +41,7 @@ import X509
         ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "holds a certificate that can't be read"),
         ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "names a file without a CERTIFICATE in PEM"),
     ])
-    func whatIsNoCertificateIsRefused(contents: String, problem: String) throws {
+    func `a file that is no certificate is refused`(contents: String, problem: String) throws {
         let path = try bench.file("bad.pem", contents)
         #expect(bench.problems(try bench.secured(["TLS_CERT_PATH": path])) == ["TLS_CERT_PATH " + problem])
         #expect(bench.problems(try bench.secured(["MTLS_CLIENT_CA_PATH": path])) == ["MTLS_CLIENT_CA_PATH " + problem])
@@ -60,12 +60,12 @@ import X509
             "names a file without a PRIVATE KEY in PEM"
         ),
     ])
-    func whatIsNoUsableKeyIsRefused(contents: String, problem: String) throws {
+    func `a file that is no usable key is refused`(contents: String, problem: String) throws {
         let settings = try bench.secured(["TLS_KEY_PATH": try bench.file("bad.key", contents)])
         #expect(bench.problems(settings) == ["TLS_KEY_PATH " + problem])
     }
 
-    @Test func anUnreadableOrBinaryFileIsRefusedWithItsReason() throws {
+    @Test func `an unreadable or binary file is refused with its reason`() throws {
         #expect(
             bench.problems(try bench.secured(["TLS_CERT_PATH": "/nonexistent.pem"])) == [
                 "TLS_CERT_PATH names a file that can't be read (/nonexistent.pem: No such file or directory)"
@@ -82,7 +82,7 @@ import X509
             ])
     }
 
-    @Test func aKeyThatEverybodyCanReadIsWarnedOf() throws {
+    @Test func `a key that others can read causes a warning`() throws {
         let server = try bench.authority.issue("server", now: bench.now)
         let settings = try bench.secured([
             "TLS_CERT_PATH": try bench.file("open.pem", server.certificate),
@@ -93,7 +93,7 @@ import X509
     }
 
     @Test(arguments: [(-1.0, "expired at"), (29.0, "expires at")])
-    func aCertificateThatExpiresIsWarnedOf(days: Double, word: String) throws {
+    func `a certificate that expires soon causes a warning`(days: Double, word: String) throws {
         let server = try bench.authority.issue("server", now: bench.now, days: days)
         let warnings = try bench.warnings(
             try bench.secured([
@@ -104,7 +104,7 @@ import X509
         #expect(warnings.first?.hasPrefix("TLS_CERT_PATH: the certificate of CN=server \(word) 2026-0") == true)
     }
 
-    @Test func aCertificateThatLastsAMonthIsNot() throws {
+    @Test func `a certificate that is valid for a month causes no warning`() throws {
         let server = try bench.authority.issue("server", now: bench.now, days: 30)
         let settings = try bench.secured([
             "TLS_CERT_PATH": try bench.file("new.pem", server.certificate),
@@ -113,7 +113,7 @@ import X509
         #expect(try bench.warnings(settings) == [])
     }
 
-    @Test func aClientAuthorityThatIsNoneIsWarnedOf() throws {
+    @Test func `a client CA that is no CA causes a warning`() throws {
         let client = try bench.authority.issue("client", now: bench.now)
         let warnings = try bench.warnings(
             try bench.secured(["MTLS_CLIENT_CA_PATH": try bench.file("client.pem", client.certificate)]))
@@ -121,7 +121,7 @@ import X509
         #expect(warnings.first?.contains("CN=client isn't a certificate authority") == true)
     }
 
-    @Test func anotherRootIsReadAndWarnedOfAtEveryStart() throws {
+    @Test func `a custom root is read and causes a warning at every start`() throws {
         let path = try bench.file("root.pem", bench.authority.certificate)
         let settings = bench.least(["APPATTEST_ROOT_CA_PATH": path, "APPATTEST_ALLOW_CUSTOM_ROOT": "true"])
         let root = try bench.load(settings).configuration.appAttest?.customRoot
@@ -129,7 +129,7 @@ import X509
         #expect(try bench.load(settings).warnings.map(\.setting) == ["APPATTEST_ROOT_CA_PATH"])
     }
 
-    @Test func aRootFileHoldsOneCertificate() throws {
+    @Test func `a root file contains one certificate`() throws {
         let path = try bench.file("roots.pem", bench.authority.certificate + bench.authority.certificate)
         let settings = bench.least(["APPATTEST_ROOT_CA_PATH": path, "APPATTEST_ALLOW_CUSTOM_ROOT": "true"])
         #expect(bench.problems(settings) == ["APPATTEST_ROOT_CA_PATH names a file with 2 certificates"])
@@ -150,7 +150,7 @@ import X509
     }
 
     @Test(arguments: [30.0, nil])
-    func aFreshListIsAcceptedWithoutAWarning(days: Double?) throws {
+    func `a fresh revocation list is accepted without a warning`(days: Double?) throws {
         let loaded = try bench.load(try withList(try list(days)))
         #expect(loaded.warnings == [])
         #expect(loaded.configuration.clientCertificates?.revocationListPath == bench.folder + "/crl.pem")
@@ -164,14 +164,16 @@ import X509
         (6.0, -1.0, "expires at 2026-07-07T09:05:03Z."),
         (30.0, 1.0, "isn't valid yet; until it is, client certificates are refused."),
     ])
-    func aListThatDoesNotCountOrSoonWillNotIsWarnedOf(days: Double, since: Double, text: String) throws {
+    func `a revocation list that is or soon will be out of date causes a warning`(
+        days: Double, since: Double, text: String
+    ) throws {
         #expect(
             try bench.warnings(try withList(try list(days, since: since))) == [
                 "MTLS_CLIENT_CRL_PATH: the revocation list of CN=Test CA " + text
             ])
     }
 
-    @Test func aListOfAnotherAuthorityIsRefused() throws {
+    @Test func `a revocation list of another CA is refused`() throws {
         let other = try TestAuthority(name: "Other CA", now: bench.now)
         let foreign = try other.revocationList(thisUpdate: bench.now - day, nextUpdate: nil)
         #expect(
@@ -180,7 +182,7 @@ import X509
             ])
     }
 
-    @Test func anAuthorityWithoutAListIsWarnedOf() throws {
+    @Test func `a client CA without a revocation list causes a warning`() throws {
         let other = try TestAuthority(name: "Other CA", now: bench.now)
         let settings = try withList(try list(30), authorities: bench.authority.certificate + other.certificate)
         #expect(
@@ -193,11 +195,11 @@ import X509
         ("-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n", "holds a list that can't be read"),
         ("nothing", "names a file without a X509 CRL in PEM"),
     ])
-    func whatIsNoListIsRefused(contents: String, problem: String) throws {
+    func `a file that is no revocation list is refused`(contents: String, problem: String) throws {
         #expect(bench.problems(try withList(contents)) == ["MTLS_CLIENT_CRL_PATH " + problem])
     }
 
-    @Test func aListThatOpenSSLWroteIsReadToTheSecond() throws {
+    @Test func `a revocation list written by OpenSSL is read to the second`() throws {
         let document = try #require(try PEMDocument.parseMultiple(pemString: OpenSSLSamples.revocationList).first)
         let list = try RevocationListDates(der: document.derBytes)
         #expect(list.issuer == (try Certificate(pemEncoded: OpenSSLSamples.authority)).subject)
@@ -205,7 +207,7 @@ import X509
         #expect(list.nextUpdate == Date(timeIntervalSince1970: 1_795_257_665 + 30 * day))
     }
 
-    @Test func everyPrefixOfAListIsRefusedAndNeverTraps() throws {
+    @Test func `every prefix of a revocation list is refused and never traps`() throws {
         let document = try #require(try PEMDocument.parseMultiple(pemString: OpenSSLSamples.revocationList).first)
         for count in 0..<document.derBytes.count {
             #expect(throws: (any Error).self) {

@@ -17,7 +17,7 @@ import Testing
         bench = try ConfigurationBench()
     }
 
-    @Test func everythingThatIsNotSetHasItsDocumentedDefault() throws {
+    @Test func `every unset setting has its documented default`() throws {
         let configuration = try bench.load(try bench.secured(["ATTESTED_KEYS_PATH": nil])).configuration
         #expect(configuration.listener.hosts.map(\.text) == ["127.0.0.1"])
         #expect(configuration.listener.port == 6200)
@@ -107,21 +107,21 @@ import Testing
         #expect(configuration.logs.auditFull == .refuse)
     }
 
-    @Test func aSettingWrittenOutWithItsDefaultChangesNothing() throws {
+    @Test func `writing out a default changes nothing`() throws {
         let base = try bench.secured(["ATTESTED_KEYS_PATH": nil])
         let defaults = Dictionary(uniqueKeysWithValues: GatewaySettings.table.rows.map { ($0.name, $0.defaultText) })
         let explicit = base.merging(defaults) { old, _ in old }
         #expect(try bench.load(explicit).configuration == bench.load(base).configuration)
     }
 
-    @Test func anEmptyValueIsTheDefaultEvenWhereTheFileSetsOne() throws {
+    @Test func `an empty value is the default even if the file sets one`() throws {
         let file = try bench.file("gateway.env", "LOG_LEVEL=debug\nWS_PORT=7000\n")
         let configuration = try bench.load(bench.least(["LOG_LEVEL": ""]), file: file).configuration
         #expect(configuration.logs.level == .info)
         #expect(configuration.listener.port == 7000)
     }
 
-    @Test func namesInTheTableAndTitlesOfItsSectionsAreUnique() {
+    @Test func `setting names and section titles are unique`() {
         let (rows, titles) = (GatewaySettings.table.rows, GatewaySettings.table.sections.map(\.title))
         #expect(rows.count >= 100 && titles.count >= 19)
         #expect(Set(rows.map(\.name)).count == rows.count)
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// A setting that nothing reads would look as if it had an effect.
-    @Test func everySettingIsUsedOutsideItsDefinition() throws {
+    @Test func `every setting is used outside its definition`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources")
         let files = ["Settings/Gateway", "Settings/Loading", "GatewayServer", "portcullis"].flatMap { folder in
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func theEnvironmentWinsOverTheFileAndOriginsAreShown() throws {
+    @Test func `the environment overrides the file and origins are shown`() throws {
         let file = try bench.file("gateway.env", "\nWS_PORT=7000\nLOG_LEVEL=debug\n")
         let loaded = try bench.load(bench.least(["WS_PORT": "7001"]), file: file)
         #expect(loaded.configuration.listener.port == 7001)
@@ -157,7 +157,7 @@ import Testing
         #expect(loaded.settings.map(\.row) == GatewaySettings.table.rows)
     }
 
-    @Test func whatIsDerivedFromTheMachineIsShownWithItsFigure() throws {
+    @Test func `values derived from the machine are shown`() throws {
         let loaded = try bench.load(bench.least(["MAX_SESSIONS_GLOBAL": "0", "MAX_CONNECTIONS": "100"]))
         let shown = Dictionary(uniqueKeysWithValues: loaded.settings.map { ($0.row.name, $0.description) })
         #expect(shown["REACTOR_THREADS"] == "REACTOR_THREADS=0  # default: \(Cores.count) here")
@@ -166,7 +166,7 @@ import Testing
         #expect(shown.values.filter { $0.hasSuffix(" here") }.count == 2)
     }
 
-    @Test func theGuidesOwnFileWorksAsItStands() throws {
+    @Test func `the guide's own file works unchanged`() throws {
         let authority = try bench.file("ca.pem", bench.authority.certificate)
         let file = try bench.file(
             "guide.env",
@@ -183,7 +183,7 @@ import Testing
         #expect(configuration.clientCertificates?.authorityPath == authority)
     }
 
-    @Test func severalAppsOfSeveralTeamsAreEachKeptOnce() throws {
+    @Test func `several apps of several teams are each kept once`() throws {
         let configuration = try bench.load(
             bench.least([
                 "APPATTEST_BUNDLE_ID": "com.example.a, com.example.b",
@@ -201,18 +201,20 @@ import Testing
             ("production", [.production]), ("development", [.development, .sandbox]),
             ("any", [.production, .development, .sandbox]),
         ] as [(String, Set<AttestationEnvironment>)])
-    func theEnvironmentNamesWhatItIncludes(name: String, environments: Set<AttestationEnvironment>) throws {
+    func `the environment setting names what it includes`(name: String, environments: Set<AttestationEnvironment>)
+        throws
+    {
         let configuration = try bench.load(bench.least(["APPATTEST_ENVIRONMENT": name])).configuration
         #expect(configuration.appAttest?.environments == environments)
     }
 
-    @Test func theKeysCommandNeedsNoMoreThanTheDatabase() throws {
+    @Test func `the keys command needs only the database`() throws {
         let storage = try ConfigurationLoading.loadKeyStorage(
             environment: ["ATTESTED_KEYS_PATH": "/var/lib/keys.sqlite"], environmentFile: nil)
         #expect(storage.path == "/var/lib/keys.sqlite" && storage.busyMilliseconds == 50)
     }
 
-    @Test func theDescriptionNamesTheWaysIn() throws {
+    @Test func `the description names the admission methods`() throws {
         let configuration = try bench.load(bench.least(["REQUIRE_APP_AUTH": "false"])).configuration
         #expect(
             configuration.description == "ws://127.0.0.1:6200 to mud.example.org:4000, admitting "

@@ -23,13 +23,13 @@ import Testing
         return bench.least(["AUTH_MODE": "shared-secret", "SHARED_SECRETS_PATH": path].merging(changes) { $1 })
     }
 
-    @Test func theSecretsAreReadFromTheirFile() throws {
+    @Test func `the secrets are read from their file`() throws {
         let loaded = try bench.load(sharing("# ours\n" + Self.line + "\n"))
         #expect(loaded.configuration.sharedSecrets?.names == ["main"])
         #expect(loaded.warnings == [])
     }
 
-    @Test func aModeWithoutAFileAndAFileWithoutItsModeAreErrors() throws {
+    @Test func `a mode without a file and a file without its mode are errors`() throws {
         #expect(
             bench.problems(bench.least(["AUTH_MODE": "shared-secret"]))
                 == ["SHARED_SECRETS_PATH isn't set, and AUTH_MODE is shared-secret"])
@@ -38,7 +38,7 @@ import Testing
         #expect(bench.problems(bench.least(["AUTH_MODE": "secret"])) == ["AUTH_MODE has an unknown value"])
     }
 
-    @Test func whatIsWrongWithAListIsNamedByItsLineAndNotRepeated() throws {
+    @Test func `an error in a list has its line number and not its text`() throws {
         let problems = bench.problems(
             try sharing(
                 Self.line + "\nsecond hunter2\n", ["BLOCK_LIST_PATH": bench.file("block.txt", "\n\naddress nowhere\n")])
@@ -51,7 +51,7 @@ import Testing
         #expect(bench.problems(try sharing("")) == ["SHARED_SECRETS_PATH names a file that holds no secret"])
     }
 
-    @Test func aListThatCanNotBeReadIsAnError() throws {
+    @Test func `an unreadable list is an error`() throws {
         let environment = bench.least([
             "AUTH_MODE": "shared-secret", "SHARED_SECRETS_PATH": "/nonexistent/a", "BLOCK_LIST_PATH": "/nonexistent/b",
         ])
@@ -63,25 +63,26 @@ import Testing
     }
 
     @Test(arguments: [(65_536, true), (65_537, false)])
-    func theFileOfSecretsHasALargestSize(size: Int, isGood: Bool) throws {
+    func `the file of secrets has a maximum size`(size: Int, isGood: Bool) throws {
         let text = Self.line + "\n#" + String(repeating: "x", count: size - Self.line.utf8.count - 2)
         #expect(bench.problems(try sharing(text)).isEmpty == isGood)
     }
 
-    @Test func hashesThatEverybodyCanReadAreWarnedOf() throws {
+    @Test func `hashes that others can read cause a warning`() throws {
         #expect(
             try bench.warnings(sharing(Self.line, mode: 0o644))
                 == ["SHARED_SECRETS_PATH: everybody on this machine can read the secrets' hashes: chmod 600 it."])
         #expect(try bench.warnings(sharing(Self.line, mode: 0o640)) == [])
     }
 
-    @Test func theBlockListIsReadFromItsFile() throws {
+    @Test func `the block list is read from its file`() throws {
         let path = try bench.file("block.txt", "address 203.0.113.0/24\n")
         let list = try bench.load(bench.least(["BLOCK_LIST_PATH": path])).configuration.blockList
         #expect(list == (try BlockList("address 203.0.113.0/24", kinds: [])) && !list.isEmpty)
     }
 
-    @Test func whereASecretIsEnoughThatIsSaidAndWhereItIsNotTheGateStillNeedsAWayIn() throws {
+    @Test
+    func `a warning says if a secret alone admits, and otherwise the gate still needs an admission method`() throws {
         let open = try sharing(Self.line, ["REQUIRE_APP_AUTH": "false"])
         #expect(
             try bench.warnings(open) == [
@@ -94,7 +95,7 @@ import Testing
         #expect(errors.first?.remedy.hasSuffix("Where a shared secret is enough, set it to false.") == true)
     }
 
-    @Test func anOriginCanBeDemanded() throws {
+    @Test func `an origin can be required`() throws {
         #expect(try !bench.load(bench.least(["ALLOW_MISSING_ORIGIN": "false"])).configuration.gate.allowsMissingOrigin)
     }
 
@@ -110,14 +111,14 @@ import Testing
             ("DRAIN_RECONNECT_MS", 0, 3_600_000), ("REQUESTS_PER_SECOND_PER_ADDRESS", 0, 1_000_000_000),
             ("AUDIT_REFUSALS_PER_MINUTE", 2, 1_000_000),
         ])
-    func eachFigureHasItsRange(name: String, least: Int, most: Int) {
+    func `each number has its range`(name: String, least: Int, most: Int) {
         for value in [least, most] { #expect(bench.problems(bench.least([name: String(value)])) == []) }
         #expect(bench.problems(bench.least([name: String(most + 1)])) == ["\(name) is out of range"])
         let below = least == 0 ? "isn't a whole number" : "is out of range"
         #expect(bench.problems(bench.least([name: String(least - 1)])) == ["\(name) \(below)"])
     }
 
-    @Test func zeroLiftsTheLimitsOfRates() throws {
+    @Test func `zero removes rate limits`() throws {
         let names = [
             "MESSAGES_PER_SECOND", "MESSAGES_PER_SECOND_PER_IP", "CLIENT_BYTES_PER_SECOND", "TARGET_BYTES_PER_SECOND",
         ]
@@ -135,7 +136,7 @@ import Testing
         #expect(rates.targetBytesPerSecond == 4)
     }
 
-    @Test func whatStrangersMayCauseReachesItsPlace() throws {
+    @Test func `limits for unauthenticated clients reach their place`() throws {
         let configuration = try bench.load(
             bench.least([
                 "REQUESTS_PER_SECOND_PER_ADDRESS": "7", "AUDIT_REFUSALS_PER_MINUTE": "8", "AUDIT_FULL": "continue",
@@ -149,7 +150,7 @@ import Testing
         #expect(bench.problems(bench.least(["AUDIT_FULL": "ignore"])) == ["AUDIT_FULL has an unknown value"])
     }
 
-    @Test func eachFigureReachesItsPlace() throws {
+    @Test func `each number reaches its place`() throws {
         let configuration = try bench.load(
             bench.least([
                 "RESUME_GRACE_MINUTES": "1", "SESSION_TIMEOUT_HOURS": "2", "OUTPUT_BUFFER_BYTES": "3000",

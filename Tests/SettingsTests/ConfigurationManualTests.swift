@@ -21,11 +21,11 @@ import Testing
         }
     }
 
-    @Test func theExampleFileShowsEverySettingOnceWithItsDefaultAndNothingElse() throws {
+    @Test func `the example file shows every setting once with its default and nothing else`() throws {
         #expect(try assignments().map(\.text) == GatewaySettings.table.rows.map { "#\($0.name)=\($0.defaultText)" })
     }
 
-    @Test func aboveEverySettingOfTheExampleFileStandsItsExplanation() throws {
+    @Test func `every setting of the example file has its explanation above it`() throws {
         let lines = try lines("config/portcullis.env.example")
         for (index, text) in try assignments() {
             let prose = lines[..<index].reversed().prefix { $0.hasPrefix("# ") }.joined()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func theExampleFilesSectionsAreTheTables() throws {
+    @Test func `the sections of the example file are the tables`() throws {
         let lines = try lines("config/portcullis.env.example")
         let titles = lines.indices.dropFirst().dropLast().filter {
             lines[$0 - 1].hasPrefix("# ---") && lines[$0 + 1].hasPrefix("# ---")
@@ -41,7 +41,7 @@ import Testing
         #expect(titles == GatewaySettings.table.sections.map(\.title))
     }
 
-    @Test func theExampleFileIsReadableBeforeAndAfterItsMarksAreRemoved() throws {
+    @Test func `the example file is valid with and without its comment marks`() throws {
         let text = try lines("config/portcullis.env.example").joined(separator: "\n")
         #expect(SettingFile(text) == SettingFile(""))
         var uncommented = try lines("config/portcullis.env.example")
@@ -52,7 +52,7 @@ import Testing
         #expect(file.entries.map(\.value) == GatewaySettings.table.rows.map(\.defaultText))
     }
 
-    @Test func theDocumentationsTablesAreTheCodes() throws {
+    @Test func `the tables of the documentation match the code`() throws {
         let documented = try lines("docs/CONFIGURATION.md").filter { $0.hasPrefix("## ") || $0.hasPrefix("| `") }
         #expect(documented == expectedDocumentation())
     }
@@ -68,14 +68,14 @@ import Testing
     }
 
     /// To write them: `portcullis settings --format env` and `portcullis settings --format markdown --into docs/CONFIGURATION.md`.
-    @Test func bothFilesAreWhatTheCommandWrites() throws {
+    @Test func `both files are what the command writes`() throws {
         let manual = SettingManual()
         #expect(try lines("config/portcullis.env.example").joined(separator: "\n") == manual.environmentFile)
         let document = try lines("docs/CONFIGURATION.md").joined(separator: "\n")
         #expect(manual.updating(document) == document)
     }
 
-    @Test func noLineOfTheExampleFileIsLongerThanATerminal() throws {
+    @Test func `no line of the example file is longer than a terminal`() throws {
         for line in try lines("config/portcullis.env.example") where !line.hasPrefix("#  ") {
             #expect(line.count <= 118, "\(line)")
         }

@@ -11,7 +11,7 @@ import Testing
         bench = try ConfigurationBench()
     }
 
-    @Test func allErrorsAreReportedAtOnce() throws {
+    @Test func `all errors are reported at once`() throws {
         let file = try bench.file("gateway.env", "WS_PRT=1\nLOG_LEVEL=debug\nLOG_LEVEL=info\nnonsense\n")
         let problems = bench.problems(
             ["TN_PORT": "0", "BIND_HOST": "localhost", "PING_INTERVAL_SECONDS": "90", "MTLS_CLIENT_CAPATH": "x"],
@@ -32,7 +32,7 @@ import Testing
             ])
     }
 
-    @Test func anErrorSaysWhereItIsAndWhatToDo() throws {
+    @Test func `an error says where it is and what to do`() throws {
         let file = try bench.file("gateway.env", "\nLOG_LEVEL=loud\n")
         #expect(
             bench.errors(bench.least(), file: file).map(\.description) == [
@@ -85,11 +85,11 @@ import Testing
                 "TLS_CERT_PATH isn't set, and INBOUND_TLS_MODE is required"
             ),
         ] as [([String: String?], String)])
-    func anImpossibleCombinationStopsTheStart(changes: [String: String?], problem: String) {
+    func `an impossible combination prevents the start`(changes: [String: String?], problem: String) {
         #expect(bench.problems(bench.least(changes)) == [problem])
     }
 
-    @Test func clientCertificatesNeedTLS() throws {
+    @Test func `client certificates need TLS`() throws {
         let authority = try bench.file("ca.pem", bench.authority.certificate)
         #expect(
             bench.problems(bench.least(["MTLS_CLIENT_CA_PATH": authority])) == [
@@ -97,7 +97,7 @@ import Testing
             ])
     }
 
-    @Test func aWrongValueDoesNotBringErrorsThatOnlyFollowFromIt() throws {
+    @Test func `a wrong value causes no consequential errors`() throws {
         #expect(
             bench.problems(bench.least(["INBOUND_TLS_MODE": "of"])) == ["INBOUND_TLS_MODE has an unknown value"])
         #expect(bench.problems(bench.least(["TN_PORT": "23x"])) == ["TN_PORT isn't a whole number"])
@@ -112,11 +112,11 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
-    func plainTextIsFineOnLoopback(host: String) {
+    func `plain text is allowed on loopback`(host: String) {
         #expect(bench.problems(bench.least(["BIND_HOST": host])) == [])
     }
 
-    @Test func plainTextElsewhereIsAllowedWithTheFlagAndAWarning() throws {
+    @Test func `plain text elsewhere is allowed with the flag and causes a warning`() throws {
         let settings = bench.least(["BIND_HOST": "0.0.0.0", "ALLOW_INSECURE_INBOUND_NO_TLS": "true"])
         #expect(try bench.load(settings).configuration.tls == nil)
         #expect(
@@ -125,7 +125,7 @@ import Testing
             ])
     }
 
-    @Test func anOpenGateIsWarnedOf() throws {
+    @Test func `an open gate causes a warning`() throws {
         let settings = bench.least(
             ["REQUIRE_APP_AUTH": "false", "APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil])
         #expect(try bench.load(settings).configuration.appAttest == nil)
@@ -141,12 +141,12 @@ import Testing
         (["MAX_SESSIONS_GLOBAL": "11", "MAX_CONNECTIONS": "10"], "MAX_SESSIONS_GLOBAL"),
         (["TNHOST": "x"], "TN_HOST"),
     ])
-    func whatHasNoEffectIsWarnedOf(changes: [String: String], setting: String) throws {
+    func `a setting without effect causes a warning`(changes: [String: String], setting: String) throws {
         let warnings = try bench.load(bench.least(changes)).warnings
         #expect(warnings.map(\.setting) == [setting])
     }
 
-    @Test func namesOfOthersInTheEnvironmentAreLeftAlone() throws {
+    @Test func `other programs' names in the environment are ignored`() throws {
         let others = [
             "PATH": "/bin", "WS_SERVICE_HOST": "10.0.0.1", "TN_PORT_23_TCP": "tcp://10.0.0.1:23", "HOST": "x",
         ]
@@ -158,28 +158,30 @@ import Testing
         ("MTLS_CLIENT_CRL_PAHT", "MTLS_CLIENT_CRL_PATH"), ("REQUIRE_APP_AUHT", "REQUIRE_APP_AUTH"),
         ("MTLS_CA_PATH", "MTLS_CLIENT_CA_PATH"), ("MTLS_CRL_PATH", "MTLS_CLIENT_CRL_PATH"),
     ])
-    func aMistypedNameIsAnErrorFromBothPlacesAndTheNearestIsNamed(name: String, nearest: String) throws {
+    func `a mistyped name is an error in both places and the nearest name is suggested`(name: String, nearest: String)
+        throws
+    {
         let file = try bench.file("gateway.env", name + "=x\n")
         let both = bench.errors(bench.least([name: "x"])) + bench.errors(bench.least(), file: file)
         #expect(both.map(\.setting) == [name, name])
         #expect(both.map(\.remedy) == ["Did you mean \(nearest)?", "Did you mean \(nearest)?"])
     }
 
-    @Test func aSettingThatSeveralPartsReadIsReportedOnce() {
+    @Test func `a setting that several parts read is reported once`() {
         #expect(
             bench.problems(bench.least(["REQUIRE_APP_AUTH": "no"])) == [
                 "REQUIRE_APP_AUTH is neither true nor false"
             ])
     }
 
-    @Test func anUnknownNameInTheFileIsAnErrorEvenWhenNothingIsNear() throws {
+    @Test func `an unknown name in the file is an error even if no name is similar`() throws {
         let file = try bench.file("gateway.env", "ENTIRELY_DIFFERENT=x\n")
         #expect(bench.problems(bench.least(), file: file) == ["ENTIRELY_DIFFERENT is no setting"])
     }
 
     /// Consequences of the error, such as missing settings, aren't reported.
     @Test(arguments: [[:], ["TN_PORT": "x"]])
-    func aMissingFileStopsTheStartByItselfAlone(environment: [String: String]) {
+    func `a missing file prevents the start and is the only error`(environment: [String: String]) {
         let errors = bench.errors(environment, file: "/nonexistent.env")
         #expect(
             errors.map(\.description) == [
@@ -191,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func oneErrorIsALineAndSeveralAreAListBelowOne() {
+    @Test func `one error is a line and several are a list below a line`() {
         let one = ConfigurationErrors(errors: bench.errors(bench.least(["TN_PORT": "x"])), warnings: [])
         #expect(one.description == one.errors[0].description)
         let two = ConfigurationErrors(
@@ -201,7 +203,7 @@ import Testing
         #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("  - ") })
     }
 
-    @Test func aFileAtTheLimitIsReadAndALargerOneIsNot() throws {
+    @Test func `a file at the size limit is read and a larger one is refused`() throws {
         let line = "WS_PORT=7000\n"
         let comment = "#" + String(repeating: "x", count: ConfigurationLoading.maximumFileBytes - line.utf8.count - 2)
         let full = try bench.file("full.env", line + comment + "\n")
@@ -210,7 +212,7 @@ import Testing
         #expect(bench.problems(bench.least(), file: over) == ["- has more than 262144 bytes"])
     }
 
-    @Test func hostileNamesAndPathsAreShownEscaped() throws {
+    @Test func `hostile names and paths are shown escaped`() throws {
         let path = bench.folder + "/a\u{1B}[2J\u{202E}.env"
         try Data("LOG_LEVEL=x\n".utf8).write(to: URL(fileURLWithPath: path))
         let text = bench.errors(bench.least(), file: path).map(\.description).joined()

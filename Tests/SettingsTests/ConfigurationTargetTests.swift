@@ -108,7 +108,7 @@ private final class ListeningSocketFile {
                 ["CONTROL_SOCKET_PATH is longer than 107 bytes"]
             ),
         ] as [([String: String], [String])])
-    func whatCannotBeStopsTheStart(changes: [String: String], problems: [String]) {
+    func `impossible target settings prevent the start`(changes: [String: String], problems: [String]) {
         #expect(bench.problems(bench.least(changes)) == problems)
     }
 
@@ -127,7 +127,7 @@ private final class ListeningSocketFile {
             ["TRUSTED_PROXY_CIDRS": "10.0.0.0/8", "TRUSTED_PROXY_HEADER": "X-Forwarded-For"],
             ["PUBLIC_ORIGIN": "https://mud.example:8443"],
         ] as [[String: String?]])
-    func whatGoesTogetherIsAccepted(changes: [String: String?]) {
+    func `compatible target settings are accepted`(changes: [String: String?]) {
         #expect(bench.problems(bench.least(changes)) == [])
     }
 
@@ -159,11 +159,11 @@ private final class ListeningSocketFile {
             (["MUD_TLS_MODE": "prefer"], []),
             (["TRUSTED_PROXY_CIDRS": "128.0.0.0/1"], []),
         ] as [([String: String], [String])])
-    func whatIsDangerousIsWarnedOf(changes: [String: String], warnings: [String]) throws {
+    func `dangerous target settings cause a warning`(changes: [String: String], warnings: [String]) throws {
         #expect(try bench.warnings(bench.least(changes)) == warnings)
     }
 
-    @Test func routesAreReadWithTheirOptions() throws {
+    @Test func `routes are read with their options`() throws {
         let settings = bench.least([
             "MUD_ROUTES": "main=mud.example.org:4000;staging=127.0.0.1:4001,admit=cert,tls=required"
         ])
@@ -173,7 +173,7 @@ private final class ListeningSocketFile {
         #expect(routes.last?.options.tls == .required)
     }
 
-    @Test func whatIsWrongWithARouteIsSaidByItsNumberAlone() {
+    @Test func `an error in a route is reported by the route's number only`() {
         let errors = bench.errors(bench.least(["MUD_ROUTES": "main=a.example:4000;b=secret-host"]))
         #expect(errors.map(\.remedy) == ["It says: entry 2: there is no port: write host:port."])
     }
@@ -195,18 +195,18 @@ private final class ListeningSocketFile {
             ),
             ("a=a.example:1,tls=on", "the option tls has no such value: plain, prefer, required"),
             ("a=a.example:1,encoding=utf9", "the option encoding has no such value: see TN_ENCODING for its values"),
-        ]) func aRoutesFaultSaysWhatIsPossible(routes: String, fault: String)
+        ]) func `an error in a route says what is possible`(routes: String, fault: String)
     {
         let errors = bench.errors(bench.least(["MUD_ROUTES": routes]))
         #expect(errors.map(\.remedy) == ["It says: entry 1: \(fault)."])
     }
 
-    @Test func theAddressRangeThatIsNoneIsNamedByItsNumber() {
+    @Test func `an invalid address range is named by its number`() {
         let errors = bench.errors(bench.least(["TRUSTED_PROXY_CIDRS": "10.0.0.0/8, 192.0.2.0/24, 10.0.0.5/8"]))
         #expect(errors.count == 1 && errors[0].remedy.hasPrefix("It is entry 3. "))
     }
 
-    @Test func anAuthorityBesidesAPinWouldNotCount() throws {
+    @Test func `a CA beside a pin would have no effect`() throws {
         let authority = try bench.file("ca.pem", bench.authority.certificate)
         let settings = bench.least([
             "MUD_TLS_MODE": "required", "MUD_TLS_PIN": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
@@ -215,13 +215,13 @@ private final class ListeningSocketFile {
         #expect(bench.problems(settings) == ["MUD_CA_PATH is set besides MUD_TLS_PIN, which alone would count"])
     }
 
-    @Test func aHeadersNameIsReadInAnyCase() throws {
+    @Test func `a header name is case-insensitive`() throws {
         let settings = bench.least(["TRUSTED_PROXY_CIDRS": "10.0.0.1", "TRUSTED_PROXY_HEADER": "Forwarded"])
         #expect(try bench.load(settings).configuration.trustedProxies.header == .forwarded)
     }
 
     /// The running gateway's own socket doesn't prevent reading its settings again.
-    @Test func aSocketThatIsThereIsNoObstacle() throws {
+    @Test func `an existing socket is no obstacle`() throws {
         let path = bench.folder + "/control.sock"
         let socket = try ListeningSocketFile(path)
         #expect(bench.problems(bench.least(["CONTROL_SOCKET_PATH": socket.path])) == [])
@@ -240,7 +240,7 @@ private final class ListeningSocketFile {
                 ], ["app"]
             ),
         ] as [([String: String?], [String])])
-    func aRouteThatNobodyCanEnterIsWorthAWarning(changes: [String: String?], ways: [String]) throws {
+    func `a route that no client can use causes a warning`(changes: [String: String?], ways: [String]) throws {
         #expect(
             try bench.warnings(bench.least(changes)).filter { $0.hasPrefix("MUD_ROUTES") }
                 == ways.map {

@@ -23,13 +23,13 @@ import Testing
             ("A=C:\\temp", "C:\\temp"), ("A=Grüße", "Grüße"), ("A='it''", nil),
             ("A=https://a,https://b", "https://a,https://b"),
         ] as [(String, String?)])
-    func aValueIsReadByTheGrammar(line: String, value: String?) {
+    func `a value is read by the grammar`(line: String, value: String?) {
         #expect(SettingFile(line).entries.first?.value == value)
         #expect(SettingFile(line).faults.isEmpty == (value != nil))
     }
 
     @Test(arguments: ["\n", "\r\n"])
-    func linesEndWithEitherLineEnd(end: String) {
+    func `lines may end in LF or CRLF`(end: String) {
         let text = ["# comment", "", "   ", "  # indented", "A=1", "export=2", "B='3'", "C=\"4\" # x"].joined(
             separator: end)
         #expect(values(text) == ["A": "1", "export": "2", "B": "3", "C": "4"])
@@ -37,7 +37,7 @@ import Testing
         #expect(SettingFile(text).entries.map(\.line) == [5, 6, 7, 8])
     }
 
-    @Test func aByteOrderMarkIsNotPartOfTheFirstName() {
+    @Test func `a byte order mark isn't part of the first name`() {
         #expect(values("\u{FEFF}A=1\n") == ["A": "1"])
     }
 
@@ -55,12 +55,12 @@ import Testing
         ("A=b\u{0}", "has a control character in its value"), ("A=b\rC=d", "has a control character in its value"),
         ("A='\u{1B}'", "has a control character in its value"),
     ])
-    func aLineThatIsNotUnderstoodIsAFault(line: String, problem: String) {
+    func `a line that isn't understood is an error`(line: String, problem: String) {
         #expect(problems(line) == [problem])
         #expect(SettingFile(line).entries.isEmpty)
     }
 
-    @Test func aNameMayOccurOnce() {
+    @Test func `a name may occur once`() {
         let file = SettingFile("A=1\nB=2\nA=1\n")
         #expect(
             file.faults == [
@@ -70,13 +70,13 @@ import Testing
             ])
     }
 
-    @Test func aFaultInOneLineLeavesTheOthersReadable() {
+    @Test func `an error in one line leaves the others readable`() {
         let file = SettingFile("A=1\nbroken\nB=2\n")
         #expect(file.entries.map(\.name) == ["A", "B"])
         #expect(file.faults.map(\.line) == [2])
     }
 
-    @Test func everyPrefixOfAFileIsReadOrRefusedAndNeverTraps() {
+    @Test func `every prefix of a file is read or refused and never traps`() {
         let text = "\u{FEFF}export A=\"q\\\"\\\\\" # c\r\nB='x' #\r\n\r\n# c\nC=d #e\nD=\u{1B}\n"
         for count in 0...text.unicodeScalars.count {
             let file = SettingFile(String(String.UnicodeScalarView(text.unicodeScalars.prefix(count))))

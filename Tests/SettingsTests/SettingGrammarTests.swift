@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct SettingGrammarTests {
     @Test(arguments: ["", "+1", "-1", "1 ", " 1", "1.5", "1_000", "0x10", "١", "1k", "99999999999999999999"])
-    func onlyPlainDigitsAreANumber(text: String) {
+    func `only plain digits are a number`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.integer(text, in: 0...10_000) }
     }
 
-    @Test func theEndsOfARangeAreAllowedAndTheirNeighboursAreNot() throws {
+    @Test func `the ends of a range are allowed and their neighbours are not`() throws {
         #expect(try SettingGrammar.integer("5", in: 5...7) == 5)
         #expect(try SettingGrammar.integer("007", in: 5...7) == 7)
         #expect(throws: SettingProblem.self) { try SettingGrammar.integer("4", in: 5...7) }
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// The documented range of each number, tested through the loader.
-    @Test func everyNumberIsAcceptedAtBothEndsOfItsDocumentedRangeAndRefusedBeyond() throws {
+    @Test func `every number is accepted at both ends of its documented range and refused beyond`() throws {
         let bench = try ConfigurationBench()
         for row in GatewaySettings.table.rows {
             guard let range = row.values.split(separator: ", ").last?.split(separator: "–"), range.count == 2,
@@ -35,12 +35,12 @@ import Testing
     }
 
     @Test(arguments: ["True", "TRUE", "1", "yes", "on", " true", "false "])
-    func onlyTrueAndFalseAreTruthValues(text: String) {
+    func `only true and false are truth values`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.boolean(text) }
     }
 
     @Test(arguments: ["mud.example.org", "localhost", "mud_1", "a-b.c", "10.0.0.1", "::1", "2001:db8::1", "xn--nxa.gr"])
-    func hostsAreNamesAndAddresses(text: String) throws {
+    func `hosts are names and addresses`(text: String) throws {
         #expect(try SettingGrammar.host(text)?.text == text)
     }
 
@@ -49,11 +49,11 @@ import Testing
         "4000",
         "münchen.de", "a\u{0}b", String(repeating: "a", count: 64), String(repeating: "a.", count: 126) + "aa",
     ])
-    func whatIsNeitherIsRefused(text: String) {
+    func `text that is neither name nor address is refused`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.host(text) }
     }
 
-    @Test func aNameAtTheLimitsOfItsLengthIsAccepted() throws {
+    @Test func `a name at the limits of its length is accepted`() throws {
         let label = String(repeating: "a", count: 63)
         #expect(try SettingGrammar.host(label) != nil)
         #expect(try SettingGrammar.host(String(repeating: "a.", count: 126) + "a") != nil)
@@ -63,7 +63,7 @@ import Testing
         "https://play.example.org", "http://localhost:8080", "https://10.0.0.1:8443", "http://[::1]:3000",
         "capacitor://localhost", "app://obsidian.md", "http://a:443",
     ])
-    func originsAreAcceptedAsBrowsersSendThem(text: String) throws {
+    func `origins are accepted as browsers send them`(text: String) throws {
         #expect(try SettingGrammar.origins(text) == [text])
     }
 
@@ -76,21 +76,21 @@ import Testing
         "https://a?b",
         "https://[::1", "https://::1", "https://a,,https://b", "https://a,",
     ])
-    func anythingElseIsNoOrigin(text: String) {
+    func `any other text is no origin`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.origins(text) }
     }
 
     @Test(arguments: ["com.example.*", "AAAAAAAAAA com.example", "", "com.example.app # x", "a,,b", "com+example"])
-    func anythingElseIsNoBundleIdentifier(text: String) {
+    func `any other text is no bundle identifier`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.bundleIDs(text) }
     }
 
     @Test(arguments: ["AAAAAAAAA.com.example", "aaaaaaaaaa.com.example", "AAAAAAAAAA", "AAAAAAAAAA.", "com.example"])
-    func anythingElseIsNoAppIdentifier(text: String) {
+    func `any other text is no app identifier`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.appIDs(text) }
     }
 
-    @Test func categoriesAreNumbersUpToThirtyTwoBits() throws {
+    @Test func `categories are numbers of up to 32 bits`() throws {
         #expect(try SettingGrammar.categories("0, 3,4294967295") == [0, 3, 4_294_967_295])
         #expect(throws: SettingProblem.self) { try SettingGrammar.categories("4294967296") }
         #expect(throws: SettingProblem.self) { try SettingGrammar.categories("three") }
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ["~/keys", "a\nb", "keys.sqlite   # comment", "a\u{0}"])
-    func whatOnlyAShellUnderstandsIsNoPath(text: String) {
+    func `text that only a shell understands is no path`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.requiredPath(text) }
     }
 
@@ -106,7 +106,7 @@ import Testing
         ("", "ABC", 3), ("ABC", "ABC", 0), ("ABC", "ACB", 1), ("ABC", "AB", 1), ("ABC", "AXBC", 1), ("ABC", "XYZ", 3),
         ("WS_PRT", "WS_PORT", 1),
     ])
-    func theDistanceOfTwoNamesCountsEdits(left: String, right: String, distance: Int) {
+    func `the distance of two names counts edits`(left: String, right: String, distance: Int) {
         #expect(SettingSuggestion.distance(left, right) == distance)
     }
 

@@ -19,8 +19,7 @@ struct EvenniaRecordingTests {
         }
     }
 
-    @Test("is text and messages, and none of the one stands in the other")
-    func parsed() {
+    @Test func `is text and messages, and none of the one stands in the other`() {
         let all = events(of: [EvenniaRecording.plain])
         let text = Self.text(of: all)
         #expect(text.hasPrefix("\r\n\u{1B}[1m\u{1B}[34m====="))
@@ -32,8 +31,7 @@ struct EvenniaRecordingTests {
         #expect(messages.last?.contains(#""SCREENWIDTH": {"0": 77}"#) == true)
     }
 
-    @Test("is the same wherever it is cut in two")
-    func splits() {
+    @Test func `is the same wherever it is cut in two`() {
         let bytes = EvenniaRecording.plain
         let whole = events(of: [bytes])
         for cut in 1..<bytes.count {
@@ -41,8 +39,7 @@ struct EvenniaRecordingTests {
         }
     }
 
-    @Test("goes over to compression right behind MCCP2's subnegotiation")
-    func compression() throws {
+    @Test func `goes over to compression right behind MCCP2's subnegotiation`() throws {
         let bytes = EvenniaRecording.compressed
         let start = try #require(bytes.indices.first { bytes[$0...].starts(with: [255, 250, 86, 255, 240]) })
         // A zlib stream of RFC 1950 with a window of 32 KiB.

@@ -5,7 +5,7 @@ import Testing
 @Suite struct OptionNegotiationTests {
     typealias Step = OptionNegotiation.Step
 
-    @Test func aPasswordPromptTurnsEchoOnAndOff() {
+    @Test func `a password prompt turns echo on and off`() {
         var options = OptionNegotiation()
         #expect(options.turnOn(.echo, .local) == Step(reply: .will, change: nil, side: .local))
         #expect(options.received(.do, .echo) == Step(reply: nil, change: true, side: .local))
@@ -15,7 +15,7 @@ import Testing
         #expect(!options.isOn(.echo, .local))
     }
 
-    @Test func aWishDuringAnExchangeWaitsForItsEnd() {
+    @Test func `a request during an exchange waits for its end`() {
         var options = OptionNegotiation()
         #expect(options.turnOn(.echo, .local).reply == .will)
         #expect(options.turnOff(.echo, .local).reply == nil)
@@ -25,7 +25,7 @@ import Testing
         #expect(options.received(.do, .echo) == Step(reply: nil, change: true, side: .local))
     }
 
-    @Test func acceptedOptionsAreAgreedToOnTheRightSideOnly() {
+    @Test func `accepted options are agreed on the right side only`() {
         var options = OptionNegotiation(acceptingLocal: [.gmcp], remote: [.windowSize])
         #expect(options.received(.do, .gmcp) == Step(reply: .will, change: true, side: .local))
         #expect(options.received(.will, .windowSize) == Step(reply: .do, change: true, side: .remote))
@@ -37,7 +37,7 @@ import Testing
         #expect(options.received(.wont, .windowSize) == Step(reply: .dont, change: false, side: .remote))
     }
 
-    @Test func eachUnknownOptionIsRefusedOnceASide() {
+    @Test func `each unknown option is refused once per side`() {
         var options = OptionNegotiation()
         var answers = 0
         for _ in 0..<5 {
@@ -50,14 +50,14 @@ import Testing
         #expect(answers == 512)
     }
 
-    @Test func anOptionOnceRefusedCanStillBeTurnedOnByUs() {
+    @Test func `an option refused once can still be turned on by us`() {
         var options = OptionNegotiation()
         #expect(options.received(.do, .echo).reply == .wont)
         #expect(options.turnOn(.echo, .local).reply == .will)
         #expect(options.received(.do, .echo).change == true)
     }
 
-    @Test func aRequestThatSilenceAnsweredIsAnsweredBySayingYes() {
+    @Test func `a request answered by silence is answered by agreeing`() {
         var options = OptionNegotiation()
         #expect(options.received(.do, .echo).reply == .wont)
         #expect(options.received(.do, .echo).reply == nil)
@@ -71,7 +71,7 @@ import Testing
 
     /// Two negotiations talk over lines with delays, while both change their minds at random.
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func twoEndsComeToRestInAgreement(seed: UInt64) {
+    func `two ends settle in agreement`(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         let choices: [Set<TelnetOption>] = [[], [.echo], [.echo, .gmcp]]
         var ends = (0..<2).map { _ in

@@ -29,7 +29,7 @@ import Testing
         Row(.turningOn(thenOff: false), .on),
         Row(.turningOn(thenOff: true), .turningOff(thenOn: false), sends: .no),
     ])
-    func uponReceiptOfWILLOrDO(row: Row) {
+    func `upon receipt of WILL or DO`(row: Row) {
         check(row) { $0.receivedYes(accepts: true) }
     }
 
@@ -41,7 +41,7 @@ import Testing
         Row(.turningOn(thenOff: false), .on),
         Row(.turningOn(thenOff: true), .turningOff(thenOn: false), sends: .no),
     ])
-    func uponReceiptOfWILLOrDOWhereANewRequestIsNotAccepted(row: Row) {
+    func `upon receipt of WILL or DO where a new request is not accepted`(row: Row) {
         check(row) { $0.receivedYes(accepts: false) }
     }
 
@@ -53,7 +53,7 @@ import Testing
         Row(.turningOn(thenOff: false), .off),
         Row(.turningOn(thenOff: true), .off),
     ])
-    func uponReceiptOfWONTOrDONT(row: Row) {
+    func `upon receipt of WONT or DONT`(row: Row) {
         check(row) { $0.receivedNo() }
     }
 
@@ -65,7 +65,7 @@ import Testing
         Row(.turningOn(thenOff: false), .turningOn(thenOff: false)),
         Row(.turningOn(thenOff: true), .turningOn(thenOff: false)),
     ])
-    func ifWeDecideToAskForIt(row: Row) {
+    func `if we decide to ask for it`(row: Row) {
         check(row) { $0.turnOn() }
     }
 
@@ -77,7 +77,7 @@ import Testing
         Row(.turningOn(thenOff: false), .turningOn(thenOff: true)),
         Row(.turningOn(thenOff: true), .turningOn(thenOff: true)),
     ])
-    func ifWeDecideToEndIt(row: Row) {
+    func `if we decide to end it`(row: Row) {
         check(row) { $0.turnOff() }
     }
 }

@@ -19,15 +19,15 @@ import Testing
         ("grüße", trace("grüße")),
         ("", []),
     ])
-    func textLeavesAsTheVirtualTerminalWantsIt(text: String, encoded: [UInt8]) {
+    func `text is sent as the virtual terminal requires`(text: String, encoded: [UInt8]) {
         #expect(self.text([Array(text.utf8)]) == encoded)
     }
 
-    @Test func aByte255InTextIsDoubledAlsoBehindACarriageReturn() {
+    @Test func `a byte 255 in text is doubled, also after a carriage return`() {
         #expect(text([[65, 255, 13, 255]]) == [65, 255, 255, 13, 0, 255, 255])
     }
 
-    @Test func itMakesNoDifferenceHowATextIsCutIntoCalls() {
+    @Test func `the result doesn't depend on how a text is split into calls`() {
         let whole = trace("one\r\ntwo\nthree\rfour\r\0five", IAC, "\r\r\n\n")
         for cut in 0...whole.count {
             #expect(text([Array(whole[..<cut]), Array(whole[cut...])]) == text([whole]), "cut at \(cut)")
@@ -47,24 +47,24 @@ import Testing
         ("look\r\n", trace("look\n")), ("look\n", trace("look\n")), ("look\r", trace("look\r")),
         ("\r\n\r\n", trace("\n\n")), ("a\rb\r\r\nc", trace("a\rb\r\nc")), ("\n\n", trace("\n\n")), ("", []),
     ])
-    func aLineHasOneEndWhileItIsSentBinary(text: String, encoded: [UInt8]) {
+    func `a line has one end while binary is in force`(text: String, encoded: [UInt8]) {
         #expect(binary([Array(text.utf8)]) == encoded)
     }
 
-    @Test func aLineEndThatIsCutInTwoIsOneLineEndInBinaryToo() {
+    @Test func `a line end split between calls is one line end in binary`() {
         #expect(binary([trace("a\r"), trace("\nb")]) == trace("a\rb"))
         #expect(binary([trace("a\r"), [], trace("\nb")]) == trace("a\rb"))
         #expect(binary([trace("a\r"), trace("b"), trace("\n")]) == trace("a\rb\n"))
         #expect(binary([[65, 255, 13, 10, 255]]) == [65, 255, 255, 10, 255, 255])
     }
 
-    @Test func binaryDataKeepsItsLineEndsAndDoublesIAC() {
+    @Test func `binary data keeps its line ends and has its IACs doubled`() {
         var output: [UInt8] = []
         TelnetEncoder.appendData([10, 13, 255, 0], to: &output)
         #expect(output == [10, 13, 255, 255, 0])
     }
 
-    @Test func commandsNegotiationsAndSubnegotiationsHaveTheirForm() {
+    @Test func `commands, negotiations and subnegotiations have their form`() {
         var output: [UInt8] = []
         TelnetEncoder.appendCommand(.goAhead, to: &output)
         TelnetEncoder.appendNegotiation(.will, .echo, to: &output)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func whatIsEncodedIsParsedBackUnchanged(seed: UInt64) {
+    func `encoded data parses to the same data`(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         for _ in 0..<100 {
             let payload = (0..<Int.random(in: 0...40, using: &random)).map { _ in

@@ -16,11 +16,11 @@ import Testing
         .negotiation(.wont, .echo), .negotiation(.dont, TelnetOption(rawValue: 255)), data("\r\0end"),
     ]
 
-    @Test func aStreamIsSplitIntoItsEventsInOrder() {
+    @Test func `a stream is split into its events in order`() {
         #expect(events(of: [Self.everything]) == Self.everythingSaid)
     }
 
-    @Test func itMakesNoDifferenceWhereTheStreamIsCut() {
+    @Test func `the result doesn't depend on where the stream is split`() {
         let stream = Self.everything
         for cut in 0...stream.count {
             #expect(events(of: [Array(stream[..<cut]), Array(stream[cut...])]) == Self.everythingSaid, "cut at \(cut)")
@@ -28,7 +28,7 @@ import Testing
         #expect(events(of: stream.map { [$0] }) == Self.everythingSaid)
     }
 
-    @Test func aDataRunSharesTheInputAndIsNotCutWithoutNeed() {
+    @Test func `a data run shares the input and isn't split without need`() {
         var parser = TelnetParser()
         let input = Array("one long run of plain text\r\n".utf8)
         #expect(parser.parse(input) == [.data(input[...])])
@@ -36,7 +36,7 @@ import Testing
         #expect(parser.parse(trace("a", IAC, IAC, "b")) == [data("a"), .data([255, UInt8(ascii: "b")])])
     }
 
-    @Test func theCallerCanStopBehindAnyEventAndKeepTheRest() {
+    @Test func `the caller can stop after any event and keep the rest`() {
         var parser = TelnetParser()
         var input = trace("text", IAC, SB, 86, IAC, SE, 120, 156, 255, 240)[...]
         #expect(parser.next(&input) == data("text"))
@@ -44,21 +44,21 @@ import Testing
         #expect(Array(input) == [120, 156, 255, 240])
     }
 
-    @Test func undefinedCommandsAreDeliveredForTheCallerToIgnore() {
+    @Test func `undefined commands are delivered for the caller to ignore`() {
         #expect(
             events(of: [trace(IAC, 7, "x", IAC, SE, "y")]) == [
                 .command(TelnetCommand(rawValue: 7)), data("x"), .command(.subnegotiationEnd), data("y"),
             ])
     }
 
-    @Test func anEndlessRowOfIACsIsHalfAsMuchData() {
+    @Test func `an endless row of IACs is half as much data`() {
         let row = [UInt8](repeating: 255, count: 1001)
         #expect(events(of: [row]) == [.data([UInt8](repeating: 255, count: 500)[...])])
     }
 
     // MARK: Subnegotiations that go wrong
 
-    @Test func aSubnegotiationAtTheLimitIsDeliveredAndOneByteMoreDropsItWhole() {
+    @Test func `a subnegotiation at the limit is delivered and one byte more drops it whole`() {
         let limit = 8
         for (length, expected) in [
             (limit, TelnetEvent.subnegotiation(.gmcp, [UInt8](repeating: 65, count: limit))),
@@ -71,13 +71,13 @@ import Testing
         }
     }
 
-    @Test func theDefaultLimitIs65536() {
+    @Test func `the default limit is 65536`() {
         let full = [UInt8](repeating: 1, count: 65_536)
         #expect(events(of: [trace(IAC, SB, 201) + full + trace(IAC, SE)]) == [.subnegotiation(.gmcp, full)])
         #expect(events(of: [trace(IAC, SB, 201) + full + trace(1, IAC, SE)]) == [.droppedSubnegotiation(.gmcp)])
     }
 
-    @Test func doubledIACsCountOnceTowardTheLimit() {
+    @Test func `doubled IACs count once toward the limit`() {
         let four = trace(IAC, IAC, IAC, IAC, IAC, IAC, IAC, IAC)
         #expect(
             events(of: [trace(IAC, SB, 0) + four + trace(IAC, SE)], limit: 4)
@@ -87,14 +87,14 @@ import Testing
                 == [.droppedSubnegotiation(.binary)])
     }
 
-    @Test func theNextSubnegotiationAfterADroppedOneIsWhole() {
+    @Test func `the subnegotiation after a dropped one is whole`() {
         let stream = trace(IAC, SB, 201, "too long", IAC, SE, IAC, SB, 31, 0, 80, 0, 24, IAC, SE)
         #expect(
             events(of: [stream], limit: 4)
                 == [.droppedSubnegotiation(.gmcp), .subnegotiation(.windowSize, [0, 80, 0, 24])])
     }
 
-    @Test func anUnterminatedSubnegotiationEndsAtTheNextCommand() {
+    @Test func `an unterminated subnegotiation ends at the next command`() {
         #expect(
             events(of: [trace(IAC, SB, 201, "half", IAC, WILL, 1, "on")])
                 == [.droppedSubnegotiation(.gmcp), .negotiation(.will, .echo), data("on")])
@@ -103,7 +103,7 @@ import Testing
                 == [.droppedSubnegotiation(.gmcp), .subnegotiation(.windowSize, [0, 80, 0, 24])])
     }
 
-    @Test func aSubnegotiationAboutNothingIsSkipped() {
+    @Test func `a subnegotiation without an option is skipped`() {
         #expect(
             events(of: [trace("a", IAC, SB, IAC, SE, "b")]) == [data("a"), .command(.subnegotiationEnd), data("b")])
     }
@@ -111,7 +111,7 @@ import Testing
     // MARK: Chance
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func anyBytesCutAnywhereSayTheSame(seed: UInt64) {
+    func `any bytes mean the same however they are split`(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         // Mostly bytes with a meaning, so that every state is reached often.
         let telling: [UInt8] = [255, 255, 255, 250, 240, 251, 253, 249, 201, 31, 65, 13, 10, 0]

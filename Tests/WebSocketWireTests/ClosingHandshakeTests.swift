@@ -14,7 +14,7 @@ struct ClosingHandshakeTests {
         ControlPayload(close: code, reason: reason)
     }
 
-    @Test("of ours: Close behind what is queued, the peer's Close, the end of TCP (§7.1.2)") func ours() throws {
+    @Test func `of ours: Close behind what is queued, the peer's Close, the end of TCP (§7.1.2)`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         #expect(state.maySend && state.delivers && state.reads && state.deadline == nil)
         #expect(state.close(.goingAway, reason: "bye", now: 10) == .queueClose(Self.payload(.goingAway, "bye")))
@@ -25,7 +25,7 @@ struct ClosingHandshakeTests {
         #expect(state.hasEnded && state.deadline == nil)
     }
 
-    @Test("of ours isn't waited for longer than a second") func unanswered() {
+    @Test func `of ours isn't waited for longer than a second`() {
         #expect(ClosingHandshake.Limits().answerNanoseconds == 1_000_000_000)
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)
@@ -35,14 +35,14 @@ struct ClosingHandshakeTests {
         #expect(state.passed(now: 151) == .none && state.hasEnded)
     }
 
-    @Test("of ours doesn't wait for ever for a peer that doesn't read") func unwritten() {
+    @Test func `of ours has a time limit for a peer that doesn't read`() {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)
         #expect(state.passed(now: 499) == .none)
         #expect(state.passed(now: 500) == .abortTCP)
     }
 
-    @Test("sends one Close, whatever is ordered afterwards (§5.5.1)") func once() throws {
+    @Test func `sends one Close, whatever is ordered afterwards (§5.5.1)`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)
         #expect(state.close(.goingAway, now: 1) == .none)
@@ -52,10 +52,10 @@ struct ClosingHandshakeTests {
         #expect(state.close(.goingAway, now: 5) == .none && state.failed(.unmasked, now: 5) == .none)
     }
 
-    @Test(
-        "of the peer's: its code comes back, nothing else is sent, and the server ends TCP (§5.5.1, §7.1.1)",
-        arguments: [1000, 1001, 3000, 4999, nil] as [UInt16?])
-    func theirs(code: UInt16?) throws {
+    @Test(arguments: [1000, 1001, 3000, 4999, nil] as [UInt16?])
+    func `of the peer's: its code is returned, nothing else is sent, the server ends TCP (§5.5.1, §7.1.1)`(
+        code: UInt16?
+    ) throws {
         var state = ClosingHandshake(limits: Self.limits)
         let expected = code.flatMap { CloseCode(rawValue: $0) }
         #expect(state.received(try Self.peerClose(code), now: 10) == .replaceQueue(Self.payload(expected)))
@@ -64,14 +64,14 @@ struct ClosingHandshakeTests {
         #expect(state.hasEnded)
     }
 
-    @Test("of the peer's ends even if the peer doesn't read the answer") func unreadAnswer() throws {
+    @Test func `of the peer's ends even if the peer doesn't read the answer`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.received(try Self.peerClose(1000), now: 10)
         #expect(state.passed(now: 109) == .none)
         #expect(state.passed(now: 110) == .abortTCP)
     }
 
-    @Test("of both at once: ours goes out with its own code, before anything that waited") func crossed() throws {
+    @Test func `of both at once: ours goes out with its own code, before anything that waited`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.goingAway, now: 0)
         #expect(state.received(try Self.peerClose(4000), now: 10) == .dropQueuedData)
@@ -79,8 +79,7 @@ struct ClosingHandshakeTests {
         #expect(state.closeWritten(now: 20) == .endTCP)
     }
 
-    @Test("after a fault: Close with its code, nothing else, the end of TCP within the second (§7.1.7)")
-    func fault() {
+    @Test func `after a fault: Close with its code, nothing else, the end of TCP within the second (§7.1.7)`() {
         var state = ClosingHandshake(limits: Self.limits)
         #expect(
             state.failed(.messageTooBig, now: 10) == .replaceQueue(Self.payload(.messageTooBig, "message too big")))
@@ -91,14 +90,14 @@ struct ClosingHandshakeTests {
         #expect(unread.passed(now: 110) == .abortTCP)
     }
 
-    @Test("after a fault behind our Close: the end of TCP") func lateFault() {
+    @Test func `after a fault behind our Close: the end of TCP`() {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)
         _ = state.closeWritten(now: 1)
         #expect(state.failed(.unmasked, now: 2) == .endTCP)
     }
 
-    @Test("ends with TCP in every state") func endOfInput() throws {
+    @Test func `ends with TCP in every state`() throws {
         var open = ClosingHandshake(limits: Self.limits)
         #expect(open.receivedEnd() == .endTCP && open.receivedEnd() == .none && !open.maySend)
         var closing = ClosingHandshake(limits: Self.limits)
@@ -107,7 +106,7 @@ struct ClosingHandshakeTests {
         #expect(closing.received(try Self.peerClose(1000), now: 2) == .none)
     }
 
-    @Test("of a client waits for the server to end TCP (§7.1.1)") func client() throws {
+    @Test func `of a client waits for the server to end TCP (§7.1.1)`() throws {
         var theirs = ClosingHandshake(role: .client, limits: Self.limits)
         _ = theirs.received(try Self.peerClose(1000), now: 0)
         #expect(theirs.closeWritten(now: 10) == .none)
@@ -120,7 +119,7 @@ struct ClosingHandshakeTests {
         #expect(ours.passed(now: 120) == .abortTCP)
     }
 
-    @Test("has no deadline that overflows") func overflow() {
+    @Test func `has no deadline that overflows`() {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: .max - 1)
         #expect(state.deadline == .max)
@@ -129,7 +128,7 @@ struct ClosingHandshakeTests {
 
 @Suite("Pongs")
 struct PongQueueTests {
-    @Test("answer each ping while the peer reads (§5.5.2)") func each() throws {
+    @Test func `answer each ping while the peer reads (§5.5.2)`() throws {
         var pongs = PongQueue()
         for index in 0..<100 {
             let ping = try #require(ControlPayload([UInt8(index)]))
@@ -138,7 +137,7 @@ struct PongQueueTests {
         }
     }
 
-    @Test("answer the latest ping alone when too many wait (§5.5.3)") func latest() throws {
+    @Test func `answer the latest ping alone when too many wait (§5.5.3)`() throws {
         var pongs = PongQueue()
         for index in 0..<PongQueue.maximumWaiting {
             #expect(pongs.received(try #require(ControlPayload([UInt8(index)]))) != nil)

@@ -9,7 +9,7 @@ private func offer(_ field: String) -> DeflateOffer? { members(field).first.flat
 
 @Suite("An offer of permessage-deflate")
 struct DeflateOfferTests {
-    @Test("has any of four parameters (RFC 7692 §7.1)") func parameters() throws {
+    @Test func `has any of four parameters (RFC 7692 §7.1)`() throws {
         let none = try #require(offer("permessage-deflate"))
         #expect(!none.serverNoContextTakeover && !none.clientNoContextTakeover && !none.allowsClientMaxWindowBits)
         #expect(none.serverMaxWindowBits == nil && none.clientMaxWindowBits == nil)
@@ -23,26 +23,26 @@ struct DeflateOfferTests {
         #expect(bare.allowsClientMaxWindowBits && bare.clientMaxWindowBits == nil)
     }
 
-    @Test(
-        "is declined for a parameter that is unknown, comes twice or has a wrong value (RFC 7692 §7.1)",
-        arguments: [
-            "other", "server_no_context_takeover=1", "client_no_context_takeover=true", "server_max_window_bits",
-            "server_max_window_bits=7", "server_max_window_bits=16", "server_max_window_bits=08",
-            "server_max_window_bits=+9", "client_max_window_bits=7", "client_max_window_bits=16",
-            "client_max_window_bits=x", "client_max_window_bits; client_max_window_bits",
-            "server_no_context_takeover; server_no_context_takeover",
-            "server_max_window_bits=9; server_max_window_bits=10", "Server_No_Context_Takeover",
-        ])
-    func declined(parameters: String) {
+    @Test(arguments: [
+        "other", "server_no_context_takeover=1", "client_no_context_takeover=true", "server_max_window_bits",
+        "server_max_window_bits=7", "server_max_window_bits=16", "server_max_window_bits=08",
+        "server_max_window_bits=+9", "client_max_window_bits=7", "client_max_window_bits=16",
+        "client_max_window_bits=x", "client_max_window_bits; client_max_window_bits",
+        "server_no_context_takeover; server_no_context_takeover",
+        "server_max_window_bits=9; server_max_window_bits=10", "Server_No_Context_Takeover",
+    ])
+    func `is declined for a parameter that is unknown, comes twice or has a wrong value (RFC 7692 §7.1)`(
+        parameters: String
+    ) {
         #expect(!members("permessage-deflate; " + parameters).isEmpty)
         #expect(offer("permessage-deflate; " + parameters) == nil)
     }
 
-    @Test("is of that name alone") func names() {
+    @Test func `is of that name alone`() {
         #expect(offer("x-webkit-deflate-frame") == nil)
     }
 
-    @Test("has windows of 8 to 15 bits (RFC 7692 §7.1.2)") func windows() {
+    @Test func `has windows of 8 to 15 bits (RFC 7692 §7.1.2)`() {
         for bits in 8...15 {
             #expect(offer("permessage-deflate; server_max_window_bits=\(bits)")?.serverMaxWindowBits == bits)
         }
@@ -57,18 +57,18 @@ struct DeflateAgreementTests {
         DeflateAgreement(to: try #require(offer(field)), settings: settings)
     }
 
-    @Test("answers the plainest offer with nothing but the name") func plain() throws {
+    @Test func `answers the plainest offer with nothing but the name`() throws {
         let agreement = try #require(try Self.agree("permessage-deflate"))
         #expect(agreement.response.text == "permessage-deflate")
         #expect(agreement.serverWindowBits == 15 && agreement.clientWindowBits == 15)
         #expect(agreement.serverKeepsContext && agreement.clientKeepsContext && agreement.memoryLevel == 8)
     }
 
-    @Test("is none where compression is off") func off() throws {
+    @Test func `is none where compression is off`() throws {
         #expect(try Self.agree("permessage-deflate", DeflateSettings(isOn: false)) == nil)
     }
 
-    @Test("keeps no context that either side doesn't want, and says so (RFC 7692 §7.1.1)") func contexts() throws {
+    @Test func `keeps no context that either side doesn't want, and says so (RFC 7692 §7.1.1)`() throws {
         let asked = try #require(
             try Self.agree("permessage-deflate; server_no_context_takeover; client_no_context_takeover"))
         #expect(!asked.serverKeepsContext && !asked.clientKeepsContext)
@@ -80,7 +80,7 @@ struct DeflateAgreementTests {
         #expect(try Self.agree("permessage-deflate", settings)?.response.text == text)
     }
 
-    @Test("makes the server's window no larger than the offer has it (RFC 7692 §7.1.2.1)") func serverWindow() throws {
+    @Test func `makes the server's window no larger than the offer has it (RFC 7692 §7.1.2.1)`() throws {
         let smaller = try #require(try Self.agree("permessage-deflate; server_max_window_bits=10"))
         #expect(smaller.serverWindowBits == 10)
         #expect(smaller.response.text == "permessage-deflate; server_max_window_bits=10")
@@ -91,12 +91,12 @@ struct DeflateAgreementTests {
         #expect(try Self.agree("permessage-deflate", DeflateSettings(serverWindowBits: 9))?.serverWindowBits == 9)
     }
 
-    @Test("declines a server's window of 8 bits, which zlib can't make") func tooSmall() throws {
+    @Test func `declines a server's window of 8 bits, which zlib can't make`() throws {
         #expect(try Self.agree("permessage-deflate; server_max_window_bits=8") == nil)
         #expect(try Self.agree("permessage-deflate; server_max_window_bits=9")?.memoryLevel == 2)
     }
 
-    @Test("limits the client's window only where the client allows it (RFC 7692 §7.1.2.2)") func clientWindow() throws {
+    @Test func `limits the client's window only where the client allows it (RFC 7692 §7.1.2.2)`() throws {
         let small = DeflateSettings(serverWindowBits: 15, clientWindowBits: 10)
         let free = try #require(try Self.agree("permessage-deflate", small))
         #expect(free.clientWindowBits == 15 && free.response.text == "permessage-deflate")
@@ -111,14 +111,12 @@ struct DeflateAgreementTests {
         #expect(smallest.response.text == "permessage-deflate; client_max_window_bits=8")
     }
 
-    @Test(
-        "is the same for the client that reads the answer",
-        arguments: [
-            "permessage-deflate", "permessage-deflate; client_max_window_bits",
-            "permessage-deflate; server_max_window_bits=10; client_max_window_bits=12",
-            "permessage-deflate; server_no_context_takeover; client_no_context_takeover",
-        ])
-    func clientSide(field: String) throws {
+    @Test(arguments: [
+        "permessage-deflate", "permessage-deflate; client_max_window_bits",
+        "permessage-deflate; server_max_window_bits=10; client_max_window_bits=12",
+        "permessage-deflate; server_no_context_takeover; client_no_context_takeover",
+    ])
+    func `is the same for the client that reads the answer`(field: String) throws {
         for settings in [Self.wide, DeflateSettings(serverWindowBits: 9, clientWindowBits: 9)] {
             let server = try #require(try Self.agree(field, settings))
             let offered = try #require(members(field).first)
@@ -130,18 +128,16 @@ struct DeflateAgreementTests {
         }
     }
 
-    @Test(
-        "isn't what a client has to refuse (RFC 7692 §7.1)",
-        arguments: [
-            ("permessage-deflate", "permessage-deflate; client_max_window_bits=10"),
-            ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits"),
-            ("permessage-deflate; server_max_window_bits=10", "permessage-deflate"),
-            ("permessage-deflate; server_max_window_bits=10", "permessage-deflate; server_max_window_bits=11"),
-            ("permessage-deflate; server_no_context_takeover", "permessage-deflate"),
-            ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits=8"),
-            ("permessage-deflate", "permessage-deflate; unknown"),
-        ])
-    func refusedByClients(offered: String, response: String) throws {
+    @Test(arguments: [
+        ("permessage-deflate", "permessage-deflate; client_max_window_bits=10"),
+        ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits"),
+        ("permessage-deflate; server_max_window_bits=10", "permessage-deflate"),
+        ("permessage-deflate; server_max_window_bits=10", "permessage-deflate; server_max_window_bits=11"),
+        ("permessage-deflate; server_no_context_takeover", "permessage-deflate"),
+        ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits=8"),
+        ("permessage-deflate", "permessage-deflate; unknown"),
+    ])
+    func `isn't what a client has to refuse (RFC 7692 §7.1)`(offered: String, response: String) throws {
         let (offered, response) = (try #require(members(offered).first), try #require(members(response).first))
         #expect(DeflateAgreement(response: response, to: offered) == nil)
     }
@@ -157,7 +153,7 @@ struct DeflateBudgetTests {
         DeflateBudget(limits: .init(sessionBytes: session, totalBytes: total), costs: costs)
     }
 
-    @Test("takes the first offer that can be accepted (RFC 7692 §5.1)") func order() {
+    @Test func `takes the first offer that can be accepted (RFC 7692 §5.1)`() {
         var budget = Self.budget()
         let offers = members(
             "other, permessage-deflate; unknown, permessage-deflate; server_max_window_bits=8, "
@@ -166,7 +162,7 @@ struct DeflateBudgetTests {
         #expect(budget.agree(to: members("other, permessage-deflate; x"), settings: Self.wide) == nil)
     }
 
-    @Test("reserves what the engines cost, and gets it back") func reserves() throws {
+    @Test func `reserves what the engines cost, and gets it back`() throws {
         var budget = Self.budget()
         let agreed = budget.agree(to: Self.best, settings: Self.wide)
         let agreement = try #require(agreed)
@@ -177,14 +173,13 @@ struct DeflateBudgetTests {
         #expect(budget.reservedBytes == 0)
     }
 
-    @Test("charges no deflater to a session whose context isn't kept") func sharedDeflater() throws {
+    @Test func `charges no deflater to a session whose context isn't kept`() throws {
         var budget = Self.budget()
         _ = budget.agree(to: members("permessage-deflate; server_no_context_takeover"), settings: Self.wide)
         #expect(budget.reservedBytes == MessageInflateEngine.bytes(windowBits: 15))
     }
 
-    @Test("makes windows smaller until a session fits, then shares the deflater, then doesn't compress")
-    func sessionLimit() throws {
+    @Test func `makes windows smaller until a session fits, then shares the deflater, then doesn't compress`() throws {
         let all =
             MessageInflateEngine.bytes(windowBits: 15) + MessageDeflateEngine.bytes(windowBits: 15, memoryLevel: 8)
         var (exact, below) = (Self.budget(session: all), Self.budget(session: all - 1))
@@ -202,7 +197,7 @@ struct DeflateBudgetTests {
         #expect(none.agree(to: Self.best, settings: Self.wide) == nil && none.reservedBytes == 0)
     }
 
-    @Test("never reserves more than there is for all, and never refuses but by not compressing") func totalLimit() {
+    @Test func `never reserves more than there is for all, and never refuses but by not compressing`() {
         var budget = Self.budget(total: 1_000_000)
         var agreements: [DeflateAgreement] = []
         for _ in 0..<200 {
@@ -217,8 +212,7 @@ struct DeflateBudgetTests {
         #expect(budget.agree(to: Self.best, settings: Self.wide)?.serverWindowBits == 15)
     }
 
-    @Test("takes idle deflaters back when three quarters are reserved, and not before")
-    func idleDeflaters() throws {
+    @Test func `takes idle deflaters back when three quarters are reserved, and not before`() throws {
         let offer = members("permessage-deflate; client_max_window_bits")
         let deflater = MessageDeflateEngine.bytes(windowBits: 15, memoryLevel: 8)
         let all = MessageInflateEngine.bytes(windowBits: 15) + deflater
@@ -248,7 +242,7 @@ struct DeflateBudgetTests {
         #expect(isOtherResumed)
     }
 
-    @Test("by default has room for a client that doesn't let its window be limited") func defaults() throws {
+    @Test func `by default has room for a client that doesn't let its window be limited`() throws {
         var budget = DeflateBudget(costs: Self.costs)
         let agreed = budget.agree(to: members("permessage-deflate"), settings: DeflateSettings())
         let agreement = try #require(agreed)

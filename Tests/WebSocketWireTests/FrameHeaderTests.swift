@@ -5,7 +5,7 @@ import WebSocketWire
 struct FrameHeaderTests {
     private let key = MaskKey(0x37, 0xFA, 0x21, 0x3D)
 
-    @Test("writes the RFC's headers (§5.7)") func examples() {
+    @Test func `writes the RFC's headers (§5.7)`() {
         #expect(FrameHeader(.text, payloadBytes: 5).bytes == [0x81, 0x05])
         #expect(FrameHeader(.text, payloadBytes: 5, mask: key).bytes == [0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D])
         #expect(FrameHeader(.text, isFinal: false, payloadBytes: 3).bytes == [0x01, 0x03])
@@ -17,20 +17,18 @@ struct FrameHeaderTests {
         #expect(FrameHeader(.text, isCompressed: true, payloadBytes: 7).bytes == [0xC1, 0x07])
     }
 
-    @Test(
-        "takes the shortest form of every length",
-        arguments: [
-            (0, 2), (125, 2), (126, 4), (65_535, 4), (65_536, 10), (Int.max, 10),
-        ])
-    func forms(payload: Int, expected: Int) {
+    @Test(arguments: [
+        (0, 2), (125, 2), (126, 4), (65_535, 4), (65_536, 10), (Int.max, 10),
+    ])
+    func `takes the shortest form of every length`(payload: Int, expected: Int) {
         let header = FrameHeader(.binary, payloadBytes: payload)
         #expect(header.count == expected && header.bytes.count == expected)
         #expect(FrameHeader(.binary, payloadBytes: payload, mask: key).count == expected + 4)
         #expect(expected + 4 <= FrameHeader.maximumBytes)
     }
 
-    @Test("is read back as it was written", arguments: [0, 1, 125, 126, 65_535, 65_536, 70_000])
-    func roundTrip(count: Int) {
+    @Test(arguments: [0, 1, 125, 126, 65_535, 65_536, 70_000])
+    func `is read back as it was written`(count: Int) {
         let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         var frame = [UInt8](repeating: 0xEE, count: FrameHeader.maximumBytes)
         var span = frame.mutableSpan
@@ -45,8 +43,8 @@ struct FrameHeaderTests {
         #expect(read([plain], role: .client, limits: limits) == [.message(payload, isText: false)])
     }
 
-    @Test("cuts a message into fragments that read as the message (§5.4)", arguments: [0, 1, 9, 10, 11, 25, 30])
-    func fragments(count: Int) {
+    @Test(arguments: [0, 1, 9, 10, 11, 25, 30])
+    func `cuts a message into fragments that read as the message (§5.4)`(count: Int) {
         let payload = (0..<count).map { UInt8($0) }
         var frames: [UInt8] = []
         var number = 0
@@ -59,14 +57,14 @@ struct FrameHeaderTests {
         #expect(read(frames, role: .client) == [.message(payload, isText: true)])
     }
 
-    @Test("marks the first fragment alone as compressed (RFC 7692 §6)") func compressedFragments() {
+    @Test func `marks the first fragment alone as compressed (RFC 7692 §6)`() {
         let headers = Array(Fragments(of: 25, isText: false, isCompressed: true, maximum: 10)).map(\.header)
         #expect(headers.map(\.isCompressed) == [true, false, false])
         #expect(headers.map(\.opcode) == [.binary, .continuation, .continuation])
         #expect(headers.map(\.isFinal) == [false, false, true])
     }
 
-    @Test("cuts without overflow where a frame may have any length") func largestFragment() {
+    @Test func `cuts without overflow where a frame may have any length`() {
         #expect(Array(Fragments(of: 5, isText: false, maximum: .max)).map(\.range) == [0..<5])
     }
 }
@@ -75,8 +73,7 @@ struct FrameHeaderTests {
 struct MaskKeyTests {
     private static let key = MaskKey(0x11, 0x22, 0x33, 0x44)
 
-    @Test("applies byte i modulo 4 of the key to byte i of the payload (§5.3), at any length and offset")
-    func everyLengthAndOffset() {
+    @Test func `applies byte i modulo 4 of the key to byte i of the payload (§5.3), at any length and offset`() {
         let key: [UInt8] = [0x11, 0x22, 0x33, 0x44]
         for count in Array(0...70) + [127, 128, 129, 255, 256, 257, 300, 319, 320, 321, 1_000] {
             let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
@@ -97,12 +94,12 @@ struct MaskKeyTests {
 
 @Suite("The payload of a control frame")
 struct ControlPayloadTests {
-    @Test("has at most 125 bytes (§5.5)") func limit() {
+    @Test func `has at most 125 bytes (§5.5)`() {
         #expect(ControlPayload([UInt8](repeating: 1, count: 125))?.count == 125)
         #expect(ControlPayload([UInt8](repeating: 1, count: 126)) == nil)
     }
 
-    @Test("of a Close is a code and a reason, cut between characters where it is too long (§5.5.1)") func close() {
+    @Test func `of a Close is a code and a reason, cut between characters where it is too long (§5.5.1)`() {
         #expect(ControlPayload(close: nil, reason: "x").bytes == [])
         #expect(ControlPayload(close: .goingAway, reason: "bye").bytes == [0x03, 0xE9, 0x62, 0x79, 0x65])
         let long = ControlPayload(close: .normal, reason: String(repeating: "€", count: 50))
@@ -110,7 +107,7 @@ struct ControlPayloadTests {
         #expect(ControlPayload(close: .normal, reason: String(repeating: "a", count: 200)).count == 125)
     }
 
-    @Test("is compared by its bytes, and copied") func equality() {
+    @Test func `is compared by its bytes, and copied`() {
         #expect(ControlPayload([1, 2]) == ControlPayload([1, 2]))
         #expect(ControlPayload([1, 2]) != ControlPayload([1, 3]))
         #expect(ControlPayload([1, 2]) != ControlPayload([1, 2, 0]))
@@ -120,7 +117,7 @@ struct ControlPayloadTests {
         #expect(room == [1, 2, 9])
     }
 
-    @Test("no code can be made that may not be sent (§7.4)") func codes() {
+    @Test func `no code can be made that may not be sent (§7.4)`() {
         let legal = Set((UInt16.min...UInt16.max).filter { CloseCode(rawValue: $0) != nil })
         #expect(legal == Set(1000...1003).union(1007...1014).union(3000...4999))
     }

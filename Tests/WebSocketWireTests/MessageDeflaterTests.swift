@@ -40,7 +40,7 @@ struct MessageDeflaterTests {
         }
     }
 
-    @Test("writes the RFC's messages, with and without context (RFC 7692 §7.2.3.1, §7.2.3.2)") func examples() throws {
+    @Test func `writes the RFC's messages, with and without context (RFC 7692 §7.2.3.1, §7.2.3.2)`() throws {
         let hello = Array("Hello".utf8)
         let first: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
         var keeping = try Sender()
@@ -53,8 +53,8 @@ struct MessageDeflaterTests {
         #expect(try forgetting.deflate(Self.line + Self.line) == once)
     }
 
-    @Test("is read back, for every window and level", arguments: 9...15)
-    func roundTrip(windowBits: Int) throws {
+    @Test(arguments: 9...15)
+    func `is read back, for every window and level`(windowBits: Int) throws {
         for level in [1, 6, 9] {
             var sender = try Sender(windowBits: windowBits, level: level)
             for message in [Self.line, [0], Self.line, noise(100), noise(70_000), Self.line + noise(3_000) + Self.line]
@@ -66,7 +66,7 @@ struct MessageDeflaterTests {
         }
     }
 
-    @Test("sends short messages as they are, by a named threshold") func threshold() throws {
+    @Test func `sends short messages as they are, by a named threshold`() throws {
         var sender = try Sender(minimumBytes: 58)
         #expect(Self.line.count == 58)
         #expect(try sender.deflate(Array(Self.line.dropLast())) == nil)
@@ -75,13 +75,13 @@ struct MessageDeflaterTests {
         #expect(try any.deflate([]) == nil)
     }
 
-    @Test("sends as it is what would become longer, where no context is kept") func incompressible() throws {
+    @Test func `sends as it is what would become longer, where no context is kept`() throws {
         var sender = try Sender(keepsContext: false)
         #expect(try sender.deflate(noise(1_000)) == nil)
         #expect(try #require(try sender.deflate(Self.line + Self.line)).count < 116)
     }
 
-    @Test("leaves alone what the output may have no room for") func room() throws {
+    @Test func `leaves alone what the output may have no room for`() throws {
         var sender = try Sender()
         let bound = MessageDeflateEngine.bound(Self.line.count)
         #expect(try sender.deflate(Self.line, room: bound - 1) == nil)
@@ -89,7 +89,7 @@ struct MessageDeflaterTests {
         #expect(try sender.inflate(sent) == Self.line)
     }
 
-    @Test("can serve several connections in turn without context") func shared() throws {
+    @Test func `can serve several connections in turn without context`() throws {
         let engine = try MessageDeflateEngine(windowBits: 12, memoryLevel: 5, level: 6)
         var results: [[UInt8]] = []
         for _ in 0..<2 {
@@ -103,8 +103,8 @@ struct MessageDeflaterTests {
         #expect(results.count == 2 && results[0] == results[1])
     }
 
-    @Test("deflates a message in pieces that together are one", arguments: [1, 10, 58])
-    func pieces(size: Int) throws {
+    @Test(arguments: [1, 10, 58])
+    func `deflates a message in pieces that together are one`(size: Int) throws {
         var sender = try Sender()
         for message in [Self.line, [], Self.line + Self.line] as [[UInt8]] {
             var sent: [UInt8] = []

@@ -57,46 +57,46 @@ struct MessageInflaterTests {
 
     // MARK: RFC 7692 §7.2.3
 
-    @Test("reads the RFC's message of one block, and of two fragments (§7.2.3.1)") func oneBlock() {
+    @Test func `reads the RFC's message of one block, and of two fragments (§7.2.3.1)`() {
         var receiver = Receiver()
         #expect(receiver.text(Self.hello) == "Hello")
         #expect(receiver.take([[0xF2, 0x48, 0xCD], [0xC9, 0xC9, 0x07, 0x00]]).bytes == Array("Hello".utf8))
         #expect(receiver.order == [])
     }
 
-    @Test("reads the RFC's message that refers to the one before (§7.2.3.2)") func sharedWindow() {
+    @Test func `reads the RFC's message that refers to the one before (§7.2.3.2)`() {
         var receiver = Receiver()
         #expect(receiver.text(Self.hello) == "Hello")
         #expect(receiver.text([0xF2, 0x00, 0x11, 0x00, 0x00]) == "Hello")
     }
 
-    @Test("refuses such a reference where no context is kept (§7.1.1.2)") func noContext() {
+    @Test func `refuses such a reference where no context is kept (§7.1.1.2)`() {
         var receiver = Receiver(keepsContext: false)
         #expect(receiver.text(Self.hello) == "Hello")
         #expect(receiver.text(Self.hello) == "Hello")
         #expect(receiver.take([[0xF2, 0x00, 0x11, 0x00, 0x00]]).fault == .corruptDeflate)
     }
 
-    @Test("reads the RFC's message without compression (§7.2.3.3)") func stored() {
+    @Test func `reads the RFC's message without compression (§7.2.3.3)`() {
         var receiver = Receiver()
         let message: [UInt8] = [0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48, 0x65, 0x6C, 0x6C, 0x6F, 0x00]
         #expect(receiver.text(message) == "Hello")
     }
 
-    @Test("reads the RFC's message with a final block, and keeps the window behind it (§7.2.3.4)") func finalBlock() {
+    @Test func `reads the RFC's message with a final block, and keeps the window behind it (§7.2.3.4)`() {
         var receiver = Receiver()
         #expect(receiver.text([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00]) == "Hello")
         #expect(receiver.text([0xF2, 0x00, 0x11, 0x00, 0x00]) == "Hello")
         #expect(receiver.text([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00] + Self.hello) == "HelloHello")
     }
 
-    @Test("reads the RFC's message of two blocks (§7.2.3.5)") func twoBlocks() {
+    @Test func `reads the RFC's message of two blocks (§7.2.3.5)`() {
         var receiver = Receiver()
         let message: [UInt8] = [0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00]
         #expect(receiver.text(message) == "Hello")
     }
 
-    @Test("reads the RFC's message without payload (§7.2.3.6)") func empty() {
+    @Test func `reads the RFC's message without payload (§7.2.3.6)`() {
         var receiver = Receiver()
         #expect(receiver.text([0x00]) == "")
         #expect(receiver.text(Self.hello) == "Hello")
@@ -106,7 +106,7 @@ struct MessageInflaterTests {
 
     // MARK: Splitting
 
-    @Test("doesn't care how a message is cut, or how small the output is") func cuts() throws {
+    @Test func `doesn't care how a message is cut, or how small the output is`() throws {
         let payload =
             Array(String(repeating: "You are standing in an open field. ", count: 30).utf8) + (0..<200).map { $0 }
         let message = try deflated(payload)
@@ -125,7 +125,7 @@ struct MessageInflaterTests {
 
     // MARK: Limits
 
-    @Test("lets a message inflate to the limit and not a byte further") func tooBig() throws {
+    @Test func `lets a message inflate to the limit and not a byte further`() throws {
         let limits = MessageLimits(messageBytes: 1_000)
         let (most, more) = try (
             deflated([UInt8](repeating: 0x61, count: 1_000)), deflated([UInt8](repeating: 0x61, count: 1_001))
@@ -142,7 +142,7 @@ struct MessageInflaterTests {
         #expect(nothing.take([Self.hello]).fault == .messageTooBig)
     }
 
-    @Test("lets a message inflate freely to a size, and beyond that to so many times its own") func ratio() throws {
+    @Test func `lets a message inflate freely to a size, and beyond that to so many times its own`() throws {
         let message = try deflated([UInt8](repeating: 0, count: 100_000))
         var strict = Receiver(
             MessageLimits(messageBytes: 1_000_000, freeExpansionBytes: 99_999, expansionRatio: 10))
@@ -160,7 +160,7 @@ struct MessageInflaterTests {
 
     // MARK: Faults
 
-    @Test("refuses what isn't DEFLATE, and whatever comes behind it") func corrupt() {
+    @Test func `refuses what isn't DEFLATE, and whatever comes behind it`() {
         for message in [[0x07, 0x00], [0xFF, 0xFF, 0xFF], [0x00, 0x05, 0x00, 0x00, 0x00]] as [[UInt8]] {
             var receiver = Receiver()
             #expect(receiver.take([message]).fault == .corruptDeflate)
@@ -169,7 +169,7 @@ struct MessageInflaterTests {
         }
     }
 
-    @Test("refuses a message that ends inside a block (§7.2.1)") func cutShort() {
+    @Test func `refuses a message that ends inside a block (§7.2.1)`() {
         for count in 0..<Self.hello.count {
             var receiver = Receiver()
             #expect(receiver.take([Array(Self.hello.prefix(count))]).fault == .corruptDeflate, "\(count) bytes")
@@ -179,7 +179,7 @@ struct MessageInflaterTests {
         #expect(final.take([[0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]]).fault == .corruptDeflate)
     }
 
-    @Test("refuses a reference beyond the window that was agreed (§7.1.2.2)") func windowTooLarge() throws {
+    @Test func `refuses a reference beyond the window that was agreed (§7.1.2.2)`() throws {
         let block = (0..<600).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3 ^ $0) }
         let message = try deflated(block + [UInt8](repeating: 0, count: 5_000) + block, windowBits: 15)
         var large = Receiver()
@@ -188,7 +188,7 @@ struct MessageInflaterTests {
         #expect(small.take([message]).fault == .corruptDeflate)
     }
 
-    @Test("refuses text at its first byte that isn't UTF-8, behind what is right (RFC 6455 §8.1)") func text() throws {
+    @Test func `refuses text at its first byte that isn't UTF-8, behind what is right (RFC 6455 §8.1)`() throws {
         let wrong = try deflated(Array("aé".utf8) + [0xED, 0xA0, 0x80])
         let unfinished = try deflated(Array("a".utf8) + [0xE2, 0x82])
         for step in [1, 2, 64] {
@@ -205,7 +205,7 @@ struct MessageInflaterTests {
 
     // MARK: Memory
 
-    @Test("holds memory from the first message on, and gives it back between messages without context") func idle() {
+    @Test func `holds memory from the first message on, and gives it back between messages without context`() {
         var receiver = Receiver(keepsContext: false)
         #expect(receiver.inflater.holdsMemory == false)
         #expect(receiver.text(Self.hello) == "Hello")
@@ -216,7 +216,7 @@ struct MessageInflaterTests {
         #expect(receiver.text(Self.hello) == "Hello")
     }
 
-    @Test("keeps its memory inside a message, and as long as a context is kept") func busy() throws {
+    @Test func `keeps its memory inside a message, and as long as a context is kept`() throws {
         var keeping = Receiver()
         #expect(keeping.text(Self.hello) == "Hello")
         #expect(keeping.inflater.releaseIdle() == false)

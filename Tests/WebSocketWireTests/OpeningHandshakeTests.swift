@@ -22,24 +22,24 @@ struct OpeningHandshakeTests {
         }
     }
 
-    @Test("accepts the RFC's request, and answers its key (§1.3, §4.2.2)") func example() throws {
+    @Test func `accepts the RFC's request, and answers its key (§1.3, §4.2.2)`() throws {
         let handshake = try OpeningHandshake.check(Self.request())
         #expect(handshake.accept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
         #expect(handshake.protocols == ["chat", "superchat"] && handshake.extensions.isEmpty)
     }
 
-    @Test("wants GET (§4.2.1, item 1)") func method() {
+    @Test func `wants GET (§4.2.1, item 1)`() {
         #expect(Self.fault { $0.method = "POST" } == .method)
         #expect(Self.fault { $0.method = "get" } == .method)
     }
 
-    @Test("wants HTTP/1.1 or higher (§4.2.1, item 1)") func httpVersion() {
+    @Test func `wants HTTP/1.1 or higher (§4.2.1, item 1)`() {
         #expect(Self.fault { $0.version = (1, 0) } == .httpVersion)
         #expect(Self.fault { $0.version = (0, 9) } == .httpVersion)
         #expect(Self.fault { $0.version = (1, 1) } == nil)
     }
 
-    @Test("wants Upgrade: websocket, in any case and list (§4.2.1, item 3)") func upgrade() {
+    @Test func `wants Upgrade: websocket, in any case and list (§4.2.1, item 3)`() {
         for fields in [[], [""], ["h2c"], ["websocket2"], ["web socket"], ["\"websocket\""], ["websocket,"]] {
             #expect(Self.fault { $0.upgrade = fields } == .upgrade, "\(fields)")
         }
@@ -48,7 +48,7 @@ struct OpeningHandshakeTests {
         }
     }
 
-    @Test("wants the token Upgrade in Connection, in any case and list (§4.2.1, item 4)") func connection() {
+    @Test func `wants the token Upgrade in Connection, in any case and list (§4.2.1, item 4)`() {
         for fields in [[], ["keep-alive"], ["upgraded"], ["keep-alive upgrade"]] {
             #expect(Self.fault { $0.connection = fields } == .connection, "\(fields)")
         }
@@ -60,7 +60,7 @@ struct OpeningHandshakeTests {
         #expect(Self.fault { $0.connection = [tokens + ",more,upgrade"] } == .connection)
     }
 
-    @Test("wants one key, of 16 bytes in strict base64 (§4.2.1, item 5)") func key() {
+    @Test func `wants one key, of 16 bytes in strict base64 (§4.2.1, item 5)`() {
         let wrong = [
             "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZQ=", "dGhlIHNhbXBsZSBub25jZR==",
             "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZQ=A", "dGhlIHNhbXBsZSBub25jZTE=",
@@ -74,7 +74,7 @@ struct OpeningHandshakeTests {
         #expect(own == "AAECAwQFBgcICQoLDA0ODw==" && Self.fault { $0.key = [own] } == nil)
     }
 
-    @Test("wants one version, which is 13 (§4.2.1, item 6)") func version() {
+    @Test func `wants one version, which is 13 (§4.2.1, item 6)`() {
         for version in ["8", "0", "14", "013", "13, 8", ""] {
             #expect(Self.fault { $0.webSocketVersion = [version] } == .unsupportedVersion, "\(version)")
         }
@@ -82,7 +82,7 @@ struct OpeningHandshakeTests {
         #expect(Self.fault { $0.webSocketVersion = ["13", "13"] } == .version)
     }
 
-    @Test("wants subprotocols to be tokens, none empty, none twice (§4.1, item 10)") func protocols() {
+    @Test func `wants subprotocols to be tokens, none empty, none twice (§4.1, item 10)`() {
         for fields in [[""], ["a,"], [",a"], ["a,,b"], ["a b"], ["a, a"], ["a", "a"], ["ä"], ["a;b"], ["\"a\""]] {
             #expect(Self.fault { $0.protocols = fields } == .protocols, "\(fields)")
         }
@@ -92,14 +92,14 @@ struct OpeningHandshakeTests {
         #expect(Self.fault { $0.protocols = [most, "one-more"] } == .protocols)
     }
 
-    @Test("chooses the subprotocol in the client's order (§4.2.2, item 5.5)") func subprotocol() throws {
+    @Test func `chooses the subprotocol in the client's order (§4.2.2, item 5.5)`() throws {
         let handshake = try OpeningHandshake.check(Self.request { $0.protocols = ["c, b", "a"] })
         #expect(handshake.subprotocol(known: ["a", "b"]) == "b")
         #expect(handshake.subprotocol(known: ["A"]) == nil)
         #expect(try OpeningHandshake.check(Self.request { $0.protocols = [] }).subprotocol(known: ["a"]) == nil)
     }
 
-    @Test("reads extensions by their grammar (§9.1)") func extensions() throws {
+    @Test func `reads extensions by their grammar (§9.1)`() throws {
         let fields = [
             "permessage-deflate; client_max_window_bits; server_max_window_bits=\"10\" , foo",
             "bar;a=\"b\\c\" ;d = e",
@@ -117,7 +117,7 @@ struct OpeningHandshakeTests {
             handshake.extensions[0].text == "permessage-deflate; client_max_window_bits; server_max_window_bits=10")
     }
 
-    @Test("refuses extensions that break the grammar (§9.1)") func wrongExtensions() {
+    @Test func `refuses extensions that break the grammar (§9.1)`() {
         let wrong = [
             "", ",", "a,", ",a", "a;", "a;;b", "a;b=", "a;b=\"", "a;b=\"\"", "a;b=\"c d\"", "a;b=\"c\\\"", "a b",
             "a;b c",
@@ -147,12 +147,12 @@ struct OpeningAnswerTests {
             extensions: extensions, key: key, offeredProtocols: ["a", "b"], offeredExtensions: ["permessage-deflate"])
     }
 
-    @Test("is what the RFC shows (§1.3)") func example() throws {
+    @Test func `is what the RFC shows (§1.3)`() throws {
         let answer = try Self.check()
         #expect(answer.subprotocol == "b" && answer.extensions == [WebSocketExtension("permessage-deflate")])
     }
 
-    @Test("fails for each of the items of §4.1") func faults() {
+    @Test func `fails for each of the items of §4.1`() {
         #expect(throws: OpeningAnswer.Fault.status) { try Self.check(status: 200) }
         #expect(throws: OpeningAnswer.Fault.upgrade) { try Self.check(upgrade: []) }
         #expect(throws: OpeningAnswer.Fault.upgrade) { try Self.check(upgrade: ["h2c"]) }

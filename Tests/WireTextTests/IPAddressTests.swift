@@ -23,7 +23,7 @@ struct IPAddressTests {
         "::1:2:3:4:5:6:7:8", "1:2:3:4::5:6:7:8", "fe80::1%eth0", "[::1]", "::1.2.3", "1.2.3.4::", "::1.2.3.4:5", "+1::",
         "１.2.3.4", "::١", "1:2:3:4:5:6:7:1.2.3.4", "1:::2", "::+1",
     ])
-    func `whatever is no address is refused`(text: String) {
+    func `text that is no address is refused`(text: String) {
         #expect(IPAddress(text: text) == nil)
     }
 

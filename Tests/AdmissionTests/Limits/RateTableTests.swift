@@ -75,7 +75,7 @@ struct RateTableTests {
         #expect(table.peek(one, at: start.monotonic) == .over(retryAfter: 60))
     }
 
-    @Test func `when the table is full newcomers share one window and nobody is pushed out`() {
+    @Test func `when the table is full new addresses share one window and no entry is evicted`() {
         let table = RateTable(limit: 2, window: .seconds(60), maximumEntries: 2)
         for prefix in [one, two] { #expect(table.count(prefix, at: start.monotonic) == .within) }
         let newcomers = (1...3).map { address("203.0.113.\($0)").prefix }

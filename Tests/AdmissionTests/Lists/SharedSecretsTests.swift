@@ -46,7 +46,7 @@ struct SharedSecretsTests {
         #expect(error?.problem.contains("000") == false, "it doesn't repeat the line")
     }
 
-    @Test func `a name stands there once, and has a longest length`() {
+    @Test func `a name occurs once and has a maximum length`() {
         #expect(refusal(of: line("a") + "\n" + line("a", "x"))?.line == 2)
         #expect(refusal(of: line("a") + "\n" + line("A")) == nil)
         #expect(refusal(of: line(String(repeating: "n", count: 64))) == nil)

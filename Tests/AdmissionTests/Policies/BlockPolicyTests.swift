@@ -52,7 +52,7 @@ struct BlockPolicyTests {
         #expect(bench.gate.evaluate(bench.request().with { $0.certificate = other }).admitted != nil)
     }
 
-    @Test func `a ticket of somebody who was blocked since admits nobody`() throws {
+    @Test func `a ticket of a client that was blocked later is refused`() throws {
         var bench = try bench("")
         let office = TicketOffice()
         bench.settings.tickets = office
@@ -69,7 +69,7 @@ struct BlockPolicyTests {
         #expect(gate.evaluate(byTicket).refusal?.answer == .deviceBlocked)
     }
 
-    @Test func `nobody who is blocked gets a ticket`() throws {
+    @Test func `a blocked client gets no ticket`() throws {
         let bench = try bench("address 192.0.2.0/24")
         guard case .refused(let refusal) = bench.gate.authenticate(bench.request()) else {
             Issue.record("authenticated")

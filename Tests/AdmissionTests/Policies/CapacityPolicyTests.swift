@@ -2,7 +2,7 @@ import Admission
 import Testing
 
 struct CapacityPolicyTests {
-    @Test func `the last place is given and the next client told to come back, until a session ends`() throws {
+    @Test func `the last lease is granted and the next client gets a Retry-After until a session ends`() throws {
         var bench = try Bench(maximumSessions: 2)
         bench.settings.requiresAppAuth = false
         let gate = bench.gate
@@ -20,7 +20,7 @@ struct CapacityPolicyTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test func `without a maximum there is always a place`() throws {
+    @Test func `without a maximum a lease is always granted`() throws {
         var bench = try Bench()
         bench.settings.requiresAppAuth = false
         bench.settings.leases = SessionLeases(maximum: nil)

@@ -36,7 +36,7 @@ struct HandshakePolicyTests {
     }
 
     @Test(arguments: [nil, "", "8", "0", "14", "013", "13 ", "13, 8"])
-    func `any version but 13 is told which one we speak`(version: String?) {
+    func `any version but 13 is refused with the supported version`(version: String?) {
         let refusal = gate.evaluate(bench.request().with { $0.handshake.version = version }).refusal
         #expect(refusal?.status == 426)
         #expect(refusal?.headerFields.contains { $0 == ("Sec-WebSocket-Version", "13") } == true)

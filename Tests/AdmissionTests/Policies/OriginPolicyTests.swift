@@ -48,7 +48,7 @@ struct OriginPolicyTests {
         #expect(try refuses("https://evil.example", host: "gate.example", isTLS: false))
     }
 
-    @Test func `without an origin it doesn't pass where one is demanded, and with one nothing changes`() throws {
+    @Test func `without an origin it is refused where one is required, and with one nothing changes`() throws {
         #expect(try refuses(nil, allowsMissing: false))
         #expect(try refuses(nil, host: nil, allowsMissing: false))
         #expect(try !refuses("https://play.example", allowsMissing: false))

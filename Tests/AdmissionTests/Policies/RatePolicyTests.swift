@@ -26,7 +26,7 @@ struct RatePolicyTests {
         #expect(gate.evaluate(bench.request(at: start + 60_000)).refusal?.answer == .appAuthRequired)
     }
 
-    @Test func `behind the same address a good credential still passes`() throws {
+    @Test func `a valid credential is admitted from a limited address`() throws {
         failTenTimes()
         var device = try bench.registeredDevice()
         for _ in 0..<5 { #expect(gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil) }

@@ -59,7 +59,7 @@ struct ResumePolicyTests {
             })
     }
 
-    @Test func `whoever began a session with a ticket comes back with its token, long after the ticket`() throws {
+    @Test func `a session that began with a ticket is resumed with its token, long after the ticket`() throws {
         var device = try bench.registeredDevice()
         let holder = try ticketHolder(&device)
         let back = try principal(decision(try session(of: holder), after: 40 * 60_000))
@@ -81,7 +81,7 @@ struct ResumePolicyTests {
         #expect(try !principal(decision(own) { $0.certificate = .good }).isByToken)
     }
 
-    @Test func `a wrong token, another session's and one that was replaced are refused, and nothing of them is told`()
+    @Test func `a wrong, foreign or replaced token is refused without details`()
         throws
     {
         var device = try bench.registeredDevice()
@@ -107,7 +107,7 @@ struct ResumePolicyTests {
         #expect(decision(mine, after: 30_000).refusal?.answer == .invalidResume)
     }
 
-    @Test func `a ticket or an assertion in the same request goes before the token, and there is no way back to it`()
+    @Test func `a ticket or an assertion in the same request is used instead of the token`()
         throws
     {
         var device = try bench.registeredDevice()
@@ -117,7 +117,7 @@ struct ResumePolicyTests {
         #expect(refusal?.answer == .appAuthRequired || refusal?.answer == .invalidResume)
     }
 
-    @Test func `the token admits nobody whose key is revoked or blocked meanwhile`() throws {
+    @Test func `the token of a key that was revoked or blocked is refused`() throws {
         var device = try bench.registeredDevice()
         let mine = try session(of: try ticketHolder(&device))
         let id = try #require(KeyID(bytes: device.keyID))
@@ -126,7 +126,7 @@ struct ResumePolicyTests {
         #expect(decision(mine).refusal?.answer == .keyRevoked)
     }
 
-    @Test func `the token stands for the shared secret that was shown for its ticket, and for no other`() throws {
+    @Test func `the token replaces the shared secret shown for its ticket, and no other`() throws {
         var device = try bench.registeredDevice()
         let mine = try session(of: try ticketHolder(&device))
         var guarded = self
@@ -134,7 +134,7 @@ struct ResumePolicyTests {
         #expect(guarded.decision(mine).refusal != nil, "none was shown then")
     }
 
-    @Test func `a full gateway lets whoever has the token through to the reserve`() throws {
+    @Test func `a full gateway lets a client with a token use the reserve`() throws {
         var device = try bench.registeredDevice()
         let mine = try session(of: try ticketHolder(&device))
         var full = self

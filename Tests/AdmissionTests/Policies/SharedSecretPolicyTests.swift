@@ -32,7 +32,7 @@ struct SharedSecretPolicyTests {
         #expect(principal.secretName == "main")
     }
 
-    @Test func `without one a client is told that one is required`() throws {
+    @Test func `without a secret the refusal says that one is required`() throws {
         let refusal = try #require(bench().gate.evaluate(bench().request()).refusal)
         #expect(refusal.status == 401 && refusal.code.rawValue == "shared_secret_required")
     }
@@ -61,7 +61,7 @@ struct SharedSecretPolicyTests {
         #expect(gate.evaluate(request).refusal?.answer == .invalidSharedSecret)
     }
 
-    @Test func `where none is demanded the header means nothing`() throws {
+    @Test func `where no secret is required the header is ignored`() throws {
         var bench = try bench()
         bench.settings.sharedSecrets = nil
         #expect(answer("Bearer nonsense", bench) == nil)
@@ -70,7 +70,7 @@ struct SharedSecretPolicyTests {
 
     // MARK: Together with the other ways
 
-    @Test func `the secret admits nobody where more is asked for`() throws {
+    @Test func `the secret alone isn't enough where more is required`() throws {
         let bench = try bench(anonymous: false)
         #expect(answer("Bearer \(Self.secret)", bench) == .appAuthRequired)
     }
@@ -97,7 +97,7 @@ struct SharedSecretPolicyTests {
         #expect(bench.gate.evaluate(request.with { $0.authorization = "Bearer \(Self.secret)" }).admitted != nil)
     }
 
-    @Test func `whoever asks for a ticket needs it, and a repeated ask for credentials does too`() throws {
+    @Test func `a request for a ticket needs the secret, also when credentials are requested again`() throws {
         let bench = try bench()
         guard case .refused(let refusal) = bench.gate.authenticate(bench.request()) else {
             Issue.record("authenticated without a secret")
@@ -118,7 +118,7 @@ struct SharedSecretPolicyTests {
 
     private struct NoTicket: Error {}
 
-    @Test func `a ticket stands for the secret that was shown for it, and so does the one that follows`() throws {
+    @Test func `a ticket replaces the secret that was shown for it, and so does the next ticket`() throws {
         var bench = try bench([("old", Self.other), ("new", Self.secret)])
         let office = TicketOffice()
         bench.settings.tickets = office
@@ -132,7 +132,7 @@ struct SharedSecretPolicyTests {
         #expect(gate.evaluate(request).refusal?.answer == .invalidTicket, "the old secret was removed")
     }
 
-    @Test func `a ticket from before secrets were demanded isn't good any more`() throws {
+    @Test func `a ticket from before secrets were required is refused`() throws {
         var bench = try bench()
         let office = TicketOffice()
         bench.settings.tickets = office
@@ -178,7 +178,7 @@ struct SharedSecretPolicyTests {
 
     // MARK: Guessing
 
-    @Test func `guesses count as failed upgrades, and one too many is told so`() throws {
+    @Test func `guesses count as failed upgrades, and one above the limit is refused as such`() throws {
         var bench = try bench()
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 3, verificationsPerSecond: 2)
         for guess in ["Bearer \(Self.other)", "Basic x", nil] { #expect(answer(guess, bench) != .rateLimited) }

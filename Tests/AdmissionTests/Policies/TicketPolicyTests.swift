@@ -45,7 +45,7 @@ struct TicketPolicyTests {
             })
     }
 
-    @Test func `a ticket admits whoever asked for it, once`() throws {
+    @Test func `a ticket admits the client that requested it, once`() throws {
         var device = try bench.registeredDevice()
         let ticket = try ticket(of: &device)
         let principal = try #require(decision(ticket).admitted?.principal)
@@ -227,7 +227,7 @@ struct RoutePolicyTests {
         #expect(decision(bearing, to: ["ticket"]).admitted?.principal.identity.method == TicketMethod.name)
     }
 
-    @Test func `nobody comes in where nobody may, and is told to show credentials`() throws {
+    @Test func `without anonymous access a client without credentials is refused`() throws {
         #expect(decision(bench.request(), to: ["app"]).refusal?.answer == .appAuthRequired)
         #expect(
             decision(bench.request(), to: ["app", "anonymous"]).admitted?.principal.identity.method

@@ -70,13 +70,13 @@ struct RefusalDigestTests {
         #expect(digest.kindCount == 1)
     }
 
-    @Test func `nothing is due where nobody was refused`() {
+    @Test func `nothing is due without refusals`() {
         let digest = Book()
         #expect(digest.takeDue(at: start.monotonic) == [])
         #expect(digest.takeDue(at: MonotonicTime(nanoseconds: .max)) == [])
     }
 
-    @Test func `half of a period's lines are in full, whoever they are about`() {
+    @Test func `half of a period's lines are in full, for all addresses together`() {
         let digest = Book(linesPerPeriod: 20)
         for number in 1...10 { #expect(digest.note(kind("192.0.2.\(number)"), mark(number), at: start.monotonic)) }
         #expect(!digest.note(kind("192.0.2.11"), mark(11), at: start.monotonic))

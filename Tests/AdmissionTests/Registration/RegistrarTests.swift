@@ -125,7 +125,7 @@ struct RegistrarTests {
     }
 
     @Test(arguments: ["keyId", "attestation", "nonce"])
-    func `a missing, null or empty field is told, and spends nothing`(field: String) async throws {
+    func `a missing, null or empty field is named, and spends nothing`(field: String) async throws {
         let nonce = bench.nonce()
         let good = try body(SimulatedDevice(app: Bench.app), nonce: nonce)
         let fields = try JSONDecoder().decode([String: String].self, from: Data(good))
@@ -184,7 +184,7 @@ struct RegistrarTests {
         #expect(await register(json(good)).registered != nil)
     }
 
-    @Test func `a nonce that is malformed, foreign, expired or used is told in the seed's words`() async throws {
+    @Test func `a malformed, foreign, expired or used nonce is refused in the specified words`() async throws {
         let device = SimulatedDevice(app: Bench.app)
         let used = bench.nonce()
         #expect(await register(try body(device, nonce: used)).registered != nil)

@@ -17,7 +17,7 @@ struct ForwardedForTests {
         #expect(try client(peer: "203.0.113.9") == "203.0.113.9")
     }
 
-    @Test func `an untrusted peer may say what it likes`() throws {
+    @Test func `headers of an untrusted peer are ignored`() throws {
         #expect(try client(peer: "203.0.113.9", xForwardedFor: "198.51.100.1") == "203.0.113.9")
         #expect(try client(peer: "203.0.113.9", forwarded: "for=198.51.100.1") == "203.0.113.9")
         #expect(try client(peer: "203.0.113.9", xForwardedFor: "10.0.0.9") == "203.0.113.9")
@@ -42,11 +42,11 @@ struct ForwardedForTests {
         "203.0.113.9:123456", "[203.0.113.9]", "[2001:db8::9", "[2001:db8::9]x", "[2001:db8::9]4711", "203.0.113.999",
         "for=203.0.113.9",
         "203.0.113.09",
-    ]) func `where the hop that decides names nobody it is the peer`(list: String) throws {
+    ]) func `if the deciding hop names no address the peer is used`(list: String) throws {
         #expect(try client(xForwardedFor: list) == "10.0.0.1")
     }
 
-    @Test func `what is certain stays, when a farther hop names nobody`() throws {
+    @Test func `a known address stays when a farther hop names none`() throws {
         #expect(try client(xForwardedFor: "203.0.113.9, unknown, 10.0.0.7") == "10.0.0.7")
     }
 
@@ -66,7 +66,7 @@ struct ForwardedForTests {
         "for=\"203.0.113.9",
         "for=203.0.113.9\"", "203.0.113.9", "for=\"\"", "for=\"203.0.113.9\\\"\"", "for=\"1.1.1.1\"x",
         "for=203.0.113.9;;",
-    ]) func `a Forwarded that names nobody leaves the peer`(list: String) throws {
+    ]) func `a Forwarded without an address leaves the peer`(list: String) throws {
         #expect(try client(forwarded: list) == "10.0.0.1")
     }
 
@@ -105,7 +105,7 @@ struct ForwardedForTests {
     @Test(arguments: [
         "by=\"x;for=203.0.113.9", "for=203.0.113.9;by=\"x", "for=203.0.113.9;by=x\"", "\";for=203.0.113.9",
     ])
-    func `a part with an open quote names nobody`(element: String) throws {
+    func `a part with an open quote has no address`(element: String) throws {
         #expect(try client(forwarded: element) == "10.0.0.1")
     }
 

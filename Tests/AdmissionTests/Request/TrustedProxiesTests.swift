@@ -22,7 +22,7 @@ struct TrustedProxiesTests {
         #expect(try client(header, peer: "192.0.2.1") == "192.0.2.1")
     }
 
-    @Test func `without ranges nobody is trusted`() throws {
+    @Test func `without ranges no peer is trusted`() throws {
         let peer = try #require(IPAddress(text: "127.0.0.1"))
         #expect(TrustedProxies().client(of: peer) { headers[$0] } == peer)
     }

@@ -73,7 +73,7 @@ struct SessionClaimTests {
         #expect(stage.claim(again.token).claimed?.holder == "second")
     }
 
-    @Test func `another token is nobody's`() throws {
+    @Test func `an unknown token belongs to no session`() throws {
         let stage = try Stage()
         let other = strange()
         for forged in [
@@ -236,7 +236,7 @@ struct SessionClaimTests {
         #expect(stage.book.reserve(for: Self.owner, from: address("192.0.2.1")).refusal == .device)
     }
 
-    @Test func `one that has lost its lease on the way is told so`() throws {
+    @Test func `a session whose lease was lost during the claim is reported`() throws {
         let stage = try Stage()
         _ = try #require(stage.begin(stage.token).claimed)
         stage.book.register.release(stage.lease)

@@ -27,7 +27,7 @@ struct SessionRegisterTests {
 
     // MARK: Limits
 
-    @Test func `an owner has as many sessions as the limit says, wherever they are, and not one more`() {
+    @Test func `an owner has no more sessions than the limit`() {
         let book = book(perDevice: 2)
         #expect(book.reserve(for: alice, from: home).lease != nil)
         #expect(book.reserve(for: alice, from: away).lease != nil)
@@ -36,7 +36,7 @@ struct SessionRegisterTests {
         #expect(book.register.count == 3)
     }
 
-    @Test func `an address has as many sessions as the limit says, whoever's they are, and not one more`() {
+    @Test func `an address has no more sessions than the limit, of all owners together`() {
         let book = book(perDevice: 5, perAddress: 3)
         #expect(book.reserve(for: alice, from: home).lease != nil)
         #expect(book.reserve(for: bob, from: home).lease != nil)
@@ -107,7 +107,7 @@ struct SessionRegisterTests {
         #expect(book.register.detachedCount == 0)
     }
 
-    @Test func `a session that made room is gone, and ending it gives nobody else's lease back`() throws {
+    @Test func `a session that made room is gone, and ending it releases no other lease`() throws {
         let book = book(perDevice: 1)
         let old = try open(book, alice, from: home, holder: 1)
         book.register.detached(old, at: start.monotonic)
@@ -121,7 +121,7 @@ struct SessionRegisterTests {
         #expect(book.reserve(for: alice, from: home).refusal == .device)
     }
 
-    @Test func `at a full address nobody's oldest session without its client makes room, and never a neighbour's`()
+    @Test func `at a full address only the owner's oldest session without a client makes room`()
         throws
     {
         let book = book(perDevice: 5, perAddress: 3)
@@ -198,7 +198,7 @@ struct SessionRegisterTests {
     // MARK: Everything at once
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `however it is used no limit is passed and nothing is left behind`(seed: UInt64) {
+    func `no random use exceeds a limit or leaves an entry`(seed: UInt64) {
         var dice = Dice(seed)
         let book = book(perDevice: 3, perAddress: 5)
         let owners = [alice, bob, .anonymous]

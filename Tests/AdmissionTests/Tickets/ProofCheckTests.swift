@@ -226,7 +226,7 @@ struct ProofCheckTests {
 
     // MARK: Shared secrets
 
-    @Test func `it ends with the secret that was shown, and where none was shown when one is demanded`() throws {
+    @Test func `it ends with its secret, and without one when a secret becomes required`() throws {
         var bench = self
         bench.bench.settings.sharedSecrets = try SharedSecrets(secretLine("old", Self.secret))
         let request = self.bench.request().with {

@@ -18,7 +18,7 @@ struct TicketOfficeTests {
         office.spend(text, at: moment.monotonic)
     }
 
-    @Test func `a ticket is good once, for whoever it was given to`() throws {
+    @Test func `a ticket is valid once, for its owner`() throws {
         let office = TicketOffice()
         let issued = try ticket(office.issue(to: alice, at: start.monotonic))
         #expect(issued.expiresIn == 30)
@@ -33,7 +33,7 @@ struct TicketOfficeTests {
         #expect(office.count == 0)
     }
 
-    @Test func `a ticket that was withdrawn admits nobody, and makes room`() throws {
+    @Test func `a withdrawn ticket is refused and makes room`() throws {
         let office = TicketOffice(maximum: 1)
         let issued = try ticket(office.issue(to: alice, at: start.monotonic))
         office.withdraw(issued)
@@ -85,7 +85,7 @@ struct TicketOfficeTests {
         #expect(!spend(text, in: office, at: start + 29_000).isSpent)
     }
 
-    @Test func `an operator's ticket has its uses and its time, and is nobody's but its own`() throws {
+    @Test func `an operator's ticket has its uses, its lifetime and its own identity`() throws {
         let office = TicketOffice()
         let issued = try ticket(office.issueForOperator(timeToLive: .seconds(3_600), uses: 3, at: start.monotonic))
         #expect(issued.expiresIn == 3_600)

@@ -16,14 +16,12 @@ struct CorpusTests {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    @Test("has a folder for every target, and no other")
-    func folders() throws {
+    @Test func `has a folder for every target, and no other`() throws {
         #expect(try Self.names(in: Self.folder) == FuzzTarget.all.map(\.name).sorted())
     }
 
     /// Otherwise nothing would come as far as the promises about what is verified.
-    @Test("has an attestation and an assertion that verify")
-    func genuine() async throws {
+    @Test func `has an attestation and an assertion that verify`() async throws {
         func seed(_ name: String) throws -> [UInt8] {
             [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent(name)))
         }
@@ -37,8 +35,7 @@ struct CorpusTests {
         #expect(assertion.counter == AttestSample.counter)
     }
 
-    @Test("has a proof and an access token that verify")
-    func genuineProof() throws {
+    @Test func `has a proof and an access token that verify`() throws {
         func seed(_ name: String) throws -> String {
             String(decoding: try Data(contentsOf: Self.folder.appendingPathComponent(name)), as: UTF8.self)
         }
@@ -56,13 +53,12 @@ struct CorpusTests {
         }
     }
 
-    @Test("finds what is broken")
-    func violation() {
+    @Test func `finds what is broken`() {
         #expect(throws: FuzzViolation.self) { try require(1 + 1 == 3, "sums are right") }
     }
 
-    @Test("breaks no promise of any reader", arguments: FuzzTarget.all.map(\.name))
-    func replay(name: String) async throws {
+    @Test(arguments: FuzzTarget.all.map(\.name))
+    func `breaks no promise of any reader`(name: String) async throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let folder = Self.folder.appendingPathComponent(name)
         let names = try Self.names(in: folder)

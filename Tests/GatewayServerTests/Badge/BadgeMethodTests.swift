@@ -98,7 +98,7 @@ struct BadgeMethodTests {
         #expect(bench.gate.evaluate(bench.request { $0.origin = "http://gate.example:6200" }).principal != nil)
     }
 
-    @Test func `where a shared secret is demanded the badge alone isn't enough`() throws {
+    @Test func `where a shared secret is required the badge alone isn't enough`() throws {
         var bench = try BadgeBench()
         let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
         let secrets = try SharedSecrets("app sha256:\(digest)")

@@ -27,7 +27,7 @@ struct BadgeSessionTests {
         }
     }
 
-    @Test func `a ticket stands for the badge, and another follows from it while the badge is valid`() throws {
+    @Test func `a ticket replaces the badge, and another is issued for it while the badge is valid`() throws {
         let bench = try BadgeBench()
         let text = try ticket(bench, to: principal(bench))
         let next = try #require(bench.gate.evaluate(bench.request(nil, ticket: text)).principal)

@@ -44,8 +44,7 @@ struct AttackTableTests {
 
     private static func row(_ trial: AttackTrial) -> AttackRow { AttackRow(trial, quiet: quiet) }
 
-    @Test("a goal is met at its limit, missed above it, and missed clearly at twice the limit")
-    func limits() {
+    @Test func `a goal is met at its limit, missed above it, and missed clearly at twice the limit`() {
         for goal in AttackGoal.allCases {
             #expect(goal.verdict(goal.limit) == .met)
             #expect(goal.verdict(goal.limit * 1.01) == .missed)
@@ -55,8 +54,7 @@ struct AttackTableTests {
         }
     }
 
-    @Test("the gateway's work for honest clients isn't charged to the attack")
-    func amplification() throws {
+    @Test func `the gateway's work for honest clients isn't charged to the attack`() throws {
         let row = Self.row(Self.trial(echo: Self.load(p99: 1_000, cpuSeconds: 1.1)))
         #expect(abs(row.gatewayCPUSeconds - 1) < 1e-9 && abs(row.attackerCPUSeconds - 0.05) < 1e-9)
         #expect(abs(try #require(row.amplification) - 20) < 1e-6)
@@ -65,24 +63,21 @@ struct AttackTableTests {
         #expect(worse.verdict(.amplification) == .missedClearly && !worse.isGood)
     }
 
-    @Test("what costs the gateway less than the least that is judged has no ratio, and meets the goal")
-    func slight() {
+    @Test func `a cost below the judged minimum has no ratio and meets the goal`() {
         let row = Self.row(Self.trial(echo: Self.load(p99: 1_000, cpuSeconds: 0.29), cpuSeconds: 0.000_1))
         #expect(row.amplification == nil && row.verdict(.amplification) == .met && row.isGood)
         let more = Self.row(Self.trial(echo: Self.load(p99: 1_000, cpuSeconds: 0.31), cpuSeconds: 0.000_1))
         #expect(more.verdict(.amplification) == .missedClearly)
     }
 
-    @Test("a goal that is missed by little doesn't fail the run, and one that is missed clearly does")
-    func factor() {
+    @Test func `a goal that is missed by little doesn't fail the run, and one that is missed clearly does`() {
         #expect(Self.row(Self.trial(echo: Self.load(p99: 99_000))).verdict(.echo) == .missed)
         #expect(Self.row(Self.trial(echo: Self.load(p99: 99_000))).isGood)
         #expect(!Self.row(Self.trial(echo: Self.load(p99: 100_000))).isGood)
         #expect(!Self.row(Self.trial(connect: Self.load(p99: 2_000_000))).isGood)
     }
 
-    @Test("an attack of 1 MB/s, or from more addresses than the goals are for, isn't judged, unless its echo always is")
-    func scope() {
+    @Test func `an attack beyond the goals' conditions isn't judged, unless its echo always is`() {
         let slow = Self.load(p99: 500_000)
         #expect(!Self.row(Self.trial(echo: slow, bytesSent: 9_999_999)).isGood)
         #expect(Self.row(Self.trial(echo: slow, bytesSent: 10_000_000)).isGood)
@@ -91,8 +86,7 @@ struct AttackTableTests {
         #expect(!judged.isGood && judged.unjudged == ["connect", "amplification"])
     }
 
-    @Test("a lost byte, a refused client, a missing report and a dead gateway fail the run")
-    func complaints() {
+    @Test func `a lost byte, a refused client, a missing report and a dead gateway fail the run`() {
         let lost = Self.load(p99: 1_000, errors: ["lost_bytes": 3])
         #expect(Self.row(Self.trial(echo: lost)).complaints == ["echo: 3 × lost_bytes"])
         #expect(!Self.row(Self.trial(echo: lost, bytesSent: 10_000_000)).isGood)
@@ -104,8 +98,7 @@ struct AttackTableTests {
         #expect(!Self.row(Self.trial(isGatewayAlive: false)).isGood)
     }
 
-    @Test("the table has a line for each attack behind that of the quiet, and says what isn't judged")
-    func table() throws {
+    @Test func `the table has a line for each attack behind that of the quiet, and says what isn't judged`() throws {
         let table = AttackTable(
             quiet: Self.quiet,
             trials: [
@@ -120,8 +113,7 @@ struct AttackTableTests {
         #expect(try JSONDecoder().decode(AttackTable.self, from: Data(table.json.utf8)) == table)
     }
 
-    @Test("a quiet gateway that refuses its clients fails the run")
-    func quietComplaints() {
+    @Test func `a quiet gateway that refuses its clients fails the run`() {
         let quiet = Self.trial(connect: Self.load(p99: 1_000, errors: ["not_connected": 1]), cpuSeconds: nil)
         let table = AttackTable(quiet: quiet, trials: [])
         #expect(!table.isGood && table.text.contains("quiet: connect: 1 × not_connected"))

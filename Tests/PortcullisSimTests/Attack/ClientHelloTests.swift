@@ -17,8 +17,7 @@ struct ClientHelloTests {
         return [22, 3, 1, 0, UInt8(hello.count + 4), 1, 0, 0, UInt8(hello.count)] + hello
     }
 
-    @Test("a hello tells its groups, signature algorithms and key shares, and is written as it was")
-    func reads() throws {
+    @Test func `a hello tells its groups, signature algorithms and key shares, and is written as it was`() throws {
         let hello = try ClientHello(record: Self.record())
         #expect(hello.groups == [29, 23])
         #expect(hello.signatures == [0x0403])
@@ -26,8 +25,7 @@ struct ClientHelloTests {
         #expect(hello.record == Self.record())
     }
 
-    @Test("without its key shares a hello is shorter by them, and the same otherwise")
-    func retry() throws {
+    @Test func `without its key shares a hello is shorter by them, and the same otherwise`() throws {
         let hello = try ClientHello(record: Self.record())
         let retry = try ClientHello(record: hello.withoutKeyShares.record)
         #expect(retry.sharedGroups.isEmpty && retry.groups == hello.groups)
@@ -36,16 +34,14 @@ struct ClientHelloTests {
         #expect(retry.record[9..<50] == hello.record[9..<50])
     }
 
-    @Test("a hello of an old client has no extensions, and gets none")
-    func withoutExtensions() throws {
+    @Test func `a hello of an old client has no extensions, and gets none`() throws {
         let hello = try ClientHello(record: Self.record(extensions: nil))
         #expect(hello.extensions.isEmpty && hello.groups.isEmpty && hello.sharedGroups.isEmpty)
         #expect(hello.record == Self.record(extensions: nil))
         #expect(try ClientHello(record: Self.record(extensions: [])).record == Self.record(extensions: []))
     }
 
-    @Test("a record that is cut at any byte, or has one more, is no hello")
-    func cut() {
+    @Test func `a record that is cut at any byte, or has one more, is no hello`() {
         let record = Self.record()
         for count in record.indices {
             #expect(throws: ClientHello.Failure.notAClientHello) {
@@ -55,8 +51,7 @@ struct ClientHelloTests {
         #expect(throws: ClientHello.Failure.notAClientHello) { try ClientHello(record: record + [0]) }
     }
 
-    @Test("any byte may be changed: what is read then is written as it was")
-    func changed() {
+    @Test func `any byte may be changed: what is read then is written as it was`() {
         let record = Self.record()
         for index in record.indices {
             for value in [0, 1, 0x7F, 0xFF] as [UInt8] {
@@ -69,8 +64,7 @@ struct ClientHelloTests {
         }
     }
 
-    @Test("an alert, another message and two messages in a record are no hello")
-    func others() {
+    @Test func `an alert, another message and two messages in a record are no hello`() {
         var alert = Self.record()
         alert[0] = 21
         var serverHello = Self.record()

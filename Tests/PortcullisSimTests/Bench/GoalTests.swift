@@ -7,8 +7,7 @@ struct GoalTests {
         Goal(what: "w", limit: limit, unit: unit, measured: Spread(values), unmeasured: "nobody looked")
     }
 
-    @Test("a goal is met at its limit, and missed by one in the last place that is shown")
-    func limits() {
+    @Test func `a goal is met at its limit, and missed by one in the last place that is shown`() {
         #expect(Self.goal(.atMost(0.96), .times, [0.964]).verdict == .met)
         #expect(Self.goal(.atMost(0.96), .times, [0.966]).verdict == .missed)
         #expect(Self.goal(.atLeast(0.8), .percent, [0.7996]).verdict == .met)
@@ -18,16 +17,14 @@ struct GoalTests {
         #expect(Self.goal(.atMost(18), .kibibytes, [18.04]).verdict == .met)
     }
 
-    @Test("a goal without a figure says why, and isn't met")
-    func unmeasured() {
+    @Test func `a goal without a figure says why, and isn't met`() {
         let goal = Self.goal(.atMost(1), .times, [])
         #expect(goal.verdict == .unknown("nobody looked"))
         #expect(GoalRow(goal).verdict == "not measured: nobody looked")
         #expect(GoalRow(goal).measured == "–")
     }
 
-    @Test("a row shows the median, and the spread where there were rounds")
-    func rows() {
+    @Test func `a row shows the median, and the spread where there were rounds`() {
         let times = GoalRow(Self.goal(.atMost(0.2), .times, [0.25, 0.2, 0.3]))
         #expect(times.goal == "≤ 0.20 ×" && times.measured == "0.25 × (0.20–0.30)" && times.verdict == "missed")
         let percent = GoalRow(Self.goal(.atLeast(0.95), .percent, [0.971]))
@@ -35,8 +32,7 @@ struct GoalTests {
         #expect(GoalRow(Self.goal(.atMost(0), .count, [0])).goal == "0")
     }
 
-    @Test("every goal of an empty run is unmeasured, and absent programs are named")
-    func empty() {
+    @Test func `every goal of an empty run is unmeasured, and absent programs are named`() {
         let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2)
         let goals = GoalList.goals(BenchResults(), circumstances)
         #expect(goals.count == 21)
@@ -47,8 +43,7 @@ struct GoalTests {
         #expect(rows.contains { $0.verdict.contains("not measurable on 2 cores") })
     }
 
-    @Test("each goal finds its figures")
-    func found() {
+    @Test func `each goal finds its figures`() {
         var results = BenchResults()
         for (bytes, window) in [(64, 1), (64, 4), (64, 16), (1_024, 1), (16_384, 1)] {
             for (subject, isBurst) in Subject.allCases.flatMap({ [($0, false), ($0, true)] }) {

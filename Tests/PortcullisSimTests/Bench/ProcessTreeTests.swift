@@ -4,8 +4,7 @@ import Testing
 @testable import portcullis_sim
 
 struct ProcessTreeTests {
-    @Test("a tree holds the root and everything below it, and nobody else")
-    func members() {
+    @Test func `a tree contains the root and its descendants only`() {
         let parents: [Int32: Int32] = [2: 1, 10: 1, 11: 10, 12: 10, 13: 12, 20: 2, 21: 20]
         #expect(ProcessTree.members(root: 10, parents: parents) == [10, 11, 12, 13])
         #expect(ProcessTree.members(root: 99, parents: parents) == [99])
@@ -13,22 +12,19 @@ struct ProcessTreeTests {
         #expect(ProcessTree.members(root: 1, parents: [2: 1, 1: 2]) == [1, 2])
     }
 
-    @Test("a parent is read past any name")
-    func parent() {
+    @Test func `a parent is read past any name`() {
         #expect(ProcessTree.parent(stat: "42 (a) S 7 (b)) S 17 1 1") == 17)
         #expect(ProcessTree.parent(stat: "42 (x)") == nil)
         #expect(ProcessTree.parent(stat: "") == nil)
     }
 
-    @Test("a process that is there has used something, and by its own clock")
-    func here() throws {
+    @Test func `a process that is there has used something, and by its own clock`() throws {
         let usage = try #require(ProcessTree(root: getpid())?.usage)
         #expect(usage.cpuSeconds > 0 && usage.residentBytes > 0 && usage.threads > 0)
         #expect(ProcessTree(root: -5) == nil)
     }
 
-    @Test("a counter is the first eight bytes of its file, the least first")
-    func counter() throws {
+    @Test func `a counter is the first eight bytes of its file, the least first`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("counter-\(getpid())").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(ProcessCounter.value(at: path) == nil)

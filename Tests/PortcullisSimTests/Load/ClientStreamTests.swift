@@ -3,7 +3,7 @@ import Testing
 @testable import portcullis_sim
 
 struct ClientStreamTests {
-    @Test func amessageIsAnsweredWithItsLastByte() {
+    @Test func `a message is answered when its last byte has arrived`() {
         let pattern = StreamPattern.bytes(seed: 5)
         var stream = ClientStream(sending: pattern, answer: .echo)
         _ = stream.send(bytes: 10, intended: 1)
@@ -20,7 +20,7 @@ struct ClientStreamTests {
         #expect(stream.finish().isEmpty)
     }
 
-    @Test func whatHasNotComeAtTheEndIsLost() {
+    @Test func `bytes that haven't arrived at the end are lost`() {
         let pattern = StreamPattern.bytes(seed: 5)
         var stream = ClientStream(sending: pattern, answer: .echo)
         _ = stream.send(bytes: 100, intended: 1)
@@ -29,7 +29,7 @@ struct ClientStreamTests {
         #expect(stream.finish() == [.lost(40)])
     }
 
-    @Test func ofASessionThatWasEndedNothingIsLostButWhatIsWrongIs() {
+    @Test func `an ended session loses nothing but still reports wrong bytes`() {
         let pattern = StreamPattern.bytes(seed: 5)
         var stream = ClientStream(sending: pattern, answer: .echo)
         _ = stream.send(bytes: 100, intended: 1)
@@ -41,7 +41,7 @@ struct ClientStreamTests {
         #expect(stream.abandon() == [.corrupt(8)])
     }
 
-    @Test func aScreenAnswersEachLine() {
+    @Test func `a screen answers each line`() {
         var stream = ClientStream(sending: .typed(seed: 8), answer: .screens)
         let lines = (0..<5).map { stream.send(bytes: nil, intended: $0) }
         var target = TargetAnswers(.screens)
@@ -54,7 +54,7 @@ struct ClientStreamTests {
         #expect(stream.outstandingBytes == 0)
     }
 
-    @Test func ofNumberedLinesNobodyKnowsHowManyWillCome() {
+    @Test func `the number of numbered lines isn't known in advance`() {
         var stream = ClientStream(sending: .text(seed: 8), answer: .numbered)
         var target = TargetAnswers(.numbered)
         for _ in 0..<3 {
@@ -65,7 +65,7 @@ struct ClientStreamTests {
     }
 
     /// A line applied twice yields an additional screen that belongs to no other line.
-    @Test func aScreenThatNobodyAskedForIsDoubled() {
+    @Test func `an unrequested screen is counted as a duplicate`() {
         var stream = ClientStream(sending: .typed(seed: 8), answer: .screens)
         _ = stream.send(bytes: nil, intended: 0)
         let expected = Screen.bytes(afterLine: 0)
@@ -74,7 +74,7 @@ struct ClientStreamTests {
         #expect(stream.finish() == [.doubled(320)])
     }
 
-    @Test func anAnswerThatIsToldToBeGoneIsNotWaitedFor() {
+    @Test func `an answer that is reported as lost isn't awaited`() {
         let pattern = StreamPattern.bytes(seed: 5)
         var stream = ClientStream(sending: pattern, answer: .echo)
         _ = stream.send(bytes: 100, intended: 1)
@@ -85,7 +85,7 @@ struct ClientStreamTests {
         #expect(stream.finish() == [.wrongGap(10)])
     }
 
-    @Test func whatNobodyHasAcknowledgedIsSentAgainAndOneThatSomebodyHas() {
+    @Test func `unacknowledged messages are sent again and acknowledged ones aren't`() {
         var stream = ClientStream(sending: .typed(seed: 5), answer: .echo)
         let sent = (0..<4).map { stream.sendNumbered(bytes: nil, intended: $0) }
         #expect(stream.toBeSentAgain == sent)
@@ -96,7 +96,7 @@ struct ClientStreamTests {
         #expect(stream.acknowledged(5) == false)
     }
 
-    @Test func aQueueGivesWhatItHasTakenInOrder() {
+    @Test func `a queue returns its elements in order`() {
         var queue = FIFO<Int>()
         var taken: [Int] = []
         for number in 0..<1_000 {

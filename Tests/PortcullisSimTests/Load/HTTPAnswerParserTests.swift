@@ -8,7 +8,7 @@ struct HTTPAnswerParserTests {
     private static let second = Array(
         "HTTP/1.1 429 Too Many Requests\r\ncontent-length:0\r\nConnection: close\r\n\r\n".utf8)
 
-    @Test func answersAreReadWhereverTheyAreCut() throws {
+    @Test func `responses are read however they are split`() throws {
         let stream = Self.first + Self.second
         for cut in 0...stream.count {
             var parser = HTTPAnswerParser()
@@ -23,13 +23,11 @@ struct HTTPAnswerParserTests {
         }
     }
 
-    @Test(
-        "What has no length or isn't HTTP is malformed",
-        arguments: [
-            "HTTP/1.1 200 OK\r\n\r\n", "SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: \(HTTPAnswerParser.maximumBytes + 1)\r\n\r\n",
-        ])
-    func malformed(text: String) {
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\n\r\n", "SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: \(HTTPAnswerParser.maximumBytes + 1)\r\n\r\n",
+    ])
+    func `what has no length or isn't HTTP is malformed`(text: String) {
         var parser = HTTPAnswerParser()
         Array(text.utf8).withUnsafeBytes { parser.append($0) }
         #expect(throws: HTTPAnswerParser.Failure.malformed) { try parser.next() }

@@ -3,7 +3,7 @@ import Testing
 @testable import portcullis_sim
 
 struct ScheduleTests {
-    @Test func intendedTimesDontDependOnWhenTheyAreTaken() {
+    @Test func `intended times don't depend on when they are taken`() {
         var punctual = TrafficPlan(.steady(perSecond: 3, bytes: 64), start: 1_000, seed: 4)
         var late = punctual
         let expected = (0..<30).compactMap { _ in punctual.next.flatMap { punctual.take(by: $0) } }
@@ -12,14 +12,14 @@ struct ScheduleTests {
         #expect(taken == expected)
     }
 
-    @Test func aSteadyPlanKeepsItsRateOverHours() {
+    @Test func `a steady plan keeps its rate for hours`() {
         var plan = TrafficPlan(.steady(perSecond: 3, bytes: 64), start: 0, seed: 4)
         var count = 0
         while plan.take(by: 3_600_000_000_000) != nil { count += 1 }
         #expect((10_799...10_801).contains(count))
     }
 
-    @Test func nothingIsTakenBeforeItsTime() {
+    @Test func `nothing is taken before its time`() {
         var plan = TrafficPlan(.typed(perSecond: 1), start: 500, seed: 4)
         let first = plan.next ?? 0
         #expect(plan.take(by: first - 1) == nil)
@@ -27,14 +27,14 @@ struct ScheduleTests {
         #expect((plan.next ?? 0) > first)
     }
 
-    @Test("Plans without times have none", arguments: [.none, .window(messages: 4, bytes: 64)] as [TrafficPlan.Kind])
-    func untimed(kind: TrafficPlan.Kind) {
+    @Test(arguments: [.none, .window(messages: 4, bytes: 64)] as [TrafficPlan.Kind])
+    func `plans without times have none`(kind: TrafficPlan.Kind) {
         var plan = TrafficPlan(kind, start: 0, seed: 4)
         #expect(plan.next == nil)
         #expect(plan.take(by: .max) == nil)
     }
 
-    @Test func aHeapGivesInOrderOfTime() {
+    @Test func `a heap returns elements in order of time`() {
         var heap = DeadlineHeap<Int>()
         var generator = SeededGenerator(seed: 1)
         let times = (0..<500).map { _ in UInt64.random(in: 0..<1_000, using: &generator) }
@@ -50,7 +50,7 @@ struct ScheduleTests {
         #expect(heap.first == nil)
     }
 
-    @Test func sourcesAreLoopbackAddressesThatRepeat() {
+    @Test func `source addresses are loopback addresses and repeat`() {
         let sources = SourceAddresses(count: 300)
         #expect(sources.address(of: 0) == "127.0.0.2")
         #expect(sources.address(of: 299) == "127.0.1.45")

@@ -42,7 +42,7 @@ struct ServerFramesTests {
         .data(long, isLast: true), .close(1001),
     ]
 
-    @Test func framesMeanTheSameHoweverTheyAreSplit() {
+    @Test func `frames are read the same however they are split`() {
         #expect(Self.hear([Self.stream]).heard == Self.meaning)
         for split in 1..<Self.stream.count {
             let (heard, isValid) = Self.hear([Array(Self.stream[..<split]), Array(Self.stream[split...])])
@@ -51,21 +51,17 @@ struct ServerFramesTests {
         #expect(Self.hear(Self.stream.map { [$0] }).heard == Self.meaning)
     }
 
-    @Test(
-        "what no server may send is told",
-        arguments: [[0x82, 0x81], [0xC2, 0], [0x83, 0], [0x89, 126], [0x09, 0]] as [[UInt8]])
-    func invalid(bytes: [UInt8]) {
+    @Test(arguments: [[0x82, 0x81], [0xC2, 0], [0x83, 0], [0x89, 126], [0x09, 0]] as [[UInt8]])
+    func `frames that no server may send are reported`(bytes: [UInt8]) {
         #expect(!Self.hear([bytes]).isValid)
     }
 
-    @Test("a close without a code has none")
-    func closeWithoutCode() {
+    @Test func `a close without a code has none`() {
         #expect(Self.hear([[0x88, 0]]).heard == [.close(nil)])
     }
 
-    @Test(
-        "a client's frame is masked, and as long as RFC 6455 says", arguments: [0, 1, 7, 8, 125, 126, 65_535, 65_536])
-    func clientFrame(count: Int) {
+    @Test(arguments: [0, 1, 7, 8, 125, 126, 65_535, 65_536])
+    func `a client's frame is masked, and as long as RFC 6455 says`(count: Int) {
         let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         var frame = [UInt8](repeating: 0, count: count + ClientFrame.maximumHeadBytes)
         let length = payload.withUnsafeBytes { payload in
@@ -78,8 +74,7 @@ struct ServerFramesTests {
         #expect(plain == payload)
     }
 
-    @Test("RFC 6455's own key has its answer, and no other is taken")
-    func accept() {
+    @Test func `RFC 6455's own key has its answer, and no other is taken`() {
         let request = UpgradeText(
             authority: "localhost:1", path: "/", subprotocols: [], headers: [("X-A", "b")],
             nonce: Array("the sample nonce".utf8))

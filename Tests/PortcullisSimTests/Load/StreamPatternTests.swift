@@ -5,8 +5,8 @@ import Testing
 struct StreamPatternTests {
     static let patterns: [StreamPattern] = [.bytes(seed: 7), .text(seed: 7), .typed(seed: 7), .numbered]
 
-    @Test("A piece is the same wherever the stream is cut", arguments: patterns)
-    func pieces(pattern: StreamPattern) {
+    @Test(arguments: patterns)
+    func `a piece is the same wherever the stream is cut`(pattern: StreamPattern) {
         let whole = pattern.bytes(0..<500)
         for start in 0..<80 {
             for end in [start, start + 1, start + 7, start + 130, 500] {
@@ -15,16 +15,16 @@ struct StreamPatternTests {
         }
     }
 
-    @Test func streamsOfDifferentSeedsDiffer() {
+    @Test func `streams of different seeds differ`() {
         #expect(StreamPattern.bytes(seed: 1).bytes(0..<64) != StreamPattern.bytes(seed: 2).bytes(0..<64))
     }
 
-    @Test func textIsMadeOfLettersDigitsHyphenAndUnderscoreAlone() {
+    @Test func `text has only letters, digits, hyphens and underscores`() {
         let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         #expect(Set(StreamPattern.text(seed: 3).bytes(0..<20_000)) == alphabet)
     }
 
-    @Test func typedLinesHaveTwentyToTwoHundredBytesAndEndInCRLF() {
+    @Test func `typed lines have 20 to 200 bytes and end in CRLF`() {
         let pattern = StreamPattern.typed(seed: 11)
         var position: UInt64 = 0
         var lengths: Set<UInt64> = []
@@ -40,7 +40,7 @@ struct StreamPatternTests {
         #expect(lengths.max() == 200)
     }
 
-    @Test func aNumberedLineTellsItsNumber() {
+    @Test func `a numbered line contains its number`() {
         let lines = StreamPattern.numbered.bytes(0..<64 * 1_235)
         for number in [0, 9, 10, 1_234] {
             let line = lines[number * 64..<number * 64 + 64]
@@ -51,7 +51,7 @@ struct StreamPatternTests {
         }
     }
 
-    @Test func screensHaveAQuarterToFourKilobytes() {
+    @Test func `screens have a quarter to four kilobytes`() {
         let sizes = Set((0..<5_000).map { Screen.bytes(afterLine: $0) })
         #expect(sizes.min() == 256)
         #expect(sizes.max() == 4_096)

@@ -14,7 +14,7 @@ struct StreamVerifierTests {
         return (faults + verifier.finish(), verifier.position)
     }
 
-    @Test func aWholeStreamIsGoodWhereverItIsCut() {
+    @Test func `a complete stream is accepted however it is split`() {
         for cut in 0...Self.stream.count {
             let result = Self.faults(of: Self.stream, cutAt: cut)
             #expect(result.faults.isEmpty)
@@ -22,16 +22,16 @@ struct StreamVerifierTests {
         }
     }
 
-    @Test("A byte or many that are missing are lost, wherever the stream is cut", arguments: [1, 2, 64, 900])
-    func lost(count: Int) {
+    @Test(arguments: [1, 2, 64, 900])
+    func `a byte or many that are missing are lost, wherever the stream is cut`(count: Int) {
         let bytes = Array(Self.stream[..<500] + Self.stream[(500 + count)...])
         for cut in stride(from: 0, through: bytes.count, by: 7) {
             #expect(Self.faults(of: bytes, cutAt: cut).faults == [.lost(UInt64(count))])
         }
     }
 
-    @Test("Bytes that come again are doubled, wherever the stream is cut", arguments: [1, 2, 64, 500])
-    func doubled(count: Int) {
+    @Test(arguments: [1, 2, 64, 500])
+    func `bytes that come again are doubled, wherever the stream is cut`(count: Int) {
         let bytes = Array(Self.stream[..<500] + Self.stream[(500 - count)...])
         for cut in stride(from: 0, through: bytes.count, by: 7) {
             let result = Self.faults(of: bytes, cutAt: cut)
@@ -40,14 +40,14 @@ struct StreamVerifierTests {
         }
     }
 
-    @Test func twoPiecesInTheWrongOrderAreSeen() {
+    @Test func `two pieces in the wrong order are detected`() {
         let bytes = Array(Self.stream[..<500] + Self.stream[600..<700] + Self.stream[500..<600] + Self.stream[700...])
         let faults = Self.faults(of: bytes).faults
         #expect(faults.contains(.lost(100)))
         #expect(faults.contains(.doubled(200)))
     }
 
-    @Test func eachSingleWrongByteIsCorrupt() {
+    @Test func `each wrong byte is corrupt`() {
         for index in stride(from: 0, to: 1_900, by: 97) {
             var bytes = Self.stream
             bytes[index] ^= 0x80
@@ -57,7 +57,7 @@ struct StreamVerifierTests {
         }
     }
 
-    @Test func aStreamOfNonsenseIsJudgedInBoundedTime() {
+    @Test func `a stream of nonsense is judged in bounded time`() {
         let nonsense = StreamPattern.bytes(seed: 9).bytes(0..<60_000)
         var verifier = StreamVerifier(Self.pattern)
         let faults = nonsense.withUnsafeBytes { verifier.receive($0) } + verifier.finish()
@@ -68,17 +68,17 @@ struct StreamVerifierTests {
         #expect(faults.count <= StreamVerifier.maximumSearches + 1)
     }
 
-    @Test func whatIsTooShortToBeJudgedIsCorruptAtTheEnd() {
+    @Test func `data too short to be judged is corrupt at the end`() {
         let bytes = Self.stream[..<100] + [0, 1, 2]
         #expect(Self.faults(of: Array(bytes)).faults == [.corrupt(3)])
     }
 
-    @Test func aRepeatedEndIsDoubled() {
+    @Test func `a repeated end is a duplicate`() {
         let bytes = Self.stream[..<100] + Self.stream[93..<100]
         #expect(Self.faults(of: Array(bytes)).faults == [.doubled(7)])
     }
 
-    @Test func aGapThatIsToldIsNoFault() {
+    @Test func `an announced gap is no fault`() {
         var verifier = StreamVerifier(Self.pattern)
         _ = Self.stream[..<100].withUnsafeBytes { verifier.receive($0) }
         #expect(verifier.skip(50).isEmpty)
@@ -86,8 +86,8 @@ struct StreamVerifierTests {
         #expect(verifier.verified == 1_950)
     }
 
-    @Test("A gap of a byte or many more or fewer than are gone is wrong", arguments: [-50, -1, 1, 60])
-    func wrongGap(difference: Int) {
+    @Test(arguments: [-50, -1, 1, 60])
+    func `a gap of a byte or many more or fewer than are gone is wrong`(difference: Int) {
         var verifier = StreamVerifier(Self.pattern)
         _ = Self.stream[..<300].withUnsafeBytes { verifier.receive($0) }
         #expect(verifier.skip(UInt64(200 + difference)).isEmpty)
@@ -97,8 +97,8 @@ struct StreamVerifierTests {
     }
 
     /// Each line begins with many zeros, so the position after the gap looks right at first.
-    @Test("A wrong gap in numbered lines is one too", arguments: [-64, -3, 1, 5, 128])
-    func wrongGapInLines(difference: Int) {
+    @Test(arguments: [-64, -3, 1, 5, 128])
+    func `a wrong gap in numbered lines is one too`(difference: Int) {
         let lines = StreamPattern.numbered.bytes(0..<6_400)
         var verifier = StreamVerifier(.numbered)
         _ = lines[..<640].withUnsafeBytes { verifier.receive($0) }
@@ -107,14 +107,14 @@ struct StreamVerifierTests {
         #expect(faults == [.wrongGap(UInt64(abs(difference)))])
     }
 
-    @Test func whatIsLostBehindAGapIsNotTheGaps() {
+    @Test func `loss after a gap isn't attributed to the gap`() {
         var verifier = StreamVerifier(Self.pattern)
         _ = verifier.skip(100)
         let bytes = Array(Self.stream[100..<200] + Self.stream[210...])
         #expect(bytes.withUnsafeBytes { verifier.receive($0) } == [.lost(10)])
     }
 
-    @Test func aGapBeyondTheStreamsEndIsWrong() {
+    @Test func `a gap beyond the end of the stream is wrong`() {
         var verifier = StreamVerifier(Self.pattern)
         _ = Self.stream[..<100].withUnsafeBytes { verifier.receive($0) }
         _ = verifier.skip(60)

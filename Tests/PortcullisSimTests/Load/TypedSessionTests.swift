@@ -25,7 +25,7 @@ struct TypedSessionTests {
             #"{"type":"gap","fromSeq":\#(numbers.lowerBound),"toSeq":\#(numbers.upperBound),"bytes":\#(bytes)}"#.utf8)
     }
 
-    @Test func requestsAreWrittenAsTheProtocolHasThem() {
+    @Test func `requests are written as the protocol defines them`() {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         #expect(text(TypedRequest.connect(Self.target)) == #"{"type":"connect","host":"127.0.0.1","port":4000}"#)
         #expect(text(TypedRequest.connect(.route("main"))) == #"{"type":"connect","target":"main"}"#)
@@ -46,7 +46,7 @@ struct TypedSessionTests {
         return session
     }
 
-    @Test func aNewSessionConnectsAndAnOldOneResumes() {
+    @Test func `a new session connects and an old one resumes`() {
         var session = TypedSession(bufferBytes: 1_024)
         #expect(session.greeting(to: Self.target) == TypedRequest.connect(Self.target))
         session = Self.begun()
@@ -56,7 +56,7 @@ struct TypedSessionTests {
         #expect(session.identity == TypedSession.Identity(id: "one", token: "next"))
     }
 
-    @Test func aResumeThatLeavesTheTokenIsWrong() {
+    @Test func `a resume answer with the same token is wrong`() {
         var session = Self.begun()
         _ = session.greeting(to: Self.target)
         #expect(
@@ -64,14 +64,14 @@ struct TypedSessionTests {
                 == [.wrong(.tokenKept), .resumed])
     }
 
-    @Test func theOldTokenIsTriedAgainWhereNoAnswerCame() {
+    @Test func `the old token is tried again if no answer arrived`() {
         var session = Self.begun()
         let first = session.greeting(to: Self.target)
         #expect(session.greeting(to: Self.target) == first)
         #expect(session.unansweredResumes == 2 && session.isResuming)
     }
 
-    @Test func aResumeOfAnotherSessionIsNone() {
+    @Test func `the answer of another session is no resume`() {
         var session = Self.begun()
         _ = session.greeting(to: Self.target)
         #expect(
@@ -79,14 +79,14 @@ struct TypedSessionTests {
                 == [.wrong(.badMessage)])
     }
 
-    @Test func aSessionThatCannotBeHadNowIsAskedForLater() {
+    @Test func `a session that isn't available now is requested later`() {
         var session = Self.begun()
         _ = session.greeting(to: Self.target)
         #expect(session.receive(Array(#"{"type":"error","code":"rate_limited","message":"…"}"#.utf8)) == [.postponed])
         #expect(session.identity == Self.identity)
     }
 
-    @Test func whatIsSaidAgainFollowsWhatHasCome() {
+    @Test func `a replay follows what has arrived`() {
         var session = Self.resumed(after: 2)
         let echo = Array(#"{"type":"echo","seq":1,"suppressed":true,"replayed":true}"#.utf8)
         #expect(session.receive(echo).isEmpty)
@@ -96,8 +96,8 @@ struct TypedSessionTests {
         #expect(session.receive(Self.data(5, isReplayed: true)).first == .wrong(.replayMisplaced))
     }
 
-    @Test("A refused resume begins anew", arguments: ["session_expired", "invalid_resume"])
-    func refused(code: String) {
+    @Test(arguments: ["session_expired", "invalid_resume"])
+    func `a refused resume begins anew`(code: String) {
         var session = Self.begun()
         _ = session.receive(Self.data(1))
         _ = session.greeting(to: Self.target)
@@ -106,7 +106,7 @@ struct TypedSessionTests {
         #expect(session.greeting(to: Self.target) == TypedRequest.connect(Self.target))
     }
 
-    @Test func numbersThatAreMissingOrComeAgainAreSeen() {
+    @Test func `missing and repeated numbers are detected`() {
         var session = Self.begun()
         #expect(session.receive(Self.data(1)).count == 1)
         #expect(session.receive(Self.data(3)).first == .wrong(.sequenceGap))
@@ -115,14 +115,14 @@ struct TypedSessionTests {
         #expect(session.receive(Self.data(5)).count == 1)
     }
 
-    @Test func aToldGapIsTakenForWhatItSays() {
+    @Test func `an announced gap is accepted as stated`() {
         var session = Self.resumed(after: 1)
         #expect(session.receive(Self.gap(2...9, bytes: 700)) == [.gap(bytes: 700)])
         #expect(session.receive(Self.data(10, Self.kilobyte, isReplayed: true)).count == 1)
         #expect(session.receive(Self.data(11)).count == 1)
     }
 
-    @Test func aGapBelongsBetweenTheAnswerAndTheReplay() {
+    @Test func `a gap comes between the answer and the replay`() {
         var session = Self.resumed(after: 1)
         #expect(session.receive(Self.gap(3...9, bytes: 700)).first == .wrong(.wrongGap))
         #expect(session.receive(Self.gap(10...11, bytes: 700)) == [.wrong(.badMessage)])
@@ -132,12 +132,11 @@ struct TypedSessionTests {
 
     /// At most 128 of 1,024 bytes are free before a message is discarded, and never more than the size of that message.
     @Test(
-        "Nothing may be gone before the buffer was full",
         arguments: [(896, 127, false), (896, 128, false), (897, 127, false), (897, 128, true), (1_024, 1, true)]
-            + [(1_023, 1, false), (896, 700, false), (897, 700, true)]) func fullness(
-            kept: Int, gone: UInt64, isRight: Bool
-        )
-    {
+            + [(1_023, 1, false), (896, 700, false), (897, 700, true)])
+    func `nothing may be gone before the buffer was full`(
+        kept: Int, gone: UInt64, isRight: Bool
+    ) {
         var check = ReplayCheck(bufferBytes: 1_024)
         check.gapBytes = gone
         check.count(bytes: kept - 1)
@@ -145,7 +144,7 @@ struct TypedSessionTests {
         #expect(check.fault == (isRight ? nil : .wrongGap), "\(kept) \(gone)")
     }
 
-    @Test func aFullListOfMessagesMakesAGapToo() {
+    @Test func `a full message list makes a gap too`() {
         var check = ReplayCheck(bufferBytes: 1_024)
         check.gapBytes = 1
         for _ in 0..<64 { check.count(bytes: 1) }
@@ -154,7 +153,7 @@ struct TypedSessionTests {
         #expect(check.fault == .bufferExceeded)
     }
 
-    @Test func moreThanTheBufferHoldsCantBeSaidAgain() {
+    @Test func `more than the buffer holds can't be replayed`() {
         var check = ReplayCheck(bufferBytes: 1_024)
         check.count(bytes: 1_024)
         #expect(check.fault == nil)
@@ -162,33 +161,31 @@ struct TypedSessionTests {
         #expect(check.fault == .bufferExceeded)
     }
 
-    @Test func aGapIsJudgedWhenTheReplayIsOver() {
+    @Test func `a gap is judged when the replay is over`() {
         var session = Self.resumed(after: 1)
         _ = session.receive(Self.gap(2...9, bytes: 700))
         _ = session.receive(Self.data(10, isReplayed: true))
         #expect(session.receive(Self.data(11)) == [.wrong(.wrongGap), .bytes(Array("hi".utf8))])
     }
 
-    @Test(
-        "What isn't a message of the dialect is wrong",
-        arguments: [
-            "", "{", "[]", #"{"seq":1}"#, #"{"type":"data","seq":"1","payload":""}"#,
-            #"{"type":"data","seq":1,"payload":"?"}"#,
-            #"{"type":"gap","fromSeq":2,"toSeq":1,"bytes":0}"#, #"{"type":"gap","fromSeq":1,"toSeq":1,"bytes":-1}"#,
-            #"{"type":"resume","sessionId":"one","token":"secret","lastSeq":1}"#, #"{"type":"inputAck","cid":0}"#,
-            #"{"type":"resumed","sessionId":"one"}"#,
-        ])
-    func bad(text: String) {
+    @Test(arguments: [
+        "", "{", "[]", #"{"seq":1}"#, #"{"type":"data","seq":"1","payload":""}"#,
+        #"{"type":"data","seq":1,"payload":"?"}"#,
+        #"{"type":"gap","fromSeq":2,"toSeq":1,"bytes":0}"#, #"{"type":"gap","fromSeq":1,"toSeq":1,"bytes":-1}"#,
+        #"{"type":"resume","sessionId":"one","token":"secret","lastSeq":1}"#, #"{"type":"inputAck","cid":0}"#,
+        #"{"type":"resumed","sessionId":"one"}"#,
+    ])
+    func `what isn't a message of the dialect is wrong`(text: String) {
         var session = Self.begun()
         #expect(session.receive(Array(text.utf8)) == [.wrong(.badMessage)])
     }
 
-    @Test func whatIsOfNoMeaningHereIsPassedOver() {
+    @Test func `messages without meaning here are ignored`() {
         var session = Self.begun()
         #expect(session.receive(Array(#"{"type":"draining","reconnectAfterMs":5}"#.utf8)).isEmpty)
     }
 
-    @Test func itIsToldWhatHasComeEveryNowAndThen() {
+    @Test func `the client regularly acknowledges what has arrived`() {
         var session = Self.begun()
         for sequence in 1..<TypedSession.acknowledgeEvery { _ = session.receive(Self.data(sequence)) }
         #expect(session.acknowledgement() == nil)

@@ -4,32 +4,29 @@ import Testing
 @Suite("The choice of a dialect")
 struct DialectChooserTests {
     @Test(
-        "falls at once for a subprotocol, whatever the default is",
         arguments: [
             ("telnet.mudstandards.org", .raw), ("telnet", .raw), ("binary", .raw),
             ("terminal.mudstandards.org", .terminal),
             ("gmcp.mudstandards.org", .gmcp), ("json.mudstandards.org", .json),
         ] as [(String, DialectKind)])
-    func subprotocols(name: String, kind: DialectKind) {
+    func `falls at once for a subprotocol, whatever the default is`(name: String, kind: DialectKind) {
         let chooser = DialectChooser(subprotocol: name, standard: .fixed(.typed), now: 0)
         #expect(chooser.kind == kind && chooser.deadline == nil)
         #expect(DialectKind(subprotocol: name.uppercased()) == nil)
     }
 
-    @Test("falls at once for a fixed default", arguments: DialectKind.allCases)
-    func fixed(kind: DialectKind) {
+    @Test(arguments: DialectKind.allCases)
+    func `falls at once for a fixed default`(kind: DialectKind) {
         #expect(DefaultDialect(rawValue: kind.rawValue) == .fixed(kind))
         #expect(DialectChooser(subprotocol: nil, standard: .fixed(kind), now: 0).kind == kind)
     }
 
-    @Test("knows auto, and no other word")
-    func defaults() {
+    @Test func `knows auto, and no other word`() {
         #expect(DefaultDialect(rawValue: "auto") == .auto)
         for text in ["", "Auto", "telnet", "raw "] { #expect(DefaultDialect(rawValue: text) == nil) }
     }
 
     @Test(
-        "falls with the first message otherwise",
         arguments: [
             (#"{"type":"connect","host":"h","port":1}"#, .typed), (#" {"type":7}"#, .typed),
             (#"{"connect":1,"type":null}"#, .typed),
@@ -42,7 +39,7 @@ struct DialectChooserTests {
             (#"{"connect":1} look"#, .raw), (#"{"Type":"connect"}"#, .raw), (#"["type"]"#, .raw),
             (#"{"type":"# + String(repeating: "[", count: 32) + String(repeating: "]", count: 32) + "}", .raw),
         ] as [(String, DialectKind)])
-    func firstMessage(text: String, kind: DialectKind) throws {
+    func `falls with the first message otherwise`(text: String, kind: DialectKind) throws {
         for isText in [true, false] {
             var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
             #expect(chooser.receive(bytes(text), isText: isText, isLast: true) == kind)
@@ -53,8 +50,7 @@ struct DialectChooserTests {
         }
     }
 
-    @Test("is the same for a message in pieces, cut anywhere")
-    func pieces() {
+    @Test func `is the same for a message in pieces, cut anywhere`() {
         let text = Array(#"  {"type":"connect","host":"h","port":1}"#.utf8)
         for cut in text.indices {
             var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
@@ -65,8 +61,7 @@ struct DialectChooserTests {
         }
     }
 
-    @Test("doesn't wait for the end of a message that is no object")
-    func earlyRaw() throws {
+    @Test func `doesn't wait for the end of a message that is no object`() throws {
         var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
         #expect(chooser.receive(bytes("  l"), isText: true, isLast: false) == .raw)
         let message = chooser.takeHeldMessage()
@@ -74,8 +69,7 @@ struct DialectChooserTests {
         #expect(held.bytes == Array("  l".utf8) && !held.isLast)
     }
 
-    @Test("is raw for a first message above the limit, which is given on")
-    func largeMessage() {
+    @Test func `is raw for a first message above the limit, which is given on`() {
         for (size, kind) in [(64, DialectKind.typed), (65, .raw)] {
             var chooser = DialectChooser(subprotocol: nil, standard: .auto, maximumMessageBytes: 64, now: 0)
             let text = #"{"type":""# + String(repeating: "x", count: size - 11) + #""}"#
@@ -90,8 +84,7 @@ struct DialectChooserTests {
         #expect(chooser.receive(bytes("x"), isText: true, isLast: false) == .raw)
     }
 
-    @Test("is raw when the wait is over, and gives on what has come of a message")
-    func waiting() throws {
+    @Test func `is raw when the wait is over, and gives on what has come of a message`() throws {
         var chooser = DialectChooser(subprotocol: nil, standard: .auto, wait: 1_500, now: 1_000)
         #expect(chooser.deadline == 2_500 && chooser.kind == nil)
         #expect(chooser.receive(bytes("{\"type\":"), isText: true, isLast: false) == nil)
@@ -105,13 +98,11 @@ struct DialectChooserTests {
         #expect(chooser.receive(bytes("\"connect\"}"), isText: true, isLast: true) == nil && chooser.kind == .raw)
     }
 
-    @Test("never waits over the end of time")
-    func endOfTime() {
+    @Test func `never waits over the end of time`() {
         #expect(DialectChooser(subprotocol: nil, standard: .auto, wait: .max, now: 1).deadline == .max)
     }
 
-    @Test("holds the target's output up to its limit, and not a byte more")
-    func holding() {
+    @Test func `holds the target's output up to its limit, and not a byte more`() {
         var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
         let output = (0..<20_000).map { UInt8(truncatingIfNeeded: $0) }
         var first = output[..<10_000]

@@ -5,8 +5,8 @@ import Testing
 /// The frames as a client takes them apart: base64, then raw DEFLATE.
 @Suite("A frame of the legacy dialect")
 struct LegacyFrameTests {
-    @Test("is base64 of one complete raw DEFLATE stream", arguments: [true, false])
-    func inflates(compresses: Bool) throws {
+    @Test(arguments: [true, false])
+    func `is base64 of one complete raw DEFLATE stream`(compresses: Bool) throws {
         let compressor: any FrameCompressor = compresses ? Zlib(deflater: try RawDeflater()) : Stored()
         var translation = try #require(
             Translation(kind: .legacy, client: ClientDescription(), compressor: compressor, makeDecompressor: nil))

@@ -4,8 +4,8 @@ import Testing
 /// Messages of clients that weren't written for the gateway.
 @Suite("A client of another server")
 struct OtherClientTests {
-    @Test("that says mccp 0 is sent its text as it is, and errors too", arguments: ["0", "false", "0.0"])
-    func uncompressed(value: String) throws {
+    @Test(arguments: ["0", "false", "0.0"])
+    func `that says mccp 0 is sent its text as it is, and errors too`(value: String) throws {
         var session = try Conversation(.legacy)
         #expect(session.say(#"{"connect":1,"mccp":\#(value)}"#) == ["dial standard"])
         #expect(session.connect() == [])
@@ -14,8 +14,8 @@ struct OtherClientTests {
         #expect(again.first?.hasPrefix("b ") == true && again.first?.contains("already has a session") == true)
     }
 
-    @Test("that says anything else of mccp is sent compressed frames", arguments: ["1", "true", "null", #""0""#, "{}"])
-    func compressed(value: String) throws {
+    @Test(arguments: ["1", "true", "null", #""0""#, "{}"])
+    func `that says anything else of mccp is sent compressed frames`(value: String) throws {
         var session = try Conversation(.legacy)
         _ = session.say(#"{"connect":1,"mccp":\#(value)}"#)
         _ = session.connect()
@@ -23,10 +23,8 @@ struct OtherClientTests {
     }
 
     /// Of the draft's own example; the frame is 120 by 40, in its two forms.
-    @Test(
-        "of the mudstandards draft says its size in a telnet frame",
-        arguments: ["AHgAKA==", "//ofAHgAKP/w"])
-    func draftSize(frame: String) throws {
+    @Test(arguments: ["AHgAKA==", "//ofAHgAKP/w"])
+    func `of the mudstandards draft says its size in a telnet frame`(frame: String) throws {
         var session = try Conversation(.json)
         _ = session.connect()
         _ = session.hear([255, 253, 31])
@@ -35,8 +33,7 @@ struct OtherClientTests {
                 == [#"D \xff\xfa\x1f\x00x\x00(\xff\xf0"#])
     }
 
-    @Test("of the draft says its terminal and GMCP so, too, and what telnet has no form for comes to nothing")
-    func draftOthers() throws {
+    @Test func `of the draft sends its terminal and GMCP too, and ignores what telnet can't express`() throws {
         var session = try Conversation(.json)
         _ = session.connect()
         _ = session.hear([255, 253, 201])
@@ -46,27 +43,24 @@ struct OtherClientTests {
         #expect(session.say(#"{"proto":"coffeemud","id":"login","data":"x"}"#) == [])
     }
 
-    @Test(
-        "is told what of such a frame is wrong",
-        arguments: [
-            (#"{"proto":"telnet_31","data":"AHgA"}"#, "data is not a message of telnet_31"),
-            (#"{"proto":"telnet_31","data":"AAAAAA=="}"#, "data is not a message of telnet_31"),
-            (#"{"proto":"telnet_31","data":"%%%"}"#, "data must be base64"),
-            (#"{"proto":"telnet_31","data":7}"#, "data must be a string"),
-            (#"{"proto":"telnet_24","data":"VlQ="}"#, "data is not a message of telnet_24"),
-            (#"{"proto":"telnet_201","data":"AAA="}"#, "data is not a message of telnet_201"),
-            (#"{"proto":"telnet_1","data":""}"#, "Unknown proto: telnet_1"),
-            (#"{"proto":"telnet_","data":""}"#, "Unknown proto: telnet_"),
-        ])
-    func wrong(message: String, error: String) throws {
+    @Test(arguments: [
+        (#"{"proto":"telnet_31","data":"AHgA"}"#, "data is not a message of telnet_31"),
+        (#"{"proto":"telnet_31","data":"AAAAAA=="}"#, "data is not a message of telnet_31"),
+        (#"{"proto":"telnet_31","data":"%%%"}"#, "data must be base64"),
+        (#"{"proto":"telnet_31","data":7}"#, "data must be a string"),
+        (#"{"proto":"telnet_24","data":"VlQ="}"#, "data is not a message of telnet_24"),
+        (#"{"proto":"telnet_201","data":"AAA="}"#, "data is not a message of telnet_201"),
+        (#"{"proto":"telnet_1","data":""}"#, "Unknown proto: telnet_1"),
+        (#"{"proto":"telnet_","data":""}"#, "Unknown proto: telnet_"),
+    ])
+    func `is told what of such a frame is wrong`(message: String, error: String) throws {
         var session = try Conversation(.json)
         _ = session.connect()
         #expect(
             session.say(message) == [#"S {"proto":"error","id":"invalid_request","data":"\#(error)"}"#])
     }
 
-    @Test("can't say the gateway's own messages in a telnet frame either")
-    func own() throws {
+    @Test func `can't say the gateway's own messages in a telnet frame either`() throws {
         var session = try Conversation(.json)
         _ = session.connect()
         _ = session.hear([255, 253, 201])
@@ -75,8 +69,7 @@ struct OtherClientTests {
         #expect(answer.count == 1 && answer[0].contains("Unknown message"))
     }
 
-    @Test("is told which field names what it may not reach, and that TLS failed rather than the target")
-    func failures() throws {
+    @Test func `is told which field names what it may not reach, and that TLS failed rather than the target`() throws {
         var session = try Conversation(.typed)
         let connect = #"{"type":"connect","host":"h","port":22}"#
         for (failure, error) in [

@@ -43,20 +43,19 @@ struct PlainTypedMessageTests {
         #"{"type":"disconnect"}"#, #"{"type":"naws","width":80,"height":24}"#,
     ]
 
-    @Test("are taken as the general reader takes them", arguments: plainForms)
-    func plain(_ message: String) throws {
+    @Test(arguments: plainForms)
+    func `are taken as the general reader takes them`(_ message: String) throws {
         let bytes = Array(message.utf8)[...]
         let command = try #require(PlainTypedMessage(bytes)?.command)
         #expect(try TypedMessage(JSONObject(message: bytes)).command() == command)
     }
 
-    @Test("say nothing about any other form", arguments: otherForms)
-    func other(_ message: String) {
+    @Test(arguments: otherForms)
+    func `say nothing about any other form`(_ message: String) {
         #expect(PlainTypedMessage(Array(message.utf8)[...])?.command == nil)
     }
 
-    @Test("hold what the message says, and are parts of it")
-    func contents() {
+    @Test func `hold what the message says, and are parts of it`() {
         let input = Array(#"{"type":"input","text":"look","cid":7}"#.utf8)[...]
         #expect(PlainTypedMessage(input)?.command == .input(input[24..<28], cid: 7))
         let acknowledgement = Array(#"{"type":"syncAck","sessionId":"ab","lastSeq":64}"#.utf8)[...]
@@ -65,15 +64,14 @@ struct PlainTypedMessageTests {
                 == .acknowledge(sessionID: acknowledgement[31..<33], lastSeq: 64))
     }
 
-    @Test("are left to the general reader where they aren't UTF-8", arguments: ["text", "sessionId"])
-    func invalidUTF8(_ member: String) {
+    @Test(arguments: ["text", "sessionId"])
+    func `are left to the general reader where they aren't UTF-8`(_ member: String) {
         let type = member == "text" ? #""input""# : #""syncAck","lastSeq":1"#
         let message = Array(#"{"type":\#(type),"\#(member)":"a"#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
         #expect(PlainTypedMessage(message[...]) == nil)
     }
 
-    @Test("are read as the general reader does with one byte changed, with two of them exchanged, and up to every byte")
-    func changed() throws {
+    @Test func `are read as by the general reader after every small change and cut`() throws {
         for message in Self.plainForms {
             let bytes = Array(message.utf8)
             for index in bytes.indices {
@@ -99,8 +97,7 @@ struct PlainTypedMessageTests {
         }
     }
 
-    @Test("are read as the general reader does in every order of a few members, of whatever kind")
-    func composed() {
+    @Test func `are read as the general reader does in every order of a few members, of whatever kind`() {
         let members = [
             #""type":"input""#, #""type":"syncAck""#, #""text":"a""#, #""text":"\t""#, #""cid":1"#, #""cid":0"#,
             #""sessionId":"a""#, #""sessionId":" ""#, #""sessionId":"\ta""#, #""lastSeq":0"#, #""lastSeq":-0"#,

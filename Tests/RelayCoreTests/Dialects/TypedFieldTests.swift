@@ -112,8 +112,8 @@ struct TypedFieldTests {
                 + String(repeating: "]", count: 32) + "}", nil, "Message is nested too deeply"),
     ]
 
-    @Test("are checked in order, and the first wrong one is named", arguments: cases)
-    func names(_ wrong: Case) throws {
+    @Test(arguments: cases)
+    func `are checked in order, and the first wrong one is named`(_ wrong: Case) throws {
         let answer = try #require(Transcript.replay(.typed, "C " + wrong.message).split(separator: "\n").last)
         let object = try JSONReader.read(Array(answer.dropFirst(2).utf8)[...])
         var members = [("type", JSONValue.string("error")), ("code", .string("invalid_request"))]
@@ -121,22 +121,20 @@ struct TypedFieldTests {
         #expect(object == .object(.init((members + [("message", .string(wrong.text))]).map { .init($0.0, $0.1) })))
     }
 
-    @Test(
-        "take what is allowed, to the limit",
-        arguments: [
-            (#"{"type":"connect","host":"h","port":65535,"width":1,"height":65535}"#, "dial h 65535 1x65535"),
-            (#"{"type":"connect","host":" h ","port":1,"width":null,"height":null,"deviceToken":null}"#, "dial  h  1"),
-            (#"{"type":"connect","host":"h","port":4000.0,"width":8e1}"#, "dial h 4000 80x0"),
-            (#" {"type":"connect","connect":1,"host":"h","port":0,"port":1,"x":[{}]}"#, "dial h 1"),
-            (#"{"type":"connect","target":"staging","host":7}"#, "dial route staging"),
-            (#"{"type":"connect","target":"","host":7}"#, "dial standard"),
-            (
-                #"{"type":"resume","sessionId":"s","token":"t","lastSeq":9007199254740993}"#,
-                "resume s t 9007199254740993"
-            ),
-            (#"{"type":"disconnect"}"#, "close 1000 client disconnected"),
-        ])
-    func takes(message: String, outcome: String) {
+    @Test(arguments: [
+        (#"{"type":"connect","host":"h","port":65535,"width":1,"height":65535}"#, "dial h 65535 1x65535"),
+        (#"{"type":"connect","host":" h ","port":1,"width":null,"height":null,"deviceToken":null}"#, "dial  h  1"),
+        (#"{"type":"connect","host":"h","port":4000.0,"width":8e1}"#, "dial h 4000 80x0"),
+        (#" {"type":"connect","connect":1,"host":"h","port":0,"port":1,"x":[{}]}"#, "dial h 1"),
+        (#"{"type":"connect","target":"staging","host":7}"#, "dial route staging"),
+        (#"{"type":"connect","target":"","host":7}"#, "dial standard"),
+        (
+            #"{"type":"resume","sessionId":"s","token":"t","lastSeq":9007199254740993}"#,
+            "resume s t 9007199254740993"
+        ),
+        (#"{"type":"disconnect"}"#, "close 1000 client disconnected"),
+    ])
+    func `take what is allowed, to the limit`(message: String, outcome: String) {
         #expect(Transcript.replay(.typed, "C " + message) == "C \(message)\n\(outcome)")
     }
 }

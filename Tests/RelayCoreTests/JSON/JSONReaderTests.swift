@@ -4,7 +4,6 @@ import Testing
 @Suite("The JSON reader")
 struct JSONReaderTests {
     @Test(
-        "reads what the grammar allows",
         arguments: [
             ("null", .null), ("true", .bool(true)), (" \t\r\nfalse ", .bool(false)), ("0", .integer(0)),
             ("-1", .integer(-1)), ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
@@ -19,13 +18,12 @@ struct JSONReaderTests {
                 object(("a", object(("b", .array([])))), ("c", .string("d")))
             ),
         ] as [(String, JSONValue)])
-    func reads(text: String, value: JSONValue) throws {
+    func `reads what the grammar allows`(text: String, value: JSONValue) throws {
         #expect(try JSONReader.read(bytes(text)) == value)
         #expect(JSONReader.isValid(bytes(text)))
     }
 
     @Test(
-        "refuses everything else, and says where",
         arguments: [
             ("", .unexpectedEnd), ("  ", .unexpectedEnd), ("nul", .unexpectedEnd), ("nulL", .unexpectedByte(at: 3)),
             ("[1,]", .unexpectedByte(at: 3)), ("[,1]", .unexpectedByte(at: 1)), ("[1 2]", .unexpectedByte(at: 3)),
@@ -44,21 +42,18 @@ struct JSONReaderTests {
             (#""\ud800""#, .malformedString(at: 0)), (#""\ud800\u0041""#, .malformedString(at: 0)),
             (#""\udc00\ud800""#, .malformedString(at: 0)), (#""\"#, .malformedString(at: 0)),
         ] as [(String, JSONError)])
-    func refuses(text: String, error: JSONError) {
+    func `refuses everything else, and says where`(text: String, error: JSONError) {
         #expect(throws: error) { try JSONReader.read(bytes(text)) }
         #expect(!JSONReader.isValid(bytes(text)))
     }
 
-    @Test(
-        "refuses bytes that aren't UTF-8",
-        arguments: [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
-    func refusesInvalidUTF8(content: [UInt8]) {
+    @Test(arguments: [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
+    func `refuses bytes that aren't UTF-8`(content: [UInt8]) {
         let text = [UInt8(ascii: "\"")] + content + [UInt8(ascii: "\"")]
         #expect(throws: JSONError.malformedString(at: 0)) { try JSONReader.read(text[...]) }
     }
 
-    @Test("reads to its depth and not one deeper, with arrays and with objects")
-    func depth() throws {
+    @Test func `reads to its depth and not one deeper, with arrays and with objects`() throws {
         let depth = JSONReader.maximumDepth
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
             func nested(_ count: Int, _ inner: String) -> ArraySlice<UInt8> {
@@ -73,8 +68,7 @@ struct JSONReaderTests {
         #expect(JSONReader.isValid(bytes("[" + String(repeating: "[],", count: 1_000) + "{}]")))
     }
 
-    @Test("takes the last of equal names, and keeps all of them")
-    func equalNames() throws {
+    @Test func `takes the last of equal names, and keeps all of them`() throws {
         guard case .object(let object) = try JSONReader.read(bytes(#"{"a":1,"b":2,"\u0061":3}"#)) else {
             return #expect(Bool(false))
         }
@@ -82,8 +76,7 @@ struct JSONReaderTests {
         #expect(object.members.count == 3)
     }
 
-    @Test("doesn't take names for equal that are only alike")
-    func alikeNames() throws {
+    @Test func `doesn't treat similar names as equal`() throws {
         // The Kelvin sign is canonically equivalent to the letter K.
         guard case .object(let object) = try JSONReader.read(bytes("{\"to\u{212A}en\":1}")) else {
             return #expect(Bool(false))
@@ -91,15 +84,13 @@ struct JSONReaderTests {
         #expect(object["toKen"] == nil)
     }
 
-    @Test("reads a slice that doesn't begin at zero, and counts from its beginning")
-    func slice() throws {
+    @Test func `reads a slice that doesn't begin at zero, and counts from its beginning`() throws {
         let text = Array("xx[1,2]yy".utf8)
         #expect(try JSONReader.read(text[2..<7]) == array(1, 2))
         #expect(throws: JSONError.unexpectedByte(at: 5)) { try JSONReader.read(text[2...]) }
     }
 
-    @Test("refuses every beginning of a text that isn't the whole of it")
-    func everyPrefix() {
+    @Test func `refuses every beginning of a text that isn't the whole of it`() {
         let text = Array(#"{"a":[1,-2.5e3,"\u00e4ö",true,null],"b":{}}"#.utf8)
         for end in text.indices {
             #expect(throws: JSONError.self) { try JSONReader.read(text[..<end]) }

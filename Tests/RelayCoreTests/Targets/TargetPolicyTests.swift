@@ -215,7 +215,7 @@ struct TargetPolicyTests {
         #expect(target.isClientsChoice)
     }
 
-    @Test func `a client is told one text, whatever there is`() {
+    @Test func `a client gets the same text for every reason`() {
         #expect(TargetRefusal.message == "Target not allowed")
         #expect(Set(TargetRefusal.allCases.map(\.rawValue)).count == TargetRefusal.allCases.count)
     }

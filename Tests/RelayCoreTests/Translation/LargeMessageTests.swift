@@ -17,8 +17,7 @@ struct LargeMessageTests {
         return session.say(#"{"type":"input","text":"\#(content)","cid":\#(cid)}"#)
     }
 
-    @Test("of 62 KB of text is taken, whatever escapes make of it")
-    func paste() throws {
+    @Test func `of 62 KB of text is taken, whatever escapes make of it`() throws {
         let ack = #"S {"type":"inputAck","cid":7}"#
         let lines = try typed(String(repeating: #"\"quoted\"\n"#, count: 62_000 / 9))
         #expect(lines.contains(ack) && !lines.contains { $0.contains("error") })
@@ -27,8 +26,7 @@ struct LargeMessageTests {
         #expect(cyrillic.contains(ack))
     }
 
-    @Test("of the largest size is taken, and one byte more is answered with its number")
-    func limit() throws {
+    @Test func `of the largest size is taken, and one byte more is answered with its number`() throws {
         #expect(try typed(String(repeating: "x", count: 65_536)).contains(#"S {"type":"inputAck","cid":7}"#))
         #expect(
             try typed(String(repeating: "x", count: 65_537)) == [
@@ -36,8 +34,7 @@ struct LargeMessageTests {
             ])
     }
 
-    @Test("is answered also where it is too large to be gathered, and the session goes on")
-    func beyond() throws {
+    @Test func `is answered also where it is too large to be gathered, and the session goes on`() throws {
         for kind in [DialectKind.typed, .json, .gmcp, .legacy] {
             var session = try connected(kind, maximum: 1_000)
             let size = MessageSize.onTheWire(1_000)
@@ -47,8 +44,7 @@ struct LargeMessageTests {
         }
     }
 
-    @Test("of GMCP counts as well")
-    func gmcp() throws {
+    @Test func `of GMCP counts as well`() throws {
         var session = try connected(.json, maximum: 1_000)
         let large = String(repeating: "x", count: 1_000)
         let answer = session.say(#"{"proto":"gmcp","id":"A","data":"\#(large)"}"#)

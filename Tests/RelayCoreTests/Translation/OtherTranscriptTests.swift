@@ -4,8 +4,7 @@ import Testing
 /// Written down from the contracts of the other dialects; they replay byte for byte.
 @Suite("A session in the other dialects")
 struct OtherTranscriptTests {
-    @Test("legacy: connect as JSON, text in, deflated text out")
-    func legacy() {
+    @Test func `legacy: connect as JSON, text in, deflated text out`() {
         // Of each frame the first five bytes are the head of a stored block: final, its length, and that inverted.
         let text = #"""
             C look
@@ -41,15 +40,15 @@ struct OtherTranscriptTests {
         #expect(Transcript.difference(.legacy, text) == nil)
     }
 
-    @Test(
-        "legacy: a target that isn't reached is told in words, and the connection closes",
-        arguments: [
-            ("unreachable", "Error: maybe the mud server is down?", "1014 target is unreachable"),
-            ("timedOut", "Timeout: server port is down.", "1014 target is unreachable"),
-            ("notAllowed", "Error: host is not allowed", "1008 target is not allowed"),
-            ("limited", "Error: Connection limit exceeded for this IP address", "1013 too many sessions"),
-        ])
-    func legacyFailures(failure: String, notice: String, close: String) throws {
+    @Test(arguments: [
+        ("unreachable", "Error: maybe the mud server is down?", "1014 target is unreachable"),
+        ("timedOut", "Timeout: server port is down.", "1014 target is unreachable"),
+        ("notAllowed", "Error: host is not allowed", "1008 target is not allowed"),
+        ("limited", "Error: Connection limit exceeded for this IP address", "1013 too many sessions"),
+    ])
+    func `legacy: a target that isn't reached is told in words, and the connection closes`(
+        failure: String, notice: String, close: String
+    ) throws {
         let replayed = Transcript.replay(.legacy, "C {\"connect\":true,\"mud\":\"arda\"}\nfailed \(failure)")
         let lines = replayed.split(separator: "\n")
         #expect(lines[1] == "dial route arda" && lines[4] == "close \(close)" && lines.count == 5)
@@ -57,28 +56,27 @@ struct OtherTranscriptTests {
         #expect(String(decoding: frame.dropFirst(5), as: UTF8.self) == "\r\n\(notice)\r\n")
     }
 
-    @Test(
-        "legacy: a connect that names no sane target closes, and one without target means the default",
-        arguments: [
-            (#"{"connect":1}"#, "dial standard"), (#"{"connect":"yes","host":null,"port":null}"#, "dial standard"),
-            (#"{"connect":1,"mud":"a","host":7}"#, "dial route a"), (#"{"connect":1,"host":"h"}"#, nil),
-            (#"{"connect":1,"port":4000}"#, nil), (#"{"connect":1,"host":"h","port":0}"#, nil),
-            (#"{"connect":1,"host":"h","port":65536}"#, nil), (#"{"connect":1,"host":"h","port":"4000"}"#, nil),
-            (#"{"connect":1,"host":"","port":1}"#, nil), (#"{"connect":1,"mud":" "}"#, nil),
-            (
-                #"{"connect":1,"mud":"\#(String(repeating: "m", count: 64))"}"#,
-                "dial route \(String(repeating: "m", count: 64))"
-            ),
-            (#"{"connect":1,"mud":"\#(String(repeating: "m", count: 65))"}"#, nil),
-            (#"{"connect":1,"host":"\#(String(repeating: "h", count: 256))","port":1}"#, nil),
-        ])
-    func legacyTargets(message: String, order: String?) {
+    @Test(arguments: [
+        (#"{"connect":1}"#, "dial standard"), (#"{"connect":"yes","host":null,"port":null}"#, "dial standard"),
+        (#"{"connect":1,"mud":"a","host":7}"#, "dial route a"), (#"{"connect":1,"host":"h"}"#, nil),
+        (#"{"connect":1,"port":4000}"#, nil), (#"{"connect":1,"host":"h","port":0}"#, nil),
+        (#"{"connect":1,"host":"h","port":65536}"#, nil), (#"{"connect":1,"host":"h","port":"4000"}"#, nil),
+        (#"{"connect":1,"host":"","port":1}"#, nil), (#"{"connect":1,"mud":" "}"#, nil),
+        (
+            #"{"connect":1,"mud":"\#(String(repeating: "m", count: 64))"}"#,
+            "dial route \(String(repeating: "m", count: 64))"
+        ),
+        (#"{"connect":1,"mud":"\#(String(repeating: "m", count: 65))"}"#, nil),
+        (#"{"connect":1,"host":"\#(String(repeating: "h", count: 256))","port":1}"#, nil),
+    ])
+    func `legacy: a connect that names no sane target closes, and one without target means the default`(
+        message: String, order: String?
+    ) {
         let lines = Transcript.replay(.legacy, "C " + message).split(separator: "\n").map(String.init)
         #expect(lines.last == order ?? "close 1008 malformed connect")
     }
 
-    @Test("terminal: bytes of text both ways, and nothing of telnet")
-    func terminal() {
+    @Test func `terminal: bytes of text both ways, and nothing of telnet`() {
         let text = #"""
             T \e[1mWelcome\e[0m\r\n
             B early\n
@@ -98,8 +96,7 @@ struct OtherTranscriptTests {
         #expect(Transcript.difference(.terminal, text) == nil)
     }
 
-    @Test("gmcp: text as binary messages, GMCP as text messages, and the gateway's own beside it")
-    func gmcp() {
+    @Test func `gmcp: text as binary messages, GMCP as text messages, and the gateway's own beside it`() {
         let text = #"""
             C Core.Hello {"client":"Mapper","version":"2.1"}
             C Portcullis.Size {"cols":120,"rows":50}
@@ -143,12 +140,10 @@ struct OtherTranscriptTests {
     }
 
     /// They stand in a text message as they are: a line end, a blank or an escape would be somebody else's message.
-    @Test(
-        "gmcp: names that can't stand in a message are dropped",
-        arguments: [
-            #"A B"#, #"A\r\nPortcullis.Ticket"#, #"\e[2J"#, #"\x7f"#, #"\xc3\xa9"#, String(repeating: "A", count: 129),
-        ])
-    func gmcpNames(name: String) {
+    @Test(arguments: [
+        #"A B"#, #"A\r\nPortcullis.Ticket"#, #"\e[2J"#, #"\x7f"#, #"\xc3\xa9"#, String(repeating: "A", count: 129),
+    ])
+    func `gmcp: names that can't stand in a message are dropped`(name: String) {
         let text = [
             "connected",
             #"T \xff\xfbE"#, #"D \xff\xfdE"#,
@@ -157,10 +152,8 @@ struct OtherTranscriptTests {
         #expect(Transcript.difference(.gmcp, outputBufferBytes: 0, text) == nil)
     }
 
-    @Test(
-        "ATCP's names have a length too",
-        arguments: [(128, true), (129, false)])
-    func atcpNames(length: Int, isTold: Bool) {
+    @Test(arguments: [(128, true), (129, false)])
+    func `ATCP's names have a length too`(length: Int, isTold: Bool) {
         let name = String(repeating: "A", count: length)
         let lines = Transcript.replay(
             .gmcp, "connected\nT \\xff\\xfb\\xc8\nT \\xff\\xfa\\xc8\(name) 5\\xff\\xf0"
@@ -171,7 +164,6 @@ struct OtherTranscriptTests {
     private static let noForm = "MSDP has no form for this: a name is empty, or tables are too deep"
 
     @Test(
-        "what MSDP can't say is an error at once, and waits for nothing",
         arguments: [
             (
                 DialectKind.gmcp, #"MSDP.\#u{1} 1"#,
@@ -188,7 +180,7 @@ struct OtherTranscriptTests {
             ),
             (.legacy, #"{"msdp":{"key":"A","val":{"":1}}}"#, nil),
         ] as [(DialectKind, String, String?)])
-    func notMSDP(kind: DialectKind, message: String, error: String?) {
+    func `what MSDP can't express is an error at once`(kind: DialectKind, message: String, error: String?) {
         let connect =
             [DialectKind.typed: #"C {"type":"connect","host":"h","port":1}"#, .legacy: #"C {"connect":1}"#][kind].map {
                 $0 + "\n"
@@ -201,8 +193,7 @@ struct OtherTranscriptTests {
         #expect(said.contains(#"D \xff\xfdE"#) && !said.contains { $0.contains(#"\xff\xfaE"#) })
     }
 
-    @Test("json: text as binary messages, all else in envelopes")
-    func json() {
+    @Test func `json: text as binary messages, all else in envelopes`() {
         let text = #"""
             C {"proto":"terminal","id":"size","data":{"cols":120,"rows":50}}
             C {"proto":"terminal","id":"type","data":"ansi"}
@@ -262,7 +253,6 @@ struct OtherTranscriptTests {
     }
 
     @Test(
-        "terminal, gmcp and json close when their target isn't reached",
         arguments: [
             (DialectKind.terminal, nil),
             (
@@ -271,7 +261,7 @@ struct OtherTranscriptTests {
             ),
             (.json, #"S {"proto":"error","id":"connection_failed","data":"Could not connect to the MUD server"}"#),
         ] as [(DialectKind, String?)])
-    func failures(kind: DialectKind, message: String?) {
+    func `terminal, gmcp and json close when their target isn't reached`(kind: DialectKind, message: String?) {
         let expected = ["failed unreachable", message, "close 1014 target is unreachable"].compactMap(\.self)
         #expect(
             Transcript.replay(kind, "failed unreachable\nfailed unreachable")

@@ -26,8 +26,7 @@ struct OwnMessageTests {
         return session
     }
 
-    @Test("is said by no client, in no dialect and no spelling, and the client is told so")
-    func refused() throws {
+    @Test func `is refused from clients in every dialect and spelling`() throws {
         for (kind, message) in Self.forms {
             for name in Self.names {
                 var session = try session(kind)
@@ -41,8 +40,7 @@ struct OwnMessageTests {
         }
     }
 
-    @Test("doesn't wait for a target either that is still dialled, or hasn't agreed to GMCP")
-    func waiting() throws {
+    @Test func `doesn't wait for a target either that is still dialled, or hasn't agreed to GMCP`() throws {
         for (kind, message) in Self.forms {
             var session = try session(kind, hasGMCP: false)
             _ = session.say(message("Portcullis.Session"))
@@ -55,8 +53,7 @@ struct OwnMessageTests {
         }
     }
 
-    @Test("leaves alone what only begins like it, and what comes behind spaces is no name")
-    func others() throws {
+    @Test func `leaves alone what only begins like it, and what comes behind spaces is no name`() throws {
         for (kind, message) in Self.forms {
             for name in ["Portcullisx.Session", "Portculli.Session", "Core.Portcullis", "X.Portcullis.Session"] {
                 var session = try session(kind)
@@ -70,8 +67,7 @@ struct OwnMessageTests {
         }
     }
 
-    @Test("can't be said by text in any dialect: its bytes aren't telnet's")
-    func text() throws {
+    @Test func `can't be said by text in any dialect: its bytes aren't telnet's`() throws {
         for kind in [DialectKind.terminal, .gmcp, .json] {
             var session = try session(kind)
             let forged = [255, 250, 201] + Array("Portcullis.Session".utf8) + [255, 240]

@@ -17,8 +17,7 @@ struct ResumeOtherTests {
         #"S {"proto":"session","id":"","data":"{\"id\":\"\#(id)\",\"token\":\"\#(tokens[resumed]!)\",\"seq\":\#(seq),\"resumed\":\#(resumed)}"}"#
     }
 
-    @Test("gmcp: what it must know again comes first, then who it is and where counting begins, then the rest")
-    func gmcp() {
+    @Test func `gmcp: repeated state comes first, then session and sequence number, then the rest`() {
         let text = #"""
             connected
             \#(Self.gmcp(0, resumed: false))
@@ -72,8 +71,7 @@ struct ResumeOtherTests {
         #expect(Transcript.difference(.gmcp, text) == nil)
     }
 
-    @Test("gmcp: what is gone is told behind where counting begins")
-    func gmcpGap() {
+    @Test func `gmcp: what is gone is told behind where counting begins`() {
         let text = #"""
             connected
             \#(Self.gmcp(0, resumed: false))
@@ -96,8 +94,7 @@ struct ResumeOtherTests {
         #expect(Transcript.difference(.gmcp, outputBufferBytes: 14, text) == nil)
     }
 
-    @Test("json: the same in its envelopes")
-    func json() {
+    @Test func `json: the same in its envelopes`() {
         let text = #"""
             connected
             \#(Self.json(0, resumed: false))
@@ -122,14 +119,14 @@ struct ResumeOtherTests {
         #expect(Transcript.difference(.json, outputBufferBytes: 20, text) == nil)
     }
 
-    @Test(
-        "a resume that fails is told in words, and the connection closes",
-        arguments: [
-            ("expired", "session_expired", "The session has expired", "1008 session_expired"),
-            ("invalid", "invalid_resume", "The session can't be resumed by this client", "1008 invalid_resume"),
-            ("unavailable", "rate_limited", "The session can't be resumed now", "1013 too many sessions"),
-        ])
-    func failures(failure: String, code: String, message: String, close: String) {
+    @Test(arguments: [
+        ("expired", "session_expired", "The session has expired", "1008 session_expired"),
+        ("invalid", "invalid_resume", "The session can't be resumed by this client", "1008 invalid_resume"),
+        ("unavailable", "rate_limited", "The session can't be resumed now", "1013 too many sessions"),
+    ])
+    func `a resume that fails is told in words, and the connection closes`(
+        failure: String, code: String, message: String, close: String
+    ) {
         #expect(
             Transcript.replay(.gmcp, "unresumed \(failure)") == """
                 unresumed \(failure)
@@ -144,26 +141,24 @@ struct ResumeOtherTests {
                 """)
     }
 
-    @Test("has a place refused in words, and closes", arguments: [DialectKind.gmcp, .json, .terminal])
-    func limited(kind: DialectKind) {
+    @Test(arguments: [DialectKind.gmcp, .json, .terminal])
+    func `has a place refused in words, and closes`(kind: DialectKind) {
         #expect(Transcript.replay(kind, "failed limited").hasSuffix("close 1013 too many sessions"))
     }
 
-    @Test("isn't promised a resume where nothing is kept", arguments: [DialectKind.gmcp, .json])
-    func nothingKept(kind: DialectKind) {
+    @Test(arguments: [DialectKind.gmcp, .json])
+    func `isn't promised a resume where nothing is kept`(kind: DialectKind) {
         let text = "connected\nT Hello\nb Hello\nattached 0"
         #expect(Transcript.difference(kind, outputBufferBytes: 0, text) == nil)
     }
 
-    @Test("terminal and legacy can't be resumed, and have no place for notices")
-    func others() {
+    @Test func `terminal and legacy can't be resumed, and have no place for notices`() {
         let text = "connected\nT Hello\nb Hello\nattached 0\ndraining 5000"
         #expect(Transcript.difference(.terminal, text) == nil)
         #expect(Transcript.difference(.legacy, "draining 5000\nunresumed expired") == nil)
     }
 
-    @Test("is resumable while it's connected, and knows which ends of a WebSocket are its own")
-    func ends() throws {
+    @Test func `is resumable while it's connected, and knows which ends of a WebSocket are its own`() throws {
         for (kind, resumable) in [
             (DialectKind.typed, true), (.gmcp, true), (.json, true), (.terminal, false), (.legacy, false),
         ] {
@@ -183,8 +178,7 @@ struct ResumeOtherTests {
         }
     }
 
-    @Test("a message that the connection broke off is forgotten, and so is one that was too much")
-    func halfMessages() throws {
+    @Test func `a message that the connection broke off is forgotten, and so is one that was too much`() throws {
         var session = try Conversation(.gmcp)
         _ = session.connect()
         #expect(session.say("never sent", isText: false, isLast: false) == [])

@@ -5,10 +5,8 @@ import Testing
 /// A client that loses its connection wherever chance has it, and comes back with the last number that it saw.
 @Suite("A client that vanishes and resumes at random")
 struct ResumeRandomTests {
-    @Test(
-        "ends up with exactly what the target said, or with exactly the gap that it was told of",
-        arguments: [DialectKind.typed, .gmcp, .json], UInt64(0)..<40)
-    func stream(kind: DialectKind, seed: UInt64) throws {
+    @Test(arguments: [DialectKind.typed, .gmcp, .json], UInt64(0)..<40)
+    func `ends with exactly the target's output or the announced gap`(kind: DialectKind, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let limit = [200, 2_000, 51_200].randomElement(using: &generator) ?? 200
         var run = try Run(kind, outputBufferBytes: limit)

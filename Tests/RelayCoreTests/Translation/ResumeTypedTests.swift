@@ -14,8 +14,7 @@ struct ResumeTypedTests {
     private static let resumed =
         #"S {"type":"resumed","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210","capabilities":["syncAck","echoState","gmcp","prompt","inputAck","gap","tokenRotation"]}"#
 
-    @Test("is told who it is now, what it must know again, and what came after the last number it saw")
-    func replay() {
+    @Test func `is told who it is now, what it must know again, and what came after the last number it saw`() {
         let text =
             Self.begun + #"""
                 T Name: \xff\xf9\xff\xfb\xc9\xff\xfa\xc9Char.Vitals {"hp":1}\xff\xf0\xff\xfa\xc9Room.Info {"num":7}\xff\xf0\xff\xfb\x01
@@ -64,8 +63,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test("is told what is gone before what it must know again, so that numbers only rise")
-    func gap() {
+    @Test func `is told what is gone before what it must know again, so that numbers only rise`() {
         let text =
             Self.begun + #"""
                 T \xff\xfb\xc9\xff\xfa\xc9Char.Vitals {"hp":1}\xff\xf0\xff\xfb\x01Hello, world\r\n
@@ -96,8 +94,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, outputBufferBytes: 40, text) == nil)
     }
 
-    @Test("asks before it connects, and may ask again or connect when it is refused")
-    func asking() {
+    @Test func `asks before it connects, and may ask again or connect when it is refused`() {
         let text = #"""
             C {"type":"resume","sessionId":"s","token":"t","lastSeq":7}
             resume s t 7
@@ -127,8 +124,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test("has its acknowledged messages let go, but not by the number of another session")
-    func acknowledged() {
+    @Test func `has its acknowledged messages let go, but not by the number of another session`() {
         let text =
             Self.begun + #"""
                 T one
@@ -152,8 +148,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test("has each numbered input applied once, however often it is sent, and acknowledged each time")
-    func inputs() {
+    @Test func `has each numbered input applied once, however often it is sent, and acknowledged each time`() {
         let text =
             #"""
             C {"type":"input","text":"before","cid":1}
@@ -193,8 +188,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test("has an input that couldn't be applied neither marked nor acknowledged")
-    func refusedInput() throws {
+    @Test func `has an input that couldn't be applied neither marked nor acknowledged`() throws {
         var session = try Conversation(.typed)
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         let text = String(repeating: "a", count: 32_768)
@@ -207,8 +201,7 @@ struct ResumeTypedTests {
         #expect(session.say(#"{"type":"input","text":"b","cid":1}"#) == [#"S {"type":"inputAck","cid":1}"#, "D b"])
     }
 
-    @Test("begins to count inputs anew when a target isn't reached and another one is named")
-    func countsAnew() throws {
+    @Test func `begins to count inputs anew when a target isn't reached and another one is named`() throws {
         var session = try Conversation(.typed)
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         #expect(session.say(#"{"type":"input","text":"a","cid":1}"#) == [#"S {"type":"inputAck","cid":1}"#])
@@ -218,8 +211,7 @@ struct ResumeTypedTests {
         #expect(session.connect().last == "D b")
     }
 
-    @Test("isn't acknowledged an input while it reads nothing, and is when it asks again")
-    func noRoom() throws {
+    @Test func `isn't acknowledged an input while it reads nothing, and is when it asks again`() throws {
         var session = try Conversation(.typed)
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         _ = session.connect()
@@ -229,8 +221,7 @@ struct ResumeTypedTests {
         #expect(session.say(input) == [#"S {"type":"inputAck","cid":1}"#])
     }
 
-    @Test("is told of the gateway's end")
-    func notices() {
+    @Test func `is told of the gateway's end`() {
         let text =
             Self.begun + #"""
                 draining 7500
@@ -240,8 +231,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test("can't be resumed where nothing is kept, and says so as ever")
-    func nothingKept() throws {
+    @Test func `can't be resumed where nothing is kept, and says so as ever`() throws {
         let text = #"""
             C {"type":"resume","sessionId":"s","token":"t","lastSeq":0}
             S {"type":"error","code":"session_expired","message":"The session has expired"}

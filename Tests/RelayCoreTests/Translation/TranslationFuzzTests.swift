@@ -7,8 +7,8 @@ import Testing
 struct TranslationFuzzTests {
     private static let kinds: [DialectKind] = [.terminal, .gmcp, .json, .typed, .legacy]
 
-    @Test("never sends a text message that isn't UTF-8, nor one that isn't of its dialect", arguments: kinds)
-    func nonsense(kind: DialectKind) throws {
+    @Test(arguments: kinds)
+    func `never sends a text message that isn't UTF-8, nor one that isn't of its dialect`(kind: DialectKind) throws {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<25 {
             var session = try Conversation(kind)
@@ -30,8 +30,8 @@ struct TranslationFuzzTests {
         }
     }
 
-    @Test("tells the client the same of a target's stream wherever it is cut", arguments: kinds)
-    func cuts(kind: DialectKind) throws {
+    @Test(arguments: kinds)
+    func `tells the client the same of a target's stream wherever it is cut`(kind: DialectKind) throws {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<12 {
             let stream = (0..<4).flatMap { _ in Self.mutated(Self.streams, using: &generator) }

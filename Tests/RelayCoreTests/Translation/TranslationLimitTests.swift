@@ -4,8 +4,7 @@ import Testing
 
 @Suite("A translation's limits")
 struct TranslationLimitTests {
-    @Test("takes a message of the largest size, in one piece and in several, and refuses one byte more without ending")
-    func messageSize() throws {
+    @Test func `takes a message of the largest size, whole or split, and refuses one byte more`() throws {
         for pieces in [1, 3, 64] {
             var session = try Conversation(.typed, maximumMessageBytes: 200)
             #expect(
@@ -25,8 +24,7 @@ struct TranslationLimitTests {
         #"{"type":"input","text":""# + String(repeating: "x", count: size) + #""}"#
     }
 
-    @Test("doesn't gather more of a message than it would take")
-    func endlessMessage() throws {
+    @Test func `doesn't gather more of a message than it would take`() throws {
         var session = try Conversation(.terminal, maximumMessageBytes: 1_000)
         for _ in 0..<1_000 { #expect(session.say("0123456789", isLast: false) == []) }
         #expect(session.say("end") == [])
@@ -34,8 +32,7 @@ struct TranslationLimitTests {
         #expect(session.say("look\n") == [#"D look\r\n"#])
     }
 
-    @Test("keeps so many commands for a target that isn't connected yet, and so many bytes, and no more")
-    func waiting() throws {
+    @Test func `keeps so many commands for a target that isn't connected yet, and so many bytes, and no more`() throws {
         let refusal = [
             #"S {"proto":"error","id":"invalid_request","data":"Too much was sent before the target was connected"}"#
         ]
@@ -51,8 +48,7 @@ struct TranslationLimitTests {
         #expect(session.connect().last == "D " + String(repeating: "a", count: 32_768))
     }
 
-    @Test("keeps a burst of input for a target that isn't connected yet, whole and in order, whatever comes between")
-    func waitingInput() throws {
+    @Test func `keeps a burst of input whole and in order until the target is connected`() throws {
         var session = try Conversation(.json)
         for index in 0..<1_000 { #expect(session.say("<\(index)>", isText: false) == []) }
         #expect(session.say(#"{"proto":"naws","data":{"cols":1,"rows":1}}"#) == [])
@@ -60,8 +56,7 @@ struct TranslationLimitTests {
         #expect(session.connect().last == "D " + (0..<2_000).map { "<\($0)>" }.joined())
     }
 
-    @Test("holds its client back while much waits for a target that is dialled")
-    func holdsClientBack() throws {
+    @Test func `holds its client back while much waits for a target that is dialled`() throws {
         for isReached in [true, false] {
             var session = try Conversation(.json)
             #expect(session.say(String(repeating: "a", count: 16_384), isText: false) == [])
@@ -82,8 +77,7 @@ struct TranslationLimitTests {
         #expect(!session.translation.holdsClientBack)
     }
 
-    @Test("answers a refused input with its number, whatever it is refused for, and doesn't count it as applied")
-    func refusedInput() throws {
+    @Test func `answers every refused input with its number and doesn't count it as applied`() throws {
         var session = try Conversation(.typed)
         let line = #"{"type":"input","text":"a","cid":7}"#
         let noSession = #"{"type":"error","code":"invalid_request","message":"This connection has no session","cid":7}"#
@@ -105,8 +99,7 @@ struct TranslationLimitTests {
         #expect(session.say(line) == [#"S {"type":"inputAck","cid":7}"#, "D a"])
     }
 
-    @Test("keeps GMCP for a target that hasn't agreed to it, as far as there is room, and says when there is none")
-    func notInForce() throws {
+    @Test func `keeps GMCP until the target agrees to it, and reports when there is no room`() throws {
         var session = try Conversation(.gmcp)
         _ = session.connect()
         for index in 0..<64 { #expect(session.say("A.\(index)") == []) }
@@ -120,8 +113,7 @@ struct TranslationLimitTests {
         #expect(session.say("A.65") == [#"D \xff\xfa\xc9A.65\xff\xf0"#])
     }
 
-    @Test("keeps the order of messages that wait")
-    func order() throws {
+    @Test func `keeps the order of messages that wait`() throws {
         var session = try Conversation(.gmcp)
         _ = session.connect()
         let hello = #"Core.Hello {"client":"a"}"#
@@ -131,8 +123,7 @@ struct TranslationLimitTests {
         #expect(session.hear([255, 251, 69]) == [#"D \xff\xfdE\xff\xfaE\x01C\x021\xff\xf0"#])
     }
 
-    @Test("leaves telnet's answers inside while there is no room toward the target")
-    func noRoom() throws {
+    @Test func `leaves telnet's answers inside while there is no room toward the target`() throws {
         var session = try Conversation(.terminal)
         _ = session.connect()
         #expect(session.hear([255, 251, 1, 255, 251, 3], canReply: false) == [])
@@ -141,16 +132,14 @@ struct TranslationLimitTests {
         #expect(session.hear([255, 251, 25]) == [#"D \xff\xfd\x19"#])
     }
 
-    @Test("leaves errors out while there is no room toward the client")
-    func noRoomForErrors() throws {
+    @Test func `leaves errors out while there is no room toward the client`() throws {
         var session = try Conversation(.typed)
         session.translation.receive(bytes("{"), isText: true, isLast: true, canAnswer: false, into: &session.output)
         #expect(session.lines() == [])
         #expect(session.say("{").count == 1)
     }
 
-    @Test("takes nothing of a target that isn't connected, or no longer")
-    func notConnected() throws {
+    @Test func `takes nothing of a target that isn't connected, or no longer`() throws {
         var session = try Conversation(.terminal)
         var input = bytes("hello")
         #expect(!session.translation.next(&input, now: 0, into: &session.output) && input == bytes("hello"))
@@ -161,8 +150,7 @@ struct TranslationLimitTests {
         #expect(!session.translation.next(&input, now: 0, into: &session.output) && input == bytes("hello"))
     }
 
-    @Test("ends when the target's compression is broken, with the dialect's last word")
-    func brokenCompression() throws {
+    @Test func `ends when the target's compression is broken, with the dialect's last word`() throws {
         var session = try Conversation(.typed) { Broken() }
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         _ = session.connect()
@@ -175,13 +163,11 @@ struct TranslationLimitTests {
         #expect(session.say(#"{"type":"input","text":"look"}"#) == [])
     }
 
-    @Test("is none for a raw session, and one for every other dialect")
-    func kinds() {
+    @Test func `is none for a raw session, and one for every other dialect`() {
         for kind in DialectKind.allCases { #expect((Transcript(kind) == nil) == (kind == .raw)) }
     }
 
-    @Test("doesn't show a session's token where the session is described")
-    func token() {
+    @Test func `doesn't show a session's token where the session is described`() {
         #expect("\(Transcript.session)" == Transcript.session.id)
         #expect(!String(reflecting: Transcript.session).contains(Transcript.session.token))
     }

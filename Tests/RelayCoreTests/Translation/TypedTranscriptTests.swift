@@ -71,13 +71,11 @@ struct TypedTranscriptTests {
         C {"type":"input","text":"nobody hears this"}
         """#
 
-    @Test("replays byte for byte")
-    func whole() {
+    @Test func `replays byte for byte`() {
         #expect(Transcript.difference(.typed, Self.whole) == nil)
     }
 
-    @Test("says invalid_request to what comes before connect, and can connect again when a target isn't reached")
-    func beforeConnect() {
+    @Test func `answers invalid_request before connect, and can connect again after a failed dial`() {
         let text = #"""
             C {"type":"input","text":"look"}
             S {"type":"error","code":"invalid_request","message":"This connection has no session"}
@@ -118,8 +116,7 @@ struct TypedTranscriptTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test("keeps what comes while the target is dialled, and says it after the session message")
-    func whileDialling() {
+    @Test func `keeps what comes while the target is dialled, and says it after the session message`() {
         let text = #"""
             C {"type":"connect","host":"mud.example","port":4000,"width":null}
             dial mud.example 4000 132x43
@@ -137,8 +134,7 @@ struct TypedTranscriptTests {
         #expect(Transcript.difference(.typed, client: ClientDescription(columns: 132, rows: 43), text) == nil)
     }
 
-    @Test("says the same of a target whose bytes come one at a time, but for where text is cut")
-    func bytewise() {
+    @Test func `says the same of a target whose bytes come one at a time, but for where text is cut`() {
         let once = Self.joined(Transcript.replay(.typed, Self.whole))
         #expect(Self.joined(Transcript.replay(.typed, pieceBytes: 1, Self.whole)) == once)
         #expect(Self.joined(Transcript.replay(.typed, pieceBytes: 3, Self.whole)) == once)

@@ -19,7 +19,7 @@ import Testing
         text("\u{1B}[1mé\u{7}"), .prompt, text("end"),
     ]
 
-    @Test func aSessionIsSplitIntoItsEventsInOrder() {
+    @Test func `a session is split into its events in order`() {
         var stage = ClientStage()
         #expect(stage.receive(Self.everything) == Self.everythingSaid)
         #expect(!stage.client.holdsBytes)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: MXPMode.allCases)
-    func itMakesNoDifferenceWhereTheSessionIsCut(mxp: MXPMode) {
+    func `the result doesn't depend on where the session is split`(mxp: MXPMode) {
         func stage() -> ClientStage {
             ClientStage { $0.mxp = mxp }
         }
@@ -46,7 +46,7 @@ import Testing
         #expect(bytewise.client.takeReplies() == replies)
     }
 
-    @Test func theCallerCanStopBehindAnyEventAndKeepTheRest() {
+    @Test func `the caller can stop after any event and keep the rest`() {
         var client = TelnetClient(settings: TelnetClientSettings())
         var input = trace("one", IAC, GA, "two")[...]
         #expect(client.next(&input, now: 0) == text("one"))
@@ -59,20 +59,20 @@ import Testing
 
     // MARK: Prompts and echo
 
-    @Test func aPromptMarkStandsOnlyBehindText() {
+    @Test func `a prompt mark comes only after text`() {
         var stage = ClientStage()
         #expect(stage.receive(IAC, GA, IAC, EOR) == [])
         #expect(stage.receive("> ", IAC, GA, IAC, EOR, IAC, GA) == [text("> "), .prompt])
         #expect(stage.receive(IAC, GA, "> ", IAC, EOR) == [text("> "), .prompt])
     }
 
-    @Test func aPromptDoesNotWaitForTheRestOfACharacter() {
+    @Test func `a prompt doesn't wait for the rest of a character`() {
         var stage = ClientStage()
         #expect(stage.receive("Caf", 0xC3, IAC, GA, "x") == [text("CafÃ"), .prompt, text("x")])
         #expect(stage.events(of: trace(0xE2, 0x98, IAC, EOR)) == [text("â\u{98}"), .prompt])
     }
 
-    @Test func echoIsToldWhenItChangesAndNotWhenItIsRepeated() {
+    @Test func `echo is reported when it changes and not when it is repeated`() {
         var stage = ClientStage()
         #expect(stage.receive(IAC, WILL, 1, IAC, WILL, 1) == [.echo(isSuppressed: true)])
         #expect(stage.receive(IAC, WONT, 1, IAC, WONT, 1) == [.echo(isSuppressed: false)])
@@ -81,7 +81,7 @@ import Testing
 
     // MARK: Options
 
-    @Test func theOptionsOfMUDClientsAreAgreedToAndOthersRefusedOnce() {
+    @Test func `the options of MUD clients are accepted and others refused once`() {
         var stage = ClientStage()
         for option in [0, 3, 24, 39, 42] {
             #expect(stage.replies(to: IAC, DO, option) == trace(IAC, WILL, option), "DO \(option)")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotInForceIsNotHeard() {
+    @Test func `options that aren't in force are ignored`() {
         var stage = ClientStage()
         for option in [24, 31, 39, 42, 69, 70, 86, 200, 201] {
             #expect(stage.receive(subnegotiation(option, 1, "A", 2, "B")) == [], "\(option)")
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: Input
 
-    @Test func inputHasTheLineEndsOfAVirtualTerminalAndItsIACsDoubled() {
+    @Test func `input has the line ends of a virtual terminal and its IACs doubled`() {
         var stage = ClientStage()
         #expect(stage.input("look\n") == trace("look\r\n"))
         #expect(stage.input("look\r\n") == trace("look\r\n"))
@@ -121,7 +121,7 @@ import Testing
         #expect(output == [255, 255, 65])
     }
 
-    @Test func inputHasOneByteForALineEndWhileTheTargetWantsItBinary() {
+    @Test func `input has one byte per line end while the target requests binary`() {
         var stage = ClientStage()
         _ = stage.receive(IAC, DO, 0)
         var output: [UInt8] = []
@@ -132,13 +132,13 @@ import Testing
     }
 
     /// я is 255 in windows-1251, which is also telnet's IAC.
-    @Test func aLetterThatIsTelnetsOwnByteIsDoubledAndReadAgain() {
+    @Test func `a letter whose byte is IAC is doubled and read back`() {
         var stage = ClientStage { $0.encoding = .windows1251 }
         #expect(stage.input("яблоко") == trace(IAC, IAC, [0xE1, 0xEB, 0xEE, 0xEA, 0xEE] as [UInt8]))
         #expect(stage.receive(IAC, IAC, [0xE1] as [UInt8]) == [text("яб")])
     }
 
-    @Test func inputIsWrittenInTheTargetsEncoding() {
+    @Test func `input is written in the target's encoding`() {
         var stage = ClientStage { $0.encoding = .latin1 }
         #expect(stage.input("é☃ÿ🐉") == trace(0xE9, "?", IAC, IAC, "?"))
         var output: [UInt8] = []
@@ -146,7 +146,7 @@ import Testing
         #expect(output == trace(0xE9, "?\r\n"))
     }
 
-    @Test func aKeepAliveIsANoOperation() {
+    @Test func `a keep-alive is a NOP`() {
         var stage = ClientStage()
         var output: [UInt8] = [65]
         stage.client.keepAlive(to: &output)

@@ -9,13 +9,13 @@ import Testing
         return stage
     }
 
-    @Test func utf8IsChosenWhereverItStands() {
+    @Test func `UTF-8 is chosen wherever it is in the list`() {
         var stage = stage(.latin1)
         #expect(stage.replies(to: subnegotiation(42, 1, ";ISO-8859-1;utf-8")) == subnegotiation(42, 2, "utf-8"))
         #expect(stage.client.encoding == .utf8)
     }
 
-    @Test func otherwiseTheTargetsFirstChoiceCountsAndASCIIIsTheLast() {
+    @Test func `otherwise the target's first choice is used and ASCII is the last`() {
         for (offer, choice, encoding) in [
             (" US-ASCII KOI8-R ISO-8859-1", "KOI8-R", TextEncoding.koi8r), (",BIG5,ISO-8859-1", "ISO-8859-1", .latin1),
             (";US-ASCII;BIG5", "US-ASCII", .ascii),
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUnknownIsRejectedAndTheSettingStays() {
+    @Test func `unknown character sets are rejected and the setting is unchanged`() {
         var stage = stage(.latin1)
         for offer in [";BIG5;GBK", ";", "", ";;;", "UTF-8"] {
             #expect(stage.replies(to: subnegotiation(42, 1, offer)) == subnegotiation(42, 3), "\(offer)")
@@ -34,7 +34,7 @@ import Testing
         #expect(stage.client.encoding == .latin1)
     }
 
-    @Test func anOfferedTableIsPassedOverAndATableRefused() {
+    @Test func `an offered table is skipped and a table is refused`() {
         var stage = stage()
         #expect(
             stage.replies(to: subnegotiation(42, 1, "[TTABLE ]", 1, ";KOI8-R")) == subnegotiation(42, 2, "KOI8-R"))
@@ -43,7 +43,7 @@ import Testing
         #expect(stage.replies(to: subnegotiation(42, 2, "UTF-8"), subnegotiation(42, 3), subnegotiation(42)) == [])
     }
 
-    @Test func theChoiceDrivesBothDirections() {
+    @Test func `the choice applies to both directions`() {
         var stage = stage()
         #expect(stage.receive(0xC3, subnegotiation(42, 1, ";KOI8-R"), 0xC3) == [text("Ãц")])
         #expect(stage.input("ж") == [0xD6])
@@ -51,7 +51,7 @@ import Testing
         #expect(stage.input("ж") == Array("ж".utf8))
     }
 
-    @Test func namesBeyondTheirLimitsAreNotLookedAt() {
+    @Test func `names above their limits are ignored`() {
         let fillers = String(repeating: ";X", count: Charset.maximumNames - 1)
         #expect(Charset.answer(to: trace(1, fillers, ";UTF-8"))?.encoding == .utf8)
         #expect(Charset.answer(to: trace(1, fillers, ";X;UTF-8"))?.encoding == nil)

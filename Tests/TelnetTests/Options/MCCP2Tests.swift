@@ -20,7 +20,7 @@ import Testing
         return (0..<count).map { _ in UInt8.random(in: 0x20...0x7E, using: &generator) }
     }
 
-    @Test func everyByteBehindTheStartIsInflatedAndBehindTheEndNoLonger() throws {
+    @Test func `every byte after the start is inflated, and none after the end`() throws {
         var stage = stage()
         let inside = trace("inside ", IAC, GA, "é", IAC, WILL, 1, IAC, IAC)
         let stream = try trace("before ") + Self.start + zlibStream(of: inside) + trace(" behind")
@@ -38,7 +38,7 @@ import Testing
         #expect(bytewise.client.failure == nil)
     }
 
-    @Test func compressionCanBeginAgain() throws {
+    @Test func `compression can begin again`() throws {
         var stage = stage()
         for round in 0..<3 {
             #expect(
@@ -48,12 +48,12 @@ import Testing
         }
     }
 
-    @Test func aCharacterOrACommandMaySpanTheSwitch() throws {
+    @Test func `a character or a command may span the switch`() throws {
         var stage = stage()
         #expect(stage.receive(0xE2, Self.start, try zlibStream(of: [0x98, 0x83, 0xFF]), 249) == [text("☃"), .prompt])
     }
 
-    @Test func withoutAgreementTheStartMeansNothing() throws {
+    @Test func `without an agreement the start has no effect`() throws {
         var refusing = ClientStage()
         #expect(refusing.replies(to: IAC, WILL, 86) == trace(IAC, DONT, 86))
         #expect(refusing.receive(Self.start, "plain") == [text("plain")])
@@ -64,7 +64,7 @@ import Testing
         #expect(stage.receive(Self.start, try zlibStream(of: Self.start + trace("x"))) == [text("x")])
     }
 
-    @Test func longTextComesInPiecesThatArePulled() throws {
+    @Test func `long text is pulled in pieces`() throws {
         let long = noise(100_000)
         var stage = stage()
         var input = try (Self.start + zlibStream(of: long))[...]
@@ -78,7 +78,7 @@ import Testing
         #expect(input.isEmpty && !stage.client.holdsBytes)
     }
 
-    @Test func whatIsInflatedIsHeldUntilItIsPulled() throws {
+    @Test func `inflated output is held until it is pulled`() throws {
         var stage = stage()
         var input = try (Self.start + zlibStream(of: [UInt8](repeating: 65, count: 60_000)))[...]
         _ = stage.client.next(&input, now: 0)
@@ -88,7 +88,7 @@ import Testing
         #expect(!stage.client.holdsBytes)
     }
 
-    @Test func whatTheDecompressorHoldsIsPulledWithoutFurtherInput() throws {
+    @Test func `output in the decompressor is pulled without further input`() throws {
         var stage = stage()
         // The last copy crosses the end of a piece, and the checksum hasn't come yet.
         let length = MCCP2.pieceBytes + 100
@@ -104,7 +104,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func aCorruptStreamEndsTheConnection() throws {
+    @Test func `a corrupt stream ends the connection`() throws {
         var stage = stage()
         #expect(stage.receive("a", Self.start, "this is no zlib") == [text("a")])
         #expect(stage.client.failure == .corruptCompression)
@@ -114,14 +114,14 @@ import Testing
         #expect(stage.client.finish() == nil)
     }
 
-    @Test func aTruncatedStreamGivesWhatItHas() throws {
+    @Test func `a truncated stream gives what it has`() throws {
         var stage = stage()
         let events = stage.receive(Self.start, Array(try zlibStream(of: noise(5_000)).dropLast(100)))
         #expect(events.count == 1 && stage.client.failure == nil)
         #expect(stage.client.finish() == nil)
     }
 
-    @Test func aBombEndsTheConnectionAtTheRatio() throws {
+    @Test func `a compression bomb ends the connection at the ratio`() throws {
         let bomb = try zlibStream(of: [UInt8](repeating: 0x20, count: 2_000_000), level: 9)
         #expect(bomb.count < 2_100)
         var stage = stage()
@@ -133,7 +133,7 @@ import Testing
         #expect(length < 200_000)
     }
 
-    @Test func theRatioHoldsToTheByte() throws {
+    @Test func `the ratio is exact to the byte`() throws {
         for (excess, failure) in [(0, nil), (1, TelnetFailure.compressionRatio)] {
             var budget = InflationBudget(limits: DecompressionLimits())
             try budget.spend(compressed: 10, inflated: 65_536 + 1_000, now: 0)
@@ -146,7 +146,7 @@ import Testing
         #expect(thrown { try saver.spend(compressed: 0, inflated: 65_537, now: 0) } == .compressionRatio)
     }
 
-    @Test func theRateHoldsToTheByteAndComesBackWithTime() throws {
+    @Test func `the rate is exact to the byte and recovers with time`() throws {
         var limits = DecompressionLimits()
         limits.ratio = 1_000_000
         (limits.bytesPerSecond, limits.burst) = (1_000, 5_000)
@@ -163,7 +163,7 @@ import Testing
         #expect(thrown { try rested.spend(compressed: 1, inflated: 5_001, now: .max) } == .compressionRate)
     }
 
-    @Test func theRateEndsTheConnection() throws {
+    @Test func `exceeding the rate ends the connection`() throws {
         var stage = stage {
             $0.bytesPerSecond = 1_000
             $0.burst = 50_000
@@ -173,7 +173,7 @@ import Testing
         #expect(stage.client.failure == .compressionRate)
     }
 
-    @Test func beginningAnewBuysNothing() throws {
+    @Test func `starting again doesn't reset the limits`() throws {
         var stage = stage()
         // Each stream alone stays within the allowance.
         let stream = try Self.start + zlibStream(of: [UInt8](repeating: 65, count: 60_000))
@@ -181,7 +181,7 @@ import Testing
         #expect(stage.client.failure == .compressionRatio)
     }
 
-    @Test func limitsBeyondReasonDoNoHarm() throws {
+    @Test func `extreme limits do no harm`() throws {
         var limits = DecompressionLimits()
         (limits.ratio, limits.allowance, limits.bytesPerSecond, limits.burst) = (.max, .max, .max, .max)
         var budget = InflationBudget(limits: limits)

@@ -14,7 +14,7 @@ import Testing
         return stage.receive(subnegotiation(69, parts.flatMap(\.bytes)))
     }
 
-    @Test func stringsTablesAndArraysAreRead() {
+    @Test func `strings, tables and arrays are read`() {
         #expect(
             said(1, "A", 2, "x", 1, "B", 2, 5, 2, "1", 2, 3, 1, "K", 2, "v", 4, 6, 1, "C", 2, 3, 4, 1, "D", 2, 5, 6)
                 == [
@@ -26,17 +26,17 @@ import Testing
                 ])
     }
 
-    @Test func severalValuesAreAnArrayAndNoneIsAnEmptyString() {
+    @Test func `several values are an array and none is an empty string`() {
         #expect(said(1, "A", 2, "x", 2, "y") == [.msdp(name: "A", value: .array([.string("x"), .string("y")]))])
         #expect(said(1, "A") == [.msdp(name: "A", value: .string(""))])
         #expect(said(1, "A", 2) == [.msdp(name: "A", value: .string(""))])
     }
 
-    @Test func stringsAreValidUTF8() {
+    @Test func `strings are valid UTF-8`() {
         #expect(said(1, "A", 2, "é", 0xE9, IAC, IAC) == [.msdp(name: "A", value: .string("ééÿ"))])
     }
 
-    @Test func whatIsNotMSDPEndsItsSubnegotiationAndNothingElse() {
+    @Test func `malformed MSDP ends its subnegotiation and nothing else`() {
         let good = TargetEvent.msdp(name: "A", value: .string("x"))
         for wrong in [
             trace(1, 2, "no name"), trace(1, 0, 0, 2, "no name either"), trace(6, "x"), trace(1, "B", 2, 3),
@@ -54,7 +54,7 @@ import Testing
         (0..<depth).flatMap { _ in trace(5, 2) } + trace("x") + [UInt8](repeating: 6, count: depth)
     }
 
-    @Test func valuesAreAtMost32Deep() {
+    @Test func `values are at most 32 levels deep`() {
         #expect(said(1, "A", 2, nested(32)).count == 1)
         #expect(said(1, "A", 2, nested(33)).isEmpty)
         #expect(said(1, "A", 2, [UInt8](repeating: 3, count: 60_000)).isEmpty)
@@ -72,7 +72,7 @@ import Testing
         #expect(MSDP.payload(name: "A", value: deepest) == trace(1, "A", 2, nested(32)))
     }
 
-    @Test func aSubnegotiationHasAtMost8192NamesAndValues() {
+    @Test func `a subnegotiation has at most 8192 names and values`() {
         let values = [UInt8](repeating: 2, count: MSDP.maximumItems - 1)
         #expect(said(1, "A", values).count == 1)
         #expect(said(1, "A", values, 2).isEmpty)
@@ -80,13 +80,13 @@ import Testing
         #expect(said((0...MSDP.maximumItems).flatMap { _ in trace(1, "A") }).count == MSDP.maximumItems)
     }
 
-    @Test func aNameHasAtMost1024Bytes() {
+    @Test func `a name has at most 1024 bytes`() {
         let name = String(repeating: "n", count: 1024)
         #expect(said(1, name, 2, "x") == [.msdp(name: name, value: .string("x"))])
         #expect(said(1, name, "n", 2, "x").isEmpty)
     }
 
-    @Test func variablesAreDeliveredOneByOneAndInTurn() {
+    @Test func `variables are delivered one at a time and in order`() {
         var stage = stage()
         var input = (subnegotiation(69, 1, "A", 2, "x", 1, "B", 2, "y") + trace("text"))[...]
         #expect(stage.client.next(&input, now: 0) == .msdp(name: "A", value: .string("x")))
@@ -96,7 +96,7 @@ import Testing
         #expect(!stage.client.holdsBytes)
     }
 
-    @Test func aClientsValuesAreWrittenWhileItIsInForce() {
+    @Test func `a client's values are written while MSDP is in force`() {
         var output: [UInt8] = []
         var silent = ClientStage()
         #expect(!silent.client.appendMSDP(name: "A", value: .string("x"), to: &output))
@@ -109,7 +109,7 @@ import Testing
         #expect(stage.receive(output) == [.msdp(name: "A", value: value)])
     }
 
-    @Test func noMarkCanBeSmuggledInAString() {
+    @Test func `a string can't contain MSDP marks`() {
         var stage = stage()
         var output: [UInt8] = []
         #expect(stage.client.appendMSDP(name: "A\u{2}", value: .string("x\u{1}B\u{2}\u{0}\u{7}"), to: &output))

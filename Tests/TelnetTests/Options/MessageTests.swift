@@ -12,7 +12,7 @@ import Testing
 
     // MARK: GMCP
 
-    @Test func aTargetWithGMCPIsGreeted() {
+    @Test func `a target with GMCP is greeted`() {
         for verb in [WILL, DO] {
             var stage = ClientStage {
                 $0.clientName = #"A"\"#
@@ -28,12 +28,12 @@ import Testing
         }
     }
 
-    @Test func aClientThatGreetsItselfIsLeftToIt() {
+    @Test func `a client that greets by itself isn't preceded`() {
         var stage = ClientStage { $0.greetsGMCP = false }
         #expect(stage.replies(to: IAC, WILL, 201) == trace(IAC, DO, 201))
     }
 
-    @Test func theNameEndsAtTheFirstSpaceAndTheDataIsKept() {
+    @Test func `the name ends at the first space and the data is kept`() {
         var stage = stage(201)
         for (payload, name, data) in [
             ("Room.Info {\"a\": 1}", "Room.Info", "{\"a\": 1}"), ("Core.Ping", "Core.Ping", ""), ("A ", "A", ""),
@@ -44,7 +44,7 @@ import Testing
         #expect(stage.receive(subnegotiation(201, "A ", 0xE9)) == [.gmcp(name: "A", data: Array("é".utf8))])
     }
 
-    @Test func aMessageWithoutAProperNameIsDropped() {
+    @Test func `a message without a valid name is dropped`() {
         var stage = stage(201)
         for payload in ["", " {}", "é {}", "A\u{1}B {}", "A\u{1B}[2J"] {
             #expect(stage.receive(subnegotiation(201, payload)) == [], "\(payload)")
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.receive(subnegotiation(201, longest, "n")) == [])
     }
 
-    @Test func aClientsMessagesAreWrittenWhileItIsInForce() {
+    @Test func `a client's messages are written while GMCP is in force`() {
         var output: [UInt8] = []
         var silent = ClientStage()
         #expect(!silent.client.appendGMCP(name: "A", data: [], to: &output))
@@ -72,7 +72,7 @@ import Testing
 
     // MARK: ATCP
 
-    @Test func atcpIsGreetedAndHeard() {
+    @Test func `ATCP is greeted and read`() {
         var stage = ClientStage()
         let replies = stage.replies(to: IAC, WILL, 200)
         #expect(replies.starts(with: trace(IAC, DO, 200, IAC, SB, 200, "hello Portcullis 1.0\n")))
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: MSSP
 
-    @Test func msspVariablesMayHaveSeveralValues() {
+    @Test func `MSSP variables may have several values`() {
         var stage = stage(70)
         #expect(
             stage.receive(subnegotiation(70, 1, "PORT", 2, "23", 2, "4000", 1, "NAME", 2, "é", 1, "EMPTY", 1, 2, "x"))
@@ -98,7 +98,7 @@ import Testing
         #expect(stage.receive(subnegotiation(70), subnegotiation(70, 2, "x"), subnegotiation(70, "xyz")) == [])
     }
 
-    @Test func msspHasAtMost1024NamesAndValues() {
+    @Test func `MSSP has at most 1024 names and values`() {
         func values(_ count: Int) -> Int? {
             MSSP.variables(in: trace(1, "A") + (0..<count).flatMap { _ in trace(2, "x") }).first?.values.count
         }

@@ -31,11 +31,11 @@ import Testing
         ([0xEE, 0x80, 0x80, 0xF4, 0x8F, 0xBF, 0xBF], "\u{E000}\u{10FFFF}"),
     ]
 
-    @Test func invalidSequencesAreLatin1AndTheRestIsUTF8() {
+    @Test func `invalid sequences are Latin-1 and the rest is UTF-8`() {
         for sample in Self.samples { #expect(decode([sample.bytes], as: .utf8) == sample.text, "\(sample.bytes)") }
     }
 
-    @Test func itMakesNoDifferenceWhereTheTextIsCut() {
+    @Test func `the result doesn't depend on where the text is split`() {
         let all: [UInt8] = Self.samples.flatMap { (sample) -> [UInt8] in sample.bytes + [UInt8(0x2E)] }
         let whole = decode([all], as: .utf8)
         #expect(whole == Self.samples.map { $0.text + "." }.joined())
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func everyPairOfBytesIsReadAsTheStandardLibraryReadsItOrAsLatin1() {
+    @Test func `every pair of bytes is read as by the standard library or as Latin-1`() {
         for first in UInt8(0x80)...0xFF {
             for second in UInt8.min...0xFF where second != 0 {
                 let bytes = [first, second, 0x21]
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aStepGivesNoMoreThanItsLimit() {
+    @Test func `a step returns no more than its limit`() {
         for encoding in TextEncoding.allCases {
             for byte: UInt8 in [0x41, 0xB0, 0xE9, 0xFF] {
                 var decoder = TextDecoder(encoding: encoding)
@@ -71,14 +71,14 @@ import Testing
         }
     }
 
-    @Test func textUpToTheLimitIsOnePiece() {
+    @Test func `text up to the limit is one piece`() {
         var decoder = TextDecoder(encoding: .utf8)
         var input = [UInt8](repeating: 65, count: 100)[...]
         #expect(decoder.decode(&input, limit: 100).count == 100)
         #expect(input.isEmpty)
     }
 
-    @Test func aStringIsReadWithoutALimit() {
+    @Test func `a string is read without a limit`() {
         for sample in Self.samples {
             #expect(TextDecoder.string((sample.bytes + sample.bytes)[sample.bytes.count...]) == sample.text)
         }

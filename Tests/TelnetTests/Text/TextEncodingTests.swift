@@ -31,12 +31,12 @@ import Testing
         (.macCyrillic, [0x80, 0xA2, 0xFF], "АҐ€"), (.windows1255, [0xA4, 0xE0], "₪א"),
         (.windows1256, [0xC7, 0xE1], "ال"),
     ])
-    func aCodePageHasItsCharacters(encoding: TextEncoding, bytes: [UInt8], text: String) {
+    func `a code page has its characters`(encoding: TextEncoding, bytes: [UInt8], text: String) {
         #expect(decoded(bytes, encoding) == text)
         #expect(encoded(text, encoding) == bytes)
     }
 
-    @Test func everyByteOfACodePageComesBack() {
+    @Test func `every byte of a code page is preserved`() {
         let others: Set<TextEncoding> = [.utf8, .ascii, .gbk, .gb18030, .big5, .euckr, .shiftjis, .eucjp]
         for encoding in TextEncoding.allCases where !others.contains(encoding) {
             let all = Array(UInt8(1)...0xFF)
@@ -51,20 +51,20 @@ import Testing
         #expect(encoded("\u{FFFD}", .windows874) == Array("?".utf8), "a gap is no character")
     }
 
-    @Test func withoutTablesTheEncodingsOfSeveralBytesKnowASCIIAlone() {
+    @Test func `without tables multibyte encodings know only ASCII`() {
         for encoding: TextEncoding in [.gbk, .gb18030, .big5, .euckr, .shiftjis, .eucjp] {
             #expect(decoded([0x41, 0xD6, 0xD0, 0x42], encoding) == "A\u{FFFD}\u{FFFD}B")
             #expect(encoded("a中b", encoding) == Array("a?b".utf8))
         }
     }
 
-    @Test func whatATargetHasNoCharacterForBecomesAQuestionMark() {
+    @Test func `characters that the target's encoding lacks become question marks`() {
         #expect(encoded("aé☃🐉", .ascii) == Array("a???".utf8))
         #expect(encoded("ж☃", .koi8r) == [0xD6, 0x3F])
         #expect(decoded([0x41, 0x80, 0xFF], .ascii) == "A\u{FFFD}\u{FFFD}")
     }
 
-    @Test func brokenUTF8BecomesQuestionMarksAndAUTF8TargetGetsItAsItIs() {
+    @Test func `broken UTF-8 becomes question marks, and a UTF-8 target gets it unchanged`() {
         var encoder = TextEncoder(encoding: .latin1)
         #expect(Array(encoder.encode([0x41, 0xFF, 0xC3, 0x28, 0xE2, 0x98])) == Array("A??(".utf8))
         #expect(Array(encoder.encode([0x41])) == Array("?A".utf8))
@@ -72,7 +72,7 @@ import Testing
         #expect(Array(plain.encode([0x41, 0xFF, 0xC3])) == [0x41, 0xFF, 0xC3])
     }
 
-    @Test func anEncodingIsFoundByAnyOfItsNames() {
+    @Test func `an encoding is found by any of its names`() {
         for (name, encoding) in [
             ("UTF-8", TextEncoding.utf8), ("utf8", .utf8), ("iso-8859-1", .latin1), ("Latin1", .latin1),
             ("us-ascii", .ascii), ("cp1252", .windows1252), ("CP437", .cp437), ("iso-8859-15", .latin9),
