@@ -92,7 +92,7 @@ let package = Package(
             dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["AddressText", "AppAttest", "KeyStore", crypto, x509, deque],
+            name: "Admission", dependencies: ["AddressText", "AppAttest", "DPoP", "KeyStore", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.

@@ -72,7 +72,7 @@ enum ImportTable {
                 deadline.
                 """),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["AddressText", "AppAttest", "KeyStore"],
+            target: "Admission", isPure: true, ours: ["AddressText", "AppAttest", "DPoP", "KeyStore"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
