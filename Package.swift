@@ -108,7 +108,7 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission",
                 "HTTPWire", "Reactors", "Observability", logging, deque,
             ],
@@ -125,7 +125,7 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
                 "Reactors",
                 "Relay",
                 "RelayCore", "Telnet", "CharacterSets",

@@ -25,12 +25,17 @@ enum JSONAnswers {
 
     /// `{"error":…,"code":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
+    /// Clients of access tokens get `error` and `error_description` as RFC 6749 section 5.2 has them, besides.
+    ///
     /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
+        let code = refusal.code.rawValue
         var answer = json(
             refusal.status,
-            RefusalBody(error: refusal.message, code: refusal.code.rawValue, requestId: requestID))
-        answer.headers.append(("X-Refusal-Code", refusal.code.rawValue))
+            RefusalBody(
+                error: refusal.token == nil ? refusal.message : code, error_description: refusal.token?.description,
+                code: code, requestId: requestID))
+        answer.headers.append(("X-Refusal-Code", code))
         if refusal.status == 401 {
             answer.headers.append(("WWW-Authenticate", refusal.authenticationScheme))
         }
@@ -40,6 +45,7 @@ enum JSONAnswers {
 
     struct RefusalBody: Encodable {
         let error: String
+        let error_description: String?
         let code: String
         let requestId: String
     }

@@ -8,8 +8,8 @@ struct PortcullisCommand: AsyncParsableCommand {
         abstract: "A gateway that lets proven apps through to a MUD, and nobody else.",
         version: Gateway.version,
         subcommands: [
-            ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self, TicketCommand.self,
-            ReloadCommand.self,
+            ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
+            SigningKeysCommand.self, TicketCommand.self, ReloadCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

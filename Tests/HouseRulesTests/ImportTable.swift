@@ -96,7 +96,7 @@ enum ImportTable {
         ImportRow(
             target: "Relay", isPure: false,
             ours: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission",
                 "HTTPWire", "Reactors", "Observability",
             ],
@@ -113,7 +113,7 @@ enum ImportTable {
         ImportRow(
             target: "GatewayServer", isPure: false,
             ours: [
-                "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
                 "Reactors",
                 "Relay",
                 "RelayCore",

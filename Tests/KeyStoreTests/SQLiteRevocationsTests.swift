@@ -19,14 +19,14 @@ struct SQLiteRevocationsTests {
 
     @Test("is told at once, and then only when something was written")
     func tellsChanges() throws {
-        #expect(try revocations.look() == [])
+        #expect(try revocations.look()?.keys == [])
         #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
-        #expect(try revocations.look() == [.sample(2)])
+        #expect(try revocations.look()?.keys == [.sample(2)])
         #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(3), reason: "lost", at: 0)
         _ = try registry.restore(.sample(2))
-        #expect(try revocations.look() == [.sample(3)])
+        #expect(try revocations.look()?.keys == [.sample(3)])
     }
 
     @Test("is told on the thread of its own as on the caller's")
@@ -36,9 +36,9 @@ struct SQLiteRevocationsTests {
         let registry = try SQLiteKeyDatabase(path: directory.file("patient.sqlite"), limits: limits)
         let revocations = try SQLiteRevocations(of: registry)
         for number in 1...3 { _ = try registry.enrol(.sample(UInt8(number))) }
-        #expect(try await revocations.ifChanged() == [])
+        #expect(try await revocations.ifChanged()?.keys == [])
         _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
-        #expect(try await revocations.ifChanged() == [.sample(2)])
+        #expect(try await revocations.ifChanged()?.keys == [.sample(2)])
         #expect(try await revocations.ifChanged() == nil)
     }
 
@@ -47,7 +47,7 @@ struct SQLiteRevocationsTests {
         _ = try revocations.look()
         let other = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)
         _ = try other.revoke(.sample(1), reason: "lost", at: -5)
-        #expect(try revocations.look() == [.sample(1)])
+        #expect(try revocations.look()?.keys == [.sample(1)])
     }
 
     @Test("is told while somebody else holds the write lock")
@@ -55,7 +55,7 @@ struct SQLiteRevocationsTests {
         _ = try registry.revoke(.sample(1), reason: "lost", at: 1)
         try DatabaseQueue(path: directory.file("keys.sqlite")).inDatabase { database in
             try database.beginTransaction(.immediate)
-            #expect(try revocations.look() == [.sample(1)])
+            #expect(try revocations.look()?.keys == [.sample(1)])
             try database.rollback()
         }
     }

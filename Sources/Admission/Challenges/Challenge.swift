@@ -1,4 +1,5 @@
 import Crypto
+import DPoP
 import FoundationEssentials
 
 /// The 32 bytes of a challenge. It carries everything needed to recognise it, so issuing one takes no memory.
@@ -27,6 +28,12 @@ struct Challenge {
         self.bytes = bytes
     }
 
+    /// - Parameter base64URL: without padding, in its one form.
+    init?(base64URL: String) {
+        guard let bytes = Base64URL.decode(base64URL), bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
     /// - Parameter milliseconds: since the epoch; only the low 48 bits are kept.
     init(issuedAt milliseconds: UInt64, key: ChallengeKey) {
         var generator = SystemRandomNumberGenerator()
@@ -41,6 +48,7 @@ struct Challenge {
     }
 
     var hex: String { Hexadecimal.encode(bytes) }
+    var base64URL: String { Base64URL.encode(bytes) }
 
     func isAuthentic(under key: ChallengeKey) -> Bool {
         let expected = Secret(Self.mac(over: bytes.prefix(Self.identityByteCount), key: key))

@@ -1,4 +1,5 @@
 import Crypto
+package import DPoP
 import FoundationEssentials
 
 /// An authentic challenge that was neither expired nor spent. Only ``Challenges`` makes one, and only once per challenge.
@@ -6,7 +7,17 @@ package struct SpentChallenge: Sendable {
     /// SHA-256 of the challenge's 32 bytes: what a device signs in registrations and assertions.
     package let clientDataHash: [UInt8]
 
-    init(_ challenge: Challenge) { clientDataHash = Array(SHA256.hash(data: challenge.bytes)) }
+    private let bytes: [UInt8]
+
+    init(_ challenge: Challenge) {
+        bytes = challenge.bytes
+        clientDataHash = Array(SHA256.hash(data: challenge.bytes))
+    }
+
+    /// What a device signs in the token dialect: SHA-256 of the challenge's bytes and of the SHA-256 of the canonical JWK.
+    package func clientDataHash(binding key: PublicJWK) -> [UInt8] {
+        Array(SHA256.hash(data: bytes + key.thumbprint.bytes))
+    }
 }
 
 /// The outcome of an attempt to spend a challenge.

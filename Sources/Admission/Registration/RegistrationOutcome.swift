@@ -17,4 +17,6 @@ package struct RegisteredKey: Sendable {
     package let environment: AttestationEnvironment
     /// It was already registered, and has been fully verified again.
     package let wasKnown: Bool
+    /// The client registered in the token dialect, in which it is answered.
+    package internal(set) var isInTokenDialect = false
 }

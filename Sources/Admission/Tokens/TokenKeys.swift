@@ -29,11 +29,24 @@ package final class TokenKeys: Sendable {
     }
 
     /// - Returns: false if the stored keys can't be read; then nothing changes.
-    package func replace(_ stored: StoredSigningKeys, schedule: SigningKeySchedule) -> Bool {
-        guard let set = SigningKeySet(stored, schedule: schedule) else { return false }
-        state.withLock { $0 = State(set: set, revoked: Set(stored.revoked.map(\.id))) }
-        return true
+    @discardableResult
+    package func replace(_ stored: StoredSigningKeys) -> Bool {
+        state.withLock { state in
+            guard let set = SigningKeySet(stored, schedule: state.set.schedule) else { return false }
+            state = State(set: set, revoked: Set(stored.revoked.map(\.id)))
+            return true
+        }
     }
+
+    /// For a reload.
+    package func setSchedule(_ schedule: SigningKeySchedule) {
+        state.withLock { state in
+            guard let set = SigningKeySet(state.set.keys, schedule: schedule) else { return }
+            state.set = set
+        }
+    }
+
+    package func isRotationDue(at time: Date) -> Bool { state.withLock { $0.set.isRotationDue(at: time) } }
 
     package func signer(at time: Date) -> SigningKey? { state.withLock { $0.set.signer(at: time) } }
 
@@ -78,5 +91,5 @@ extension ScheduledKey {
 extension Date {
     init(unixMilliseconds: Int64) { self.init(timeIntervalSince1970: Double(unixMilliseconds) / 1_000) }
 
-    var unixMilliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
+    var unixMilliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded(.down)) }
 }

@@ -1,5 +1,5 @@
 /// base64url without padding (RFC 7515 section 2), in exactly one form: no foreign characters, unused bits zero.
-enum Base64URL {
+package enum Base64URL {
     private static let symbols = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let foreign: UInt8 = 0xFF
     /// The value of each byte as a symbol.
@@ -31,9 +31,9 @@ enum Base64URL {
         return bytes
     }
 
-    static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...]) }
+    package static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...]) }
 
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text)
         return String(decoding: text, as: UTF8.self)

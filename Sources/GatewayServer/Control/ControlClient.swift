@@ -22,8 +22,17 @@ package struct ControlClient {
 
     /// Whether the gateway notices within some seconds that a key is revoked; nil if no gateway answers.
     package func awaitNotice(ofRevoking keyID: String) -> Bool? {
+        awaitNotice(.hasNoticedRevocation(keyID))
+    }
+
+    /// The same for a key that signs access tokens.
+    package func awaitNotice(ofRevokingSigningKey keyID: String) -> Bool? {
+        awaitNotice(.hasNoticedSigningKeyRevocation(keyID))
+    }
+
+    private func awaitNotice(_ question: ControlRequest) -> Bool? {
         for _ in 0..<Self.noticeAttempts {
-            guard case .revocation(let isNoticed) = ask(.hasNoticedRevocation(keyID)) else { return nil }
+            guard case .revocation(let isNoticed) = ask(question) else { return nil }
             if isNoticed { return true }
             usleep(Self.noticeMicroseconds)
         }

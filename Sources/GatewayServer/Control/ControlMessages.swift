@@ -9,6 +9,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case reload
     /// Asks whether the gateway has noticed that a key is revoked, by the key's identifier.
     case hasNoticedRevocation(String)
+    /// The same for a key that signs access tokens.
+    case hasNoticedSigningKeyRevocation(String)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.

@@ -38,17 +38,18 @@ package struct StoredSigningKeys: Hashable, Sendable {
 
 /// Keeps the keys that sign access tokens, and the secret of the server's nonces. All processes that share a store have the same ones.
 ///
-/// A call may wait for a disk, a lock or another machine. What it has written is durable when it returns.
+/// A call may wait for a disk, a lock or another machine, on the caller's thread: not on a reactor, and not in Swift's pool. What it has
+/// written is durable when it returns.
 package protocol SigningKeyStore: Sendable {
-    func signingKeys() async throws(KeyRegistryError) -> StoredSigningKeys
+    func signingKeys() throws(KeyRegistryError) -> StoredSigningKeys
 
     /// Writes `keys` if the store still has `expected`: one atomic step, also between processes.
     ///
     /// - Returns: false if the store has others by now. Read them, and decide again.
     func replaceSigningKeys(
         _ expected: StoredSigningKeys, with keys: StoredSigningKeys
-    ) async throws(KeyRegistryError) -> Bool
+    ) throws(KeyRegistryError) -> Bool
 
     /// The secret of this name. At its first use it is `fresh`, of all processes the same one.
-    func secret(named name: String, creating fresh: [UInt8]) async throws(KeyRegistryError) -> [UInt8]
+    func secret(named name: String, creating fresh: [UInt8]) throws(KeyRegistryError) -> [UInt8]
 }
