@@ -182,7 +182,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
-            dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", crypto, x509],
+            dependencies: ["Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",

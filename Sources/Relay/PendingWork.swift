@@ -28,23 +28,3 @@ final class PendingWork: Sendable {
         count.withLock { $0 -= 1 }
     }
 }
-
-/// Registrations that are verified or stored at once.
-enum PendingRegistrations {
-    /// 64 bodies of 64 KiB are 4 MiB; at a few milliseconds each, about a second of work for two cores.
-    static let maximum = 64
-    static let retryAfterSeconds = 2
-    private static let threadCount = 2
-
-    static func make() -> PendingWork { PendingWork("registrations", threads: threadCount, maximum: maximum) }
-}
-
-/// Requests for access tokens that are verified or stored at once.
-enum PendingTokens {
-    /// Their bodies are 16 MiB at most; at less than a millisecond each, a fraction of a second of work.
-    static let maximum = 256
-    static let retryAfterSeconds = 1
-    private static let threadCount = 2
-
-    static func make() -> PendingWork { PendingWork("tokens", threads: threadCount, maximum: maximum) }
-}

@@ -26,7 +26,7 @@ struct LimitsTableTests {
             let value = try #require(known[name], "\(name)")
             #expect(row[2] == (value == "0" ? "from the file limit" : value), "\(name)")
         }
-        #expect(costs.count == 10 && session.count > 10)
+        #expect(costs.count == 11 && session.count > 10)
     }
 
     @Test("has the values of what can't be set")
@@ -34,7 +34,7 @@ struct LimitsTableTests {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
-        #expect(reactor.count == 30)
+        #expect(reactor.count == 38)
     }
 
     @Test("has room for all that a reactor keeps")
