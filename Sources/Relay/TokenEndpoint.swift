@@ -1,4 +1,4 @@
-import Admission
+package import Admission
 import BlockingWork
 import DPoP
 import HTTPWire

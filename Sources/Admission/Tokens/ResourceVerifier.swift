@@ -1,4 +1,4 @@
-package import DPoP
+import DPoP
 package import FoundationEssentials
 package import KeyStore
 
@@ -48,8 +48,8 @@ package struct ResourceVerifier: Sendable {
             guard let presented = try PresentedToken.read(authorization: request.authorization) else {
                 throw RefusedRequest(.token(.tokenRequired, detail: "no Authorization field"))
             }
-            return try settings.keys.verifier(issuer: settings.issuer, audience: settings.audience, at: time)
-                .verify(presented, at: time)
+            return try settings.keys.verify(
+                presented, issuer: settings.issuer, audience: settings.audience, at: time)
         } catch let refused as RefusedRequest {
             throw refused
         } catch let error as AuthorizationRefusal {

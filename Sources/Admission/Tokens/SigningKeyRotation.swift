@@ -45,7 +45,7 @@ package struct SigningKeyRotation: Sendable {
         _ = try change { set, revoked throws(SigningKeyError) in
             guard !set.revoke(keyID, at: time).isEmpty else { throw .unknownKey }
             revoked.append(StoredSigningKeys.Revoked(id: keyID, revokedAt: time.unixMilliseconds))
-            revoked = revoked.suffix(Self.maximumRevoked)
+            revoked = Array(revoked.suffix(Self.maximumRevoked))
             if set.signer(at: time) == nil { _ = set.add(SigningKey.make(), at: time) }
         }
     }

@@ -1,5 +1,5 @@
-package import DPoP
-package import FoundationEssentials
+import DPoP
+import FoundationEssentials
 
 /// The part of a refusal that clients of access tokens read: `error` (the refusal's code), `error_description`, `DPoP-Nonce`.
 package struct TokenError: Hashable, Sendable {

@@ -1,6 +1,6 @@
-package import AppAttest
+import AppAttest
 import DPoP
-package import FoundationEssentials
+import FoundationEssentials
 package import KeyStore
 
 /// An access token, before it is sent.

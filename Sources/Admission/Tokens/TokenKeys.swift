@@ -13,6 +13,7 @@ package final class TokenKeys: Sendable {
 
     package let nonces: ServerNonces
     private let state: Mutex<State>
+    private let tokens = VerifiedTokens()
 
     private struct State {
         var set: SigningKeySet
@@ -56,8 +57,14 @@ package final class TokenKeys: Sendable {
 
     package func isRevoked(_ keyID: String) -> Bool { state.withLock { $0.revoked.contains(keyID) } }
 
-    func verifier(issuer: String, audience: String, at time: Date) -> AccessTokenVerifier {
-        AccessTokenVerifier(issuer: issuer, audience: audience, keys: published(at: time))
+    /// Verifies a token. The names are always the same, since what was verified is remembered.
+    func verify(
+        _ token: PresentedToken, issuer: String, audience: String, at time: Date
+    ) throws(AccessTokenRefusal) -> VerifiedAccessToken {
+        let published = published(at: time)
+        return try tokens.verified(token, at: time, signedBy: published) { () throws(AccessTokenRefusal) in
+            try AccessTokenVerifier(issuer: issuer, audience: audience, keys: published).verify(token, at: time)
+        }
     }
 }
 

@@ -16,7 +16,8 @@ package struct GateSection: SettingSection {
         "Whether every client has to present a shared secret besides its other credentials.",
         details: """
             The secret is sent in the header `Authorization: Bearer <secret>`. It doesn't replace the other credentials: an app still has to \
-            attest itself. With REQUIRE_APP_AUTH=false the secret is enough.
+            attest itself. With REQUIRE_APP_AUTH=false the secret is enough. \
+            Access tokens can't be used then: they are in the same header.
             """)
     package let sharedSecretsPath = Setting<String?>.path(
         "SHARED_SECRETS_PATH", "a file", "The secrets of `AUTH_MODE=shared-secret`, one `name sha256:<hex>` a line.",

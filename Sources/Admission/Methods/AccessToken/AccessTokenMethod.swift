@@ -1,4 +1,3 @@
-import DPoP
 package import KeyStore
 
 /// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of development tokens are

@@ -1,4 +1,4 @@
-package import DPoP
+import DPoP
 package import FoundationEssentials
 package import KeyStore
 
