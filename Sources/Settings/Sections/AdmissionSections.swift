@@ -153,7 +153,7 @@ package struct TicketSection: SettingSection {
             For example https://play.example.org. The proofs of access tokens must be for URLs with this origin, and it is their issuer. Unset, \
             proofs must be for the Host of their request, and the address is made of BIND_HOST and WS_PORT; instead of \
             0.0.0.0 and :: it has the first DNS name of the certificate, or the machine's name. Set it if a proxy in front of the gateway has \
-            another address.
+            another address; if that proxy ends TLS, access tokens can't be used without it.
             """, reload: .restart, SettingGrammar.webOrigin)
 }
 
