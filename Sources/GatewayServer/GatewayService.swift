@@ -7,6 +7,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import RelayCore
 import ServiceLifecycle
 import UnixSignals
 

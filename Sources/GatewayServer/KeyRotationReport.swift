@@ -2,6 +2,7 @@ import Admission
 import FoundationEssentials
 import Logging
 import Observability
+import Synchronization
 
 extension Gateway {
     /// Adds a signing key if one is due. It waits for the disk.

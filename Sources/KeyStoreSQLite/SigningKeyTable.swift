@@ -1,6 +1,6 @@
 import FoundationEssentials
 import GRDB
-import KeyStore
+package import KeyStore
 
 /// The statements on `signing_key` and `secret`. No function begins a transaction.
 ///

@@ -2,6 +2,7 @@ import Admission
 import BlockingWork
 import DPoP
 import HTTPWire
+import KeyStore
 import Observability
 import Reactors
 

@@ -32,7 +32,8 @@ struct SQLiteRevocationsTests {
     @Test("is told on the thread of its own as on the caller's")
     func answersLater() async throws {
         // The wait for a thread counts, and other tests may have the cores.
-        let limits = SQLiteKeyDatabase.Limits(administrationBusyMilliseconds: 300_000)
+        var limits = SQLiteKeyDatabase.Limits()
+        limits.administrationBusyMilliseconds = 300_000
         let registry = try SQLiteKeyDatabase(path: directory.file("patient.sqlite"), limits: limits)
         let revocations = try SQLiteRevocations(of: registry)
         for number in 1...3 { _ = try registry.enrol(.sample(UInt8(number))) }

@@ -29,10 +29,10 @@ package final class Challenges: Sendable {
     ) {
         self.epoch = epoch
         self.timeToLive = min(timeToLive, Self.longestTimeToLive).wholeMilliseconds
-        func makeSet() -> SpentSet { SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive) }
-        spent = Mutex(makeSet())
-        spentForRegistrations = Mutex(makeSet())
-        spentForTokens = Mutex(makeSet())
+        let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive)
+        spent = Mutex(empty)
+        spentForRegistrations = Mutex(empty)
+        spentForTokens = Mutex(empty)
     }
 
     /// Stores nothing.

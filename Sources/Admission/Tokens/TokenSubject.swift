@@ -1,3 +1,4 @@
+import AppAttest
 import KeyStore
 
 /// Whether those to whom access tokens were issued may still use them. Checked at every use of a token, and again for tickets and resumes.

@@ -1,4 +1,5 @@
 import DPoP
+import DeviceSimulation
 import Foundation
 import KeyStore
 import Testing

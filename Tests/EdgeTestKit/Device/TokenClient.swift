@@ -1,3 +1,4 @@
+import AppAttest
 import Crypto
 import Foundation
 
