@@ -1,3 +1,4 @@
+import AppAttest
 import EdgeTestKit
 import Foundation
 import Testing
