@@ -12,7 +12,7 @@ package struct TokenSection: SettingSection {
             """)
     package let issuer = Setting<String?>.text(
         "ACCESS_TOKEN_ISSUER", default: nil, "an origin",
-        "`iss` of access tokens, and the base of the URLs in the metadata; unset, it is PUBLIC_ORIGIN.",
+        "`iss` of access tokens, and the base of the URLs in the metadata; unset, it is `PUBLIC_ORIGIN`.",
         details: """
             If PUBLIC_ORIGIN isn't set either, it is made of BIND_HOST and WS_PORT as PUBLIC_ORIGIN says. Danger: a change makes all access \
             tokens invalid.
