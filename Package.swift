@@ -125,7 +125,8 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission",
+                "Observability",
                 "Reactors",
                 "Relay",
                 "RelayCore", "Telnet", "CharacterSets",

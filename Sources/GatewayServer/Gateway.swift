@@ -52,7 +52,8 @@ package final class Gateway: Sendable {
         self.source = source
         self.state = state
         inEffect = Mutex(
-            InEffect(settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process,
+            InEffect(
+                settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process,
                 tokens: configuration.tokens))
         standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in

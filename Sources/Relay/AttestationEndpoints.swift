@@ -2,7 +2,6 @@ import Admission
 import BlockingWork
 import DPoP
 import HTTPWire
-import KeyStore
 import Observability
 import Reactors
 
@@ -78,7 +77,7 @@ final class AttestationEndpoints {
         record.registered(outcome, context)
         switch outcome {
         case .registered(let key) where key.isInTokenDialect:
-            exchange.respond(JSONAnswers.json(200, JSONAnswers.KeyBody(key_id: key.id.base64)))
+            exchange.respond(JSONAnswers.registered(key))
         case .registered: exchange.respond(JSONAnswers.json(200, JSONAnswers.RegisteredBody()))
         case .refused(let refusal), .unstored(let refusal):
             exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))

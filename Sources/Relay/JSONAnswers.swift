@@ -8,8 +8,14 @@ enum JSONAnswers {
         ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
     ]
 
-    static func json(_ status: Int, _ body: some Encodable) -> HTTPAnswer {
+    /// A 200 whose members have names in snake case, as OAuth has them.
+    static func oauth(_ body: some Encodable) -> HTTPAnswer { json(200, body, names: .convertToSnakeCase) }
+
+    static func json(
+        _ status: Int, _ body: some Encodable, names: JSONEncoder.KeyEncodingStrategy = .useDefaultKeys
+    ) -> HTTPAnswer {
         let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = names
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Encoding our own structures of strings can't fail; an empty body would be a bug that a test sees.
         let bytes = (try? encoder.encode(body)).map { [UInt8]($0) } ?? []
@@ -33,7 +39,7 @@ enum JSONAnswers {
         var answer = json(
             refusal.status,
             RefusalBody(
-                error: refusal.token == nil ? refusal.message : code, error_description: refusal.token?.description,
+                error: refusal.token == nil ? refusal.message : code, errorDescription: refusal.token?.description,
                 code: code, requestId: requestID))
         answer.headers.append(("X-Refusal-Code", code))
         if refusal.status == 401 {
@@ -45,9 +51,14 @@ enum JSONAnswers {
 
     struct RefusalBody: Encodable {
         let error: String
-        let error_description: String?
+        let errorDescription: String?
         let code: String
         let requestId: String
+
+        private enum CodingKeys: String, CodingKey {
+            case error, code, requestId
+            case errorDescription = "error_description"
+        }
     }
 
     struct RegisteredBody: Encodable {

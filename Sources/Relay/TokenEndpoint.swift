@@ -2,6 +2,7 @@ package import Admission
 import BlockingWork
 import DPoP
 import HTTPWire
+import KeyStore
 import Observability
 import Reactors
 
@@ -73,7 +74,7 @@ final class TokenEndpoint {
     func metadata(_ exchange: HTTPExchange) {
         let body = JSONAnswers.MetadataBody(
             issuer: services.settings.issuer, hasDevelopmentTokens: services.settings.development != nil)
-        exchange.respond(JSONAnswers.cacheable(JSONAnswers.json(200, body).body, seconds: services.keySetMaximumAge))
+        exchange.respond(JSONAnswers.cacheable(JSONAnswers.oauth(body).body, seconds: services.keySetMaximumAge))
     }
 }
 
@@ -90,12 +91,14 @@ extension TokenRequest {
 }
 
 extension JSONAnswers {
+    // OAuth's names are in snake case: see `oauth`.
+
     /// Only the members that every client knows, unless the client has asked for more.
     struct TokenBody: Encodable {
-        let access_token: String
-        let expires_in: Int
+        let accessToken: String
+        let expiresIn: Int
         let mode: String?
-        let token_type: String?
+        let tokenType: String?
     }
 
     struct TokenChallengeBody: Encodable {
@@ -106,42 +109,43 @@ extension JSONAnswers {
 
     struct KeyBody: Encodable {
         let registered = true
-        let key_id: String
+        let keyId: String
     }
 
     /// RFC 8414 section 2. The grants are this gateway's own, and its clients have no secret.
     struct MetadataBody: Encodable {
         let issuer: String
-        let token_endpoint: String
-        let jwks_uri: String
-        let response_types_supported = ["none"]
-        let grant_types_supported: [String]
-        let token_endpoint_auth_methods_supported = ["none"]
-        let dpop_signing_alg_values_supported = ["ES256"]
+        let tokenEndpoint: String
+        let jwksUri: String
+        let responseTypesSupported = ["none"]
+        let grantTypesSupported: [String]
+        let tokenEndpointAuthMethodsSupported = ["none"]
+        let dpopSigningAlgValuesSupported = ["ES256"]
 
         init(issuer: String, hasDevelopmentTokens: Bool) {
-            grant_types_supported =
+            grantTypesSupported =
                 ["urn:portcullis:grant-type:app-attest"]
                 + (hasDevelopmentTokens ? ["urn:portcullis:grant-type:dev-token"] : [])
             self.issuer = issuer
-            token_endpoint = issuer + "/token"
-            jwks_uri = issuer + "/.well-known/jwks.json"
+            tokenEndpoint = issuer + "/token"
+            jwksUri = issuer + "/.well-known/jwks.json"
         }
     }
 
     static func token(_ token: IssuedToken) -> HTTPAnswer {
-        var answer = json(
-            200,
+        var answer = oauth(
             TokenBody(
-                access_token: token.text, expires_in: token.lifetimeSeconds,
+                accessToken: token.text, expiresIn: token.lifetimeSeconds,
                 mode: token.isDevelopment ? AccessTokenClaims.developmentMode : nil,
-                token_type: token.hasTokenType ? "DPoP" : nil))
+                tokenType: token.hasTokenType ? "DPoP" : nil))
         if let nonce = token.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
         return answer
     }
 
+    static func registered(_ key: RegisteredKey) -> HTTPAnswer { oauth(KeyBody(keyId: key.id.base64)) }
+
     static func tokenChallenge(_ issued: IssuedChallenge) -> HTTPAnswer {
-        json(200, TokenChallengeBody(nonce: issued.nonce, exp: issued.expires / 1_000))
+        oauth(TokenChallengeBody(nonce: issued.nonce, exp: issued.expires / 1_000))
     }
 
     /// A public document.

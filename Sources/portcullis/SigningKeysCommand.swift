@@ -4,7 +4,8 @@ import GatewayServer
 
 struct SigningKeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "signing-keys", abstract: "Look after the keys that sign access tokens, also while the gateway runs.",
+        commandName: "signing-keys",
+        abstract: "Look after the keys that sign access tokens, also while the gateway runs.",
         subcommands: [List.self, Rotate.self, Revoke.self])
 
     /// The key store: `--store`, or the one in the settings.
@@ -57,7 +58,8 @@ struct SigningKeysCommand: ParsableCommand {
 
     struct Revoke: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Withdraw a signing key: its tokens are refused, and their sessions closed. Another key takes its place.")
+            abstract:
+                "Withdraw a signing key: its tokens are refused, their sessions closed. Another key takes its place.")
 
         @OptionGroup var options: Options
 

@@ -96,8 +96,10 @@ extension EdgeTests {
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()
             let hex = try await edge.gateway.challenge()
-            let foreign = Data(try #require(Hex.decode(hex))).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-                .replacing("=", with: "")
+            let foreign = Data(try #require(Hex.decode(hex))).base64EncodedString().replacing("+", with: "-").replacing(
+                "/", with: "_"
+            )
+            .replacing("=", with: "")
             expectError(try await client.token(nonce: foreign), 400, "nonce_expired")
             let own = try await client.challenge()
             let text = try #require(Data(base64Encoded: own.replacing("-", with: "+").replacing("_", with: "/") + "="))

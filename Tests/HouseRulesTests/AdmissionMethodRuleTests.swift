@@ -12,7 +12,8 @@ struct AdmissionMethodRuleTests {
     func methodsAreFound() {
         #expect(
             methods == [
-                "TicketMethod", "AppAttestMethod", "SessionTokenMethod", "ClientCertificateMethod", "AnonymousMethod",
+                "TicketMethod", "AppAttestMethod", "AccessTokenMethod", "SessionTokenMethod", "ClientCertificateMethod",
+                "AnonymousMethod",
             ])
     }
 

@@ -113,7 +113,8 @@ enum ImportTable {
         ImportRow(
             target: "GatewayServer", isPure: false,
             ours: [
-                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission",
+                "Observability",
                 "Reactors",
                 "Relay",
                 "RelayCore",

@@ -22,7 +22,9 @@ import Testing
 
     /// Clients refresh a minute before the end.
     @Test func aTokenLastsTwoMinutesAtLeast() throws {
-        #expect(bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "119"])) == ["ACCESS_TOKEN_TTL_SECONDS is out of range"])
+        #expect(
+            bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "119"]))
+                == ["ACCESS_TOKEN_TTL_SECONDS is out of range"])
         #expect(bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "120"])).isEmpty)
     }
 

@@ -12,7 +12,8 @@ package struct MethodParts: Sendable {
     package var sessionBearer: SessionTokenMethod.Bearer
 
     package init(
-        appAttest: AppAttestSettings?, tokens: TokenSettings? = nil, tickets: TicketOffice?, clientCertificates: (any CertificateStanding)?,
+        appAttest: AppAttestSettings?, tokens: TokenSettings? = nil, tickets: TicketOffice?,
+        clientCertificates: (any CertificateStanding)?,
         sessionBearer: @escaping SessionTokenMethod.Bearer
     ) {
         self.appAttest = appAttest

@@ -8,7 +8,12 @@ enum RegistrationDialect {
 
     private struct Members: Decodable {
         var keyId: Anything?
-        var device_key_jwk: Anything?
+        var deviceKey: Anything?
+
+        private enum CodingKeys: String, CodingKey {
+            case keyId
+            case deviceKey = "device_key_jwk"
+        }
     }
 
     private struct Anything: Decodable {
@@ -18,7 +23,7 @@ enum RegistrationDialect {
     /// A body that is no object, or too large, is one of the guide's dialect, which refuses it.
     init(of body: [UInt8], maximumBytes: Int) {
         let members = body.count <= maximumBytes ? try? JSONDecoder().decode(Members.self, from: Data(body)) : nil
-        switch (members?.keyId, members?.device_key_jwk) {
+        switch (members?.keyId, members?.deviceKey) {
         case (_?, _?): self = .both
         case (nil, _?): self = .token
         default: self = .guide

@@ -46,7 +46,9 @@ struct TokenDialectBody {
     /// `dev_token`
     func developmentToken() throws(RefusedRequest) -> String {
         let token = try Self.text("dev_token", in: object)
-        guard token.utf8.count <= Self.maximumDevelopmentTokenBytes else { throw Self.malformed("dev_token is too long") }
+        guard token.utf8.count <= Self.maximumDevelopmentTokenBytes else {
+            throw Self.malformed("dev_token is too long")
+        }
         return token
     }
 

@@ -16,7 +16,8 @@ public final class MemoryReplayStore: ReplayStore {
     ///   - forgotten: proofs that expire up to then may have been used in an earlier process, and can't be told apart: for a process that
     ///     follows another one, the second before its start plus the verifier's window. nil: there was none.
     public init(
-        maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey, forgottenThrough forgotten: Date? = nil
+        maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey,
+        forgottenThrough forgotten: Date? = nil
     ) {
         proofs = Mutex(
             SpentProofs(

@@ -144,8 +144,8 @@ extension SettingGrammar {
 
     /// Characters of a URI (RFC 3986), up to ``maximumAudienceBytes``.
     static func audience(_ text: String) throws(SettingProblem) -> String? {
-        guard text.utf8.count <= maximumAudienceBytes, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 })
-        else {
+        let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 }
+        guard isVisible, text.utf8.count <= maximumAudienceBytes else {
             throw SettingProblem(
                 problem: "isn't an audience",
                 remedy: "Write a URL or a name of at most \(maximumAudienceBytes) characters, without spaces.")

@@ -69,7 +69,9 @@ package struct AccessTokenMethod: AdmissionMethod {
         guard settings.sessionOutlivesToken || moment.date < proof.expiresAt else {
             return Refusal(.invalidTicket, detail: "the access token has expired")
         }
-        guard case .refused(let refusal) = try TokenSubject(settings).standing(of: proof, at: moment) else { return nil }
+        guard case .refused(let refusal) = try TokenSubject(settings).standing(of: proof, at: moment) else {
+            return nil
+        }
         return refusal.code == .deviceBlocked
             ? Refusal(.keyRevoked, detail: refusal.detail) : Refusal(.invalidTicket, detail: refusal.detail)
     }
