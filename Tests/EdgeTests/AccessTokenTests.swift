@@ -225,6 +225,16 @@ extension EdgeTests {
             expectError(try await stranger.register(nonce: stranger.challenge()), 401, "attestation_failed")
         }
 
+        @Test func aRegistrationIsForTheAppThatItNames() async throws {
+            let edge = try await start(["APPATTEST_APP_IDS": "\(apple.app.teamID).com.example.second"])
+            let second = try TokenClient(apple, device: apple.device(bundleID: "com.example.second"), at: edge.gateway)
+            expectError(try await second.register(nonce: second.challenge()), 401, "attestation_failed")
+            let honest = try await second.register(nonce: second.challenge()) { members in
+                members["app"] = #"{"bundle_id":"com.example.second"}"#
+            }
+            #expect(honest.status == 200, "\(honest)")
+        }
+
         @Test(arguments: ["app", "attestation", "device_key_jwk", "nonce"])
         func aMissingMemberIsNamed(member: String) async throws {
             let edge = try await start()
