@@ -68,6 +68,25 @@ extension EdgeTests {
             #expect(answer.field("token_type") == "DPoP", "\(answer)")
         }
 
+        @Test func aTokenBuysATicketForABrowserUntilTheDeviceIsRevoked() async throws {
+            let edge = try await start()
+            let client = try TokenClient(apple, at: edge.gateway)
+            let token = try await client.firstToken()
+            var tickets: [String] = []
+            for _ in 0..<2 {
+                let proof = try client.proof("POST", client.url("/ticket"))
+                let answer = try await edge.gateway.request(
+                    "POST /ticket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
+                        + "Authorization: Bearer \(token)\r\nDPoP: \(proof)\r\n\r\n")
+                tickets.append(try #require(answer.strings?["ticket"], "\(answer)"))
+            }
+            let socket = try await edge.gateway.open(Handshake().path("/?ticket=\(tickets[0])"))
+            #expect(try await edge.gateway.keys("revoke", client.device.keyID).ending == .exited(0))
+            #expect(try await socket.closedByServer(within: .seconds(5)).reason == "device_blocked")
+            let refused = try await edge.gateway.refusal(Handshake().path("/?ticket=\(tickets[1])"))
+            expectRefusal(refused, 403, "key_revoked")
+        }
+
         // MARK: Challenges
 
         @Test func aChallengeIsAnIntegerTimeAndServesEachPurposeOnce() async throws {
