@@ -92,7 +92,7 @@ let package = Package(
             dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["WireText", "AppAttest", "KeyStore", crypto, x509, deque],
+            name: "Admission", dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -107,7 +107,7 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "Reactors", "Observability", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
@@ -123,8 +123,9 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
-                "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission",
+                "Observability", "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText", logging,
+                metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -182,7 +183,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
-            dependencies: ["Admission", "AppAttest", "KeyStore", "DeviceSimulation", "WireText", crypto, x509],
+            dependencies: ["Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "WireText", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",

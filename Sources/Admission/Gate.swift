@@ -57,6 +57,9 @@ package struct Gate: Sendable {
     /// Refuses a blocked address; for endpoints without policies.
     package func refuseBlocked(_ address: IPAddress) -> Refusal? { block.refusal(of: address) }
 
+    /// The same for an identity that a client claims.
+    package func refuseBlocked(_ identity: Identity) -> Refusal? { block.refusal(of: identity) }
+
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
         switch decide(on: request, by: upgradePolicies) {
         case .authenticated(let principal): seat(principal, for: request)

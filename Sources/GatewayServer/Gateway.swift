@@ -34,6 +34,7 @@ package final class Gateway: Sendable {
         var settings: SettingsInEffect
         var pinned: StartupPinned
         var process: SectionValues<ProcessSection>
+        var tokens: SectionValues<TokenSection>
     }
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
@@ -57,7 +58,9 @@ package final class Gateway: Sendable {
         self.source = source
         self.state = state
         inEffect = Mutex(
-            InEffect(settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process))
+            InEffect(
+                settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process,
+                tokens: configuration.tokens))
         standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
@@ -68,7 +71,7 @@ package final class Gateway: Sendable {
         let hosts = configuration.listener.hosts
         let (server, pool) = (server, pool)
         revocations = try state.store.map { store throws(GatewayError) in
-            try RevocationWatcher(store, of: server, logger: logger)
+            try RevocationWatcher(store, state.tokens?.keys, of: server, logger: logger)
         }
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {

@@ -7,6 +7,7 @@ extension GatewayParts {
     /// The state behind App Attest: one set of challenges and one store for the gate and for registration.
     struct AppAttestParts {
         let settings: AppAttestSettings
+        let tokens: TokenSettings?
         let services: AttestationServices
     }
 
@@ -22,11 +23,12 @@ extension GatewayParts {
         let settings = AppAttestSettings(
             challenges: state.challenges, registry: store, scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
+        let tokens = state.tokens?.settings(configuration.tokens, devices: settings)
         let registrar = Registrar(
             settings: settings, registry: store, verifier: AttestationVerifier(trustRoot: root, policy: policy),
-            limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes)
+            limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes, tokens: tokens)
         return AppAttestParts(
-            settings: settings,
+            settings: settings, tokens: tokens,
             services: AttestationServices(
                 challenges: state.challenges, limits: state.endpoints, registrar: registrar))
     }

@@ -35,7 +35,7 @@ struct GatewayParts {
         gate.limits = state.upgrades
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         let parts = MethodParts(
-            appAttest: appAttest?.settings, tickets: state.tickets,
+            appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
             clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),
             sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
         gate.methods = methods.map { $0.make(configuration, parts) }
@@ -52,6 +52,14 @@ struct GatewayParts {
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.certificate = material?.validity.map(CertificateValidity.init)
+        relay.tokens = appAttest?.tokens.map { tokens in
+            TokenServices(
+                settings: tokens,
+                issuer: TokenIssuer(
+                    tokens, registry: state.store, limits: state.endpoints,
+                    maximumBodyBytes: configuration.connections.maximumBodyBytes),
+                keySetMaximumAge: TokenState.keySetMaximumAge(configuration.tokens))
+        }
         self.relay = relay
     }
 

@@ -7,6 +7,7 @@ import Logging
 import Observability
 import Reactors
 import Relay
+import RelayCore
 import ServiceLifecycle
 import UnixSignals
 
@@ -35,8 +36,9 @@ struct GatewayService: Service {
         ]
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
+        let expiries = Task { await closeExpired() }
         try? await gracefulShutdown()
-        for task in untilStopped + [checkpoints] { task.cancel() }
+        for task in untilStopped + [checkpoints, expiries] { task.cancel() }
         await Shutdown(gateway).perform()
         revocations.cancel()
         // Until here SIGHUP is trapped.
@@ -47,9 +49,11 @@ struct GatewayService: Service {
     private func keepUp() async {
         var memory = MemoryReturn()
         var certificate = CertificateReminder()
+        var rotation = KeyRotationReport()
         while await pause() {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
+            rotation.note(gateway.rotateIfDue(), in: gateway.logger)
             memory.note(gateway.pool.census.total)
             let time = Int64(Date.now.timeIntervalSince1970)
             if let warning = certificate.due(gateway.server.certificate, at: time) {
@@ -67,6 +71,18 @@ struct GatewayService: Service {
             } catch {
                 gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
             }
+        }
+    }
+
+    /// Closes the sessions whose access token has expired, where they may not outlive it.
+    private func closeExpired() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: RevocationWatcher.interval)
+            guard !gateway.server.sessionOutlivesToken else { continue }
+            let now = Date.now
+            await gateway.server.closeSessions(
+                where: { principal, _ in (principal.proof as? AccessTokenProof).map { $0.expiresAt <= now } ?? false },
+                reason: .sessionExpired)
         }
     }
 

@@ -11,6 +11,8 @@ import Settings
 struct GatewayState: Sendable {
     /// Nil if App Attest wasn't configured at the start.
     let store: SQLiteKeyRegistry?
+    /// Nil without a store.
+    let tokens: TokenState?
     let audit: AuditLog
     let journal: RefusalJournal
     let metrics: GatewayMetrics
@@ -51,7 +53,7 @@ struct GatewayState: Sendable {
             verificationsPerSecond: limits.verificationsPerSecond, maximumEntries: limits.maximumLimiterEntries)
         endpoints = EndpointLimits(
             challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
-            maximumEntries: limits.maximumLimiterEntries)
+            tokensPerMinute: limits.tokensPerMinute, maximumEntries: limits.maximumLimiterEntries)
         challenges = Challenges(
             epoch: MonotonicTime(nanoseconds: Reactor.monotonicNow),
             timeToLive: .seconds(limits.challengeLifetimeSeconds), maximumSpent: limits.maximumSpentChallenges)
@@ -63,6 +65,7 @@ struct GatewayState: Sendable {
             try Self.openStore(
                 configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count)
         }
+        tokens = try store.map { store throws(GatewayError) in try TokenState(configuration, store) }
     }
 
     /// Applies the limits of a reload. Counts are kept, and existing sessions continue.
@@ -84,7 +87,9 @@ struct GatewayState: Sendable {
             failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
             verificationsPerSecond: limits.verificationsPerSecond)
         endpoints.setLimits(
-            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute)
+            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
+            tokensPerMinute: limits.tokensPerMinute)
+        tokens?.setSchedule(configuration.tokens)
     }
 
     private static func openAudit(

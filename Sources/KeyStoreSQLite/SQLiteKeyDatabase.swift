@@ -144,7 +144,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     ///
     /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only for moments that a
     /// waiting reactor misses. So a registration first waits for pending counter updates, for a limited time.
-    private func administer<Result>(
+    func administer<Result>(
         until deadline: DispatchTime?, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
         let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)

@@ -3,7 +3,18 @@ import GRDB
 package import KeyStore
 import Synchronization
 
-/// The revoked keys of a store, made for polling: a call is almost free as long as nothing was written.
+/// What was revoked in a store, and the signing keys, which any process may have changed.
+package struct StoreRevocations: Hashable, Sendable {
+    /// Devices' keys.
+    package var keys: Set<KeyID>
+    /// Development tokens, by ``DevelopmentGrant/id``.
+    package var grants: Set<String> = []
+    package var signingKeys = StoredSigningKeys()
+
+    package init(keys: Set<KeyID> = []) { self.keys = keys }
+}
+
+/// The revocations of a store, made for polling: a call is almost free as long as nothing was written.
 ///
 /// SQLite's change counter shows whether something was written; a clock could jump. This type has its own connection and thread, so neither
 /// a writer nor a call that waits for the disk delays it.
@@ -26,22 +37,24 @@ package final class SQLiteRevocations: Sendable {
             busyMilliseconds: limits.busyMilliseconds)
     }
 
-    /// All keys that are revoked now; nil if the store hasn't changed since the last answer. After an error the next call starts over.
-    package func ifChanged() async throws(KeyRegistryError) -> Set<KeyID>? {
+    /// All that is revoked now; nil if the store hasn't changed since the last answer. After an error the next call starts over.
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
         try await thread.answer(limits) { [self] _ throws(KeyRegistryError) in try look() }
     }
 
     /// The same, on the caller's thread.
-    func look() throws(KeyRegistryError) -> Set<KeyID>? {
+    func look() throws(KeyRegistryError) -> StoreRevocations? {
         let last = seen.withLock { $0 }
-        let answer = try connection.use { database -> (version: Int64?, keys: Set<KeyID>)? in
-            // Read before the keys, so that the next call notices what is written in between.
+        let answer = try connection.use { database -> (version: Int64?, revocations: StoreRevocations)? in
+            // Read before the rest, so that the next call notices what is written in between.
             let version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
             guard version == nil || version != last else { return nil }
-            return (version, try DeviceKeyTable.revoked(in: database))
+            var revocations = StoreRevocations(keys: try DeviceKeyTable.revoked(in: database))
+            revocations.signingKeys = try SigningKeyTable.keys(in: database)
+            return (version, revocations)
         }
         guard let answer else { return nil }
         seen.withLock { $0 = answer.version }
-        return answer.keys
+        return answer.revocations
     }
 }

@@ -15,6 +15,8 @@ enum SQLiteSchema {
     static func prepare(_ database: Database) throws {
         try database.inTransaction(.immediate) {
             if try isEmpty(database) { try create(in: database) }
+            // Older stores of this version have neither these tables nor the index.
+            if try isOfThisVersion(database) { try SigningKeyTable.create(in: database) }
             try check(database)
             try index(database)
             return .commit
@@ -43,6 +45,10 @@ enum SQLiteSchema {
         }
         // Preparing a statement checks its tables and columns.
         try DeviceKeyTable.checkStatements(database)
+    }
+
+    private static func isOfThisVersion(_ database: Database) throws -> Bool {
+        try pragma("application_id", of: database) == applicationID && pragma("user_version", of: database) == version
     }
 
     private static func pragma(_ name: String, of database: Database) throws -> Int {

@@ -9,6 +9,8 @@ package struct AuditEntry: Sendable, Equatable {
         case registration
         /// A request for a ticket, which admits its bearer to an upgrade.
         case ticket
+        /// A request for an access token.
+        case token
         /// The end of a session; the reason says why.
         case session
     }

@@ -9,6 +9,7 @@ package final class GatewayMetrics: Sendable {
     package enum Name: String, CaseIterable, Sendable {
         case gateDecisions = "portcullis_gate_decisions_total"
         case registrations = "portcullis_registrations_total"
+        case tokens = "portcullis_tokens_total"
         case requestsRefused = "portcullis_requests_refused_total"
         case auditLinesLost = "portcullis_audit_lines_lost_total"
         case challengesIssued = "portcullis_challenges_issued_total"
@@ -52,6 +53,10 @@ package final class GatewayMetrics: Sendable {
 
     package func registered(_ outcome: GateOutcome, reason: some MetricLabel) {
         counter(.registrations, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
+    }
+
+    package func tokenRequested(_ outcome: GateOutcome, reason: some MetricLabel) {
+        counter(.tokens, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
     }
 
     /// A request that no rule of the gate has seen, answered or not.

@@ -1,35 +1,54 @@
 import Admission
 import BlockingWork
+import DPoP
+import HTTPWire
 import Observability
 import Reactors
-import Synchronization
 import WireText
 
-/// `GET /attest/challenge` and `POST /attest/register`. Reactor thread, except for the registration itself.
+/// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for the registration itself.
 final class AttestationEndpoints {
     private let services: AttestationServices
     private let record: DecisionRecord
     private let metrics: GatewayMetrics
-    private let pending: PendingRegistrations
+    private let pending: PendingWork
+    private let tokens: TokenSettings?
 
     init(
-        services: AttestationServices, record: DecisionRecord, metrics: GatewayMetrics, pending: PendingRegistrations
+        services: AttestationServices, tokens: TokenSettings?, record: DecisionRecord, metrics: GatewayMetrics,
+        pending: PendingWork
     ) {
+        self.tokens = tokens
         self.services = services
         self.record = record
         self.metrics = metrics
         self.pending = pending
     }
 
-    /// An issued challenge leaves no state.
+    /// An issued challenge leaves no state. `POST` is for the token dialect: clients of each would misread the other's encoding.
     func challenge(_ exchange: HTTPExchange, _ context: RequestContext) {
+        let isForToken = exchange.head.isMethod("POST")
         if let refusal = services.limits.refuseChallenge(to: context.address, at: context.moment.monotonic) {
-            record.requestRefused(refusal, context)
-            return exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+            return refuse(exchange, isForToken ? refusal.forTokenClient() : refusal, context)
         }
+        guard !isForToken else { return tokenChallenge(exchange, context) }
         let issued = services.challenges.issue(at: context.moment)
         metrics.challengeIssued()
         exchange.respond(JSONAnswers.challenge(issued))
+    }
+
+    private func tokenChallenge(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard let body = try? JSONReader.readObject(exchange.body), body["purpose"]?.string == "token" else {
+            let problem = "purpose is not token"
+            return refuse(exchange, .token(.invalidRequest, detail: problem, more: problem), context)
+        }
+        metrics.challengeIssued()
+        exchange.respond(JSONAnswers.tokenChallenge(services.challenges.issueForToken(at: context.moment)))
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
+        record.requestRefused(refusal, context)
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 
     /// Verifying takes milliseconds, and the store and the audit log wait for the disk, so registrations have their own threads. The answer
@@ -42,10 +61,10 @@ final class AttestationEndpoints {
             return answer(exchange, .refused(refusal), context)
         }
         let reactor = exchange.reactor
-        let body = exchange.body
+        let request = TokenRequest(exchange, tokens, context)
         let pinned = Pinned((exchange: exchange, endpoints: self), to: reactor)
         Task(executorPreference: pending.threads) { [registrar = services.registrar, record, pending] in
-            let outcome = await registrar.register(body: body, from: context.address, at: context.moment) { key in
+            let outcome = await registrar.register(request) { key in
                 record.refuseUnwritten(key, context)
             }
             reactor.submit {
@@ -58,34 +77,11 @@ final class AttestationEndpoints {
     private func answer(_ exchange: HTTPExchange, _ outcome: RegistrationOutcome, _ context: RequestContext) {
         record.registered(outcome, context)
         switch outcome {
+        case .registered(let key) where key.isInTokenDialect:
+            exchange.respond(JSONAnswers.registered(key))
         case .registered: exchange.respond(JSONAnswers.registered())
         case .refused(let refusal), .unstored(let refusal):
             exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
         }
-    }
-}
-
-/// The number of registrations being verified or stored, over all reactors. Each one holds its body meanwhile.
-final class PendingRegistrations: Sendable {
-    /// 64 bodies of 64 KiB are 4 MiB; at a few milliseconds each, about a second of work for two cores.
-    static let maximum = 64
-    static let retryAfterSeconds = 2
-    private static let threadCount = 2
-    /// Only for registrations. A registration that waits for the store doesn't occupy a thread.
-    let threads = BlockingThreads("registrations", count: threadCount)
-    private let count = Mutex(0)
-
-    var current: Int { count.withLock { $0 } }
-
-    func begin() -> Bool {
-        count.withLock { count in
-            guard count < Self.maximum else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func end() {
-        count.withLock { $0 -= 1 }
     }
 }

@@ -81,6 +81,27 @@ struct DecisionRecord: Sendable {
         }
     }
 
+    /// Call this before the token is sent; it writes to the audit log.
+    ///
+    /// - Returns: the outcome, or a refusal if the token can't be recorded and therefore isn't allowed.
+    func orUnwritten(_ outcome: TokenOutcome, _ context: RequestContext) -> TokenOutcome {
+        guard case .issued(let token) = outcome else { return outcome }
+        let detail = "token \(token.id), \(token.detail)"
+        let refusal = admit(.token, token.identity.method, who: token.identity.subject, detail: detail, context)
+        return refusal.map { .refused($0.forTokenClient()) } ?? outcome
+    }
+
+    /// Counts a request for a token, and records a refused one.
+    func tokenRequested(_ outcome: TokenOutcome, _ context: RequestContext) {
+        switch outcome {
+        case .issued: metrics.tokenRequested(.admitted, reason: NoReason.none)
+        case .refused(let refusal):
+            // Each client that has no nonce yet is told one: that is no decision about it.
+            if refusal.code != .useNonce { refused(.token, .token, refusal, AccessTokenMethod.name, context) }
+            metrics.tokenRequested(.refused, reason: refusal.code)
+        }
+    }
+
     /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details.
     func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
         let entry = AuditEntry(

@@ -8,16 +8,22 @@ import WireText
 /// Routes each request of one reactor to the handler of its path. Reactor thread only.
 final class EdgeRouter: EdgeHandler {
     private let sessions: SessionTable
-    private let registrations: PendingRegistrations
+    private let registrations: PendingWork
+    private let issuing: PendingWork
     private unowned let reactor: Reactor
     // All from the same reload.
     private var settings: RelaySettings
     private var record: DecisionRecord
     private var attestation: AttestationEndpoints?
     private var tickets: TicketEndpoint?
+    private var tokens: TokenEndpoint?
     private var upgrades: UpgradeHandler
 
-    init(settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingRegistrations) {
+    init(
+        settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingWork,
+        issuing: PendingWork
+    ) {
+        self.issuing = issuing
         self.sessions = sessions
         self.registrations = registrations
         self.reactor = reactor
@@ -35,7 +41,12 @@ final class EdgeRouter: EdgeHandler {
         record = DecisionRecord(settings)
         sessions.gate = settings.gate
         attestation = settings.attestation.map {
-            AttestationEndpoints(services: $0, record: record, metrics: settings.metrics, pending: registrations)
+            AttestationEndpoints(
+                services: $0, tokens: settings.tokens?.settings, record: record, metrics: settings.metrics,
+                pending: registrations)
+        }
+        tokens = settings.tokens.map {
+            TokenEndpoint(services: $0, gate: settings.gate, record: record, pending: issuing)
         }
         tickets = settings.tickets.map { _ in TicketEndpoint(gate: settings.gate, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
@@ -78,6 +89,9 @@ final class EdgeRouter: EdgeHandler {
         case (_, .health): exchange.respond(health())
         case (_, .challenge), (_, .register): attest(exchange, context)
         case (_, .ticket): tickets?.issue(exchange, context)
+        case (_, .token): issueToken(exchange, context)
+        case (_, .keySet): tokens?.keySet(exchange, context)
+        case (_, .metadata): tokens?.metadata(exchange)
         default: exchange.respond(WebClientPage.answer)
         }
     }
@@ -86,9 +100,11 @@ final class EdgeRouter: EdgeHandler {
     private func methods(of path: RequestPath) -> [RequestMethod] {
         switch path {
         case .health: [.get, .head, .options]
-        case .challenge where attestation != nil: [.get, .head, .options]
+        case .challenge where attestation != nil: [.get, .head, .options] + (tokens == nil ? [] : [.post])
         case .register where attestation != nil: [.post, .options]
         case .ticket where tickets != nil: [.post, .options]
+        case .token where tokens != nil: [.post, .options]
+        case .keySet where tokens != nil, .metadata where tokens != nil: [.get, .head, .options]
         case .root where settings.servesWebClient: [.get, .head, .options]
         case .server: [.options]
         default: []
@@ -116,6 +132,13 @@ final class EdgeRouter: EdgeHandler {
         } else {
             attestation?.register(exchange, context)
         }
+    }
+
+    private func issueToken(_ exchange: HTTPExchange, _ context: RequestContext) {
+        if let refusal = settings.gate.refuseBlocked(context.address) {
+            return refuse(exchange, refusal.forTokenClient(), context)
+        }
+        tokens?.issue(exchange, context)
     }
 
     func handle(_ upgrade: UpgradeExchange) {
@@ -229,6 +252,11 @@ enum RequestPath: Equatable {
     /// A route by its name, which may be unknown to the target policy.
     case mud(String)
     case ticket
+    case token
+    /// `/.well-known/jwks.json`
+    case keySet
+    /// `/.well-known/oauth-authorization-server`
+    case metadata
     /// `*`: the gateway itself.
     case server
     case other
@@ -248,6 +276,9 @@ enum RequestPath: Equatable {
             case "/attest/register": .register
             case "/health": .health
             case "/ticket": .ticket
+            case "/token": .token
+            case "/.well-known/jwks.json": .keySet
+            case "/.well-known/oauth-authorization-server": .metadata
             default: .other
             }
     }

@@ -43,14 +43,18 @@ enum JSONAnswers {
 
     /// `{"code":…,"error":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
+    /// Clients of access tokens get `error` and `error_description` as RFC 6749 section 5.2 has them, besides.
+    ///
     /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
+        let code = refusal.code.rawValue
         var answer = json(refusal.status) {
-            $0.member("code", refusal.code.rawValue)
-            $0.member("error", refusal.message)
+            $0.member("code", code)
+            $0.member("error", refusal.token == nil ? refusal.message : code)
+            if let description = refusal.token?.description { $0.member("error_description", description) }
             $0.member("requestId", requestID)
         }
-        answer.headers.append(("X-Refusal-Code", refusal.code.rawValue))
+        answer.headers.append(("X-Refusal-Code", code))
         if refusal.status == 401 {
             answer.headers.append(("WWW-Authenticate", refusal.authenticationScheme))
         }

@@ -11,7 +11,8 @@ package final class RelayServer: Sendable {
     /// The settings for reactors that start; running reactors have a copy.
     private let settings: Mutex<RelaySettings>
     private let pool: ReactorPool
-    private let registrations = PendingRegistrations()
+    private let registrations = PendingRegistrations.make()
+    private let issuing = PendingTokens.make()
     /// {tables} One per reactor, each used only on its reactor's thread.
     private let tables = Mutex<[Pinned<SessionTable>]>([])
     /// {routers} The same.
@@ -33,7 +34,8 @@ package final class RelayServer: Sendable {
             let sessions = SessionTable(gate: settings.gate)
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
             let router = EdgeRouter(
-                settings: settings, reactor: reactor, sessions: sessions, registrations: registrations)
+                settings: settings, reactor: reactor, sessions: sessions, registrations: registrations,
+                issuing: issuing)
             routers.withLock { $0.append(Pinned(router, to: reactor)) }
             return router
         }
@@ -96,12 +98,17 @@ package final class RelayServer: Sendable {
     /// Of the server's certificate; nil without TLS.
     package var certificate: CertificateValidity? { settings.withLock { $0.certificate } }
 
+    /// `SESSION_OUTLIVES_TOKEN`
+    package var sessionOutlivesToken: Bool {
+        settings.withLock { $0.tokens?.settings.sessionOutlivesToken ?? true }
+    }
+
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
 
     package var whenAuditFails: AuditFull { settings.withLock { $0.whenAuditFails } }
 
-    /// The number of registrations that haven't been answered yet.
-    package var registrationCount: Int { registrations.current }
+    /// The number of registrations and requests for tokens that haven't been answered yet.
+    package var registrationCount: Int { registrations.current + issuing.current }
 
     /// Sessions on all reactors, each asked in turn.
     package func sessionCount() async -> Int {

@@ -21,6 +21,8 @@ package struct RelaySettings: Sendable {
     package var attestation: AttestationServices?
     /// The same object as the gate's. Nil: tickets are disabled, and `/ticket` answers 404.
     package var tickets: TicketOffice?
+    /// Nil: there are no access tokens, and `/token` answers 404.
+    package var tokens: TokenServices?
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
     /// `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`

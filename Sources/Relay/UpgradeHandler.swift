@@ -41,6 +41,7 @@ final class UpgradeHandler {
             isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
         request.handshake.isWellFormed = upgrade.isWellFormed
         request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
+        if case .route(let name) = session.target { request.route = name }
         request.allowedMethods = settings.targets.methods(to: session.target)
         answer(upgrade, settings.gate.evaluate(request), session, context)
     }
@@ -143,7 +144,7 @@ extension AdmissionRequest {
             origin: head.text("origin"), host: head.authority.map { String(decoding: $0, as: UTF8.self) },
             isTLS: isTLS,
             fields: fields, certificate: certificate.map(ClientCertificate.init),
-            authorization: head.nonEmptyText("authorization"))
+            authorization: head.nonEmptyText("authorization"), path: String(decoding: head.path, as: UTF8.self))
     }
 }
 

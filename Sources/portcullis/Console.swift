@@ -52,6 +52,17 @@ enum Console {
         }
     }
 
+    /// The settings of access tokens, or all errors of the settings.
+    static func tokenSettings(_ options: SettingsOptions) throws -> SectionValues<TokenSection> {
+        do throws(ConfigurationErrors) {
+            return try ConfigurationLoading.loadTokens(
+                environment: environment, environmentFile: options.environmentFile)
+        } catch {
+            complain("portcullis: error: \(error)")
+            throw ExitCode(78)
+        }
+    }
+
     /// CONTROL_SOCKET_PATH, or all errors of the settings.
     static func controlSocketPath(_ options: SettingsOptions) throws -> String? {
         do throws(ConfigurationErrors) {

@@ -10,8 +10,8 @@ struct PortcullisCommand: AsyncParsableCommand {
         abstract: "A gateway that connects only authenticated apps to a MUD.",
         version: Gateway.version,
         subcommands: [
-            ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self, TicketCommand.self,
-            ReloadCommand.self,
+            ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
+            SigningKeysCommand.self, TicketCommand.self, ReloadCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -49,11 +49,11 @@ struct ReloadTests {
     }
 
     @Test func `the endpoints' limits change as well`() {
-        let limits = EndpointLimits(challengesPerMinute: 1, registrationsPerMinute: 1)
+        let limits = EndpointLimits(challengesPerMinute: 1, registrationsPerMinute: 1, tokensPerMinute: 1)
         let client = address("192.0.2.1")
         #expect(limits.refuseChallenge(to: client, at: start.monotonic) == nil)
         #expect(limits.refuseRegistration(from: client, at: start.monotonic) == nil)
-        limits.setLimits(challengesPerMinute: 2, registrationsPerMinute: 1)
+        limits.setLimits(challengesPerMinute: 2, registrationsPerMinute: 1, tokensPerMinute: 1)
         #expect(limits.refuseChallenge(to: client, at: start.monotonic) == nil)
         #expect(limits.refuseChallenge(to: client, at: start.monotonic)?.answer == .rateLimited)
         #expect(limits.refuseRegistration(from: client, at: start.monotonic)?.answer == .rateLimited)

@@ -49,7 +49,9 @@ struct RevocationWatcherTests {
         }
 
         let (noticed, noticing) = AsyncStream.makeStream(of: Set<KeyID>.self)
-        let watcher = RevocationWatcher(try SQLiteRevocations(of: watched), logger: logger) { noticing.yield($0) }
+        let watcher = RevocationWatcher(try SQLiteRevocations(of: watched), logger: logger) { revocations in
+            if !revocations.keys.isEmpty { noticing.yield(revocations.keys) }
+        }
         let watch = Task { await watcher.run() }
         _ = try await watched.revoke(revoked.id, reason: "lost", at: 1)
         var notices = noticed.makeAsyncIterator()

@@ -11,8 +11,10 @@ enum AdmissionMethodRule {
         "Sources/Admission/Gate.swift": ["TicketMethod"],
         "Sources/Relay/TicketEndpoint.swift": ["TicketMethod"],
         "Sources/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
-        // Registrations are App Attest's.
-        "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod"],
+        // Registrations are App Attest's, and requests for access tokens are for that method.
+        "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod"],
+        // Issues access tokens, to devices that App Attest verifies.
+        "Sources/Admission/Tokens/TokenIssuer.swift": ["AppAttestMethod", "AccessTokenMethod"],
     ]
 
     /// Where a method may be named freely: where it is defined, and where it is added.

@@ -11,7 +11,8 @@ struct AdmissionMethodRuleTests {
     @Test func `the rule finds the gateway's methods`() {
         #expect(
             methods == [
-                "TicketMethod", "AppAttestMethod", "SessionTokenMethod", "ClientCertificateMethod", "AnonymousMethod",
+                "TicketMethod", "AppAttestMethod", "AccessTokenMethod", "SessionTokenMethod", "ClientCertificateMethod",
+                "AnonymousMethod",
             ])
     }
 

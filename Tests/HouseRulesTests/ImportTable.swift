@@ -73,7 +73,7 @@ enum ImportTable {
                 deadline.
                 """),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "KeyStore"],
+            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
@@ -99,7 +99,7 @@ enum ImportTable {
         ImportRow(
             target: "Relay", isPure: false,
             ours: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "KeyStore",
+                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "Reactors", "Observability", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
@@ -118,8 +118,8 @@ enum ImportTable {
         ImportRow(
             target: "GatewayServer", isPure: false,
             ours: [
-                "Settings", "AppAttest", "BlockingWork", "KeyStore", "KeyStoreSQLite", "Admission", "Observability",
-                "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText",
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission",
+                "Observability", "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText",
             ],
             others: [
                 "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle", "UnixSignals", "Crypto", "X509", "SwiftASN1",

@@ -18,14 +18,14 @@ struct SQLiteRevocationsTests {
     }
 
     @Test func `is reported at once, and then only after a write`() throws {
-        #expect(try revocations.look() == [])
+        #expect(try revocations.look()?.keys == [])
         #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
-        #expect(try revocations.look() == [.sample(2)])
+        #expect(try revocations.look()?.keys == [.sample(2)])
         #expect(try revocations.look() == nil)
         _ = try registry.revoke(.sample(3), reason: "lost", at: 0)
         _ = try registry.restore(.sample(2))
-        #expect(try revocations.look() == [.sample(3)])
+        #expect(try revocations.look()?.keys == [.sample(3)])
     }
 
     @Test func `is reported on its own thread as on the caller's`() async throws {
@@ -35,9 +35,9 @@ struct SQLiteRevocationsTests {
         let registry = try SQLiteKeyDatabase(path: directory.file("patient.sqlite"), limits: limits)
         let revocations = try SQLiteRevocations(of: registry)
         for number in 1...3 { _ = try registry.enrol(.sample(UInt8(number))) }
-        #expect(try await revocations.ifChanged() == [])
+        #expect(try await revocations.ifChanged()?.keys == [])
         _ = try registry.revoke(.sample(2), reason: "lost", at: 1)
-        #expect(try await revocations.ifChanged() == [.sample(2)])
+        #expect(try await revocations.ifChanged()?.keys == [.sample(2)])
         #expect(try await revocations.ifChanged() == nil)
     }
 
@@ -45,14 +45,14 @@ struct SQLiteRevocationsTests {
         _ = try revocations.look()
         let other = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)
         _ = try other.revoke(.sample(1), reason: "lost", at: -5)
-        #expect(try revocations.look() == [.sample(1)])
+        #expect(try revocations.look()?.keys == [.sample(1)])
     }
 
     @Test func `is reported while another process holds the write lock`() throws {
         _ = try registry.revoke(.sample(1), reason: "lost", at: 1)
         try DatabaseQueue(path: directory.file("keys.sqlite")).inDatabase { database in
             try database.beginTransaction(.immediate)
-            #expect(try revocations.look() == [.sample(1)])
+            #expect(try revocations.look()?.keys == [.sample(1)])
             try database.rollback()
         }
     }

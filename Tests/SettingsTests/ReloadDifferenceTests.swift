@@ -61,7 +61,8 @@ struct ReloadDifferenceTests {
     @Test func `these settings change with a restart only`() {
         #expect(
             GatewaySettings.table.rows.filter { $0.reload == .restart }.map(\.name) == [
-                "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_BUSY_MS", "TICKET_TTL_SECONDS",
+                "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_BUSY_MS",
+                "ACCESS_TOKEN_ISSUER", "ACCESS_TOKEN_AUDIENCE", "MAX_SPENT_PROOFS", "TICKET_TTL_SECONDS",
                 "MAX_TICKETS", "CONTROL_SOCKET_PATH", "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_SPENT_CHALLENGES",
                 "MAX_LIMITER_ENTRIES", "REACTOR_THREADS", "LOG_LEVEL", "LOG_FORMAT", "AUDIT_LOG_PATH",
             ])

@@ -1,4 +1,5 @@
 import Crypto
+import DPoP
 import FoundationEssentials
 import WireText
 
@@ -28,6 +29,12 @@ struct Challenge {
         self.bytes = bytes
     }
 
+    /// - Parameter base64URL: without padding, in its one form.
+    init?(base64URL: String) {
+        guard let bytes = Base64URL.decode(base64URL), bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
     /// - Parameter milliseconds: since the epoch; only the low 48 bits are kept.
     init(issuedAt milliseconds: UInt64, key: ChallengeKey) {
         var generator = SystemRandomNumberGenerator()
@@ -42,6 +49,7 @@ struct Challenge {
     }
 
     var hex: String { Hexadecimal.encode(bytes) }
+    var base64URL: String { Base64URL.encode(bytes) }
 
     func isAuthentic(under key: ChallengeKey) -> Bool {
         let expected = Secret(Self.mac(over: bytes.prefix(Self.identityByteCount), key: key))
@@ -87,7 +95,17 @@ package struct SpentChallenge: Sendable {
     /// SHA-256 of the challenge's 32 bytes: what a device signs in registrations and assertions.
     package let clientDataHash: [UInt8]
 
-    init(_ challenge: Challenge) { clientDataHash = Array(SHA256.hash(data: challenge.bytes)) }
+    private let bytes: [UInt8]
+
+    init(_ challenge: Challenge) {
+        bytes = challenge.bytes
+        clientDataHash = Array(SHA256.hash(data: challenge.bytes))
+    }
+
+    /// What a device signs in the token dialect: SHA-256 of the challenge's bytes and of the SHA-256 of the canonical JWK.
+    package func clientDataHash(binding key: PublicJWK) -> [UInt8] {
+        Array(SHA256.hash(data: bytes + key.thumbprint.bytes))
+    }
 }
 
 /// The outcome of an attempt to spend a challenge.

@@ -12,11 +12,16 @@ package final class Challenges: Sendable {
     /// Milliseconds. The times of two reactors can differ by the duration of one turn; a reactor must accept what another one just issued.
     static let clockTolerance: UInt64 = 1_000
 
+    /// A challenge of one dialect is foreign in the other.
     private let key = ChallengeKey()
+    private let tokenKey = ChallengeKey()
     private let epoch: MonotonicTime
     /// Milliseconds.
     private let timeToLive: UInt64
     private let spent: Mutex<SpentSet>
+    /// Of the token dialect, by purpose.
+    private let spentForRegistrations: Mutex<SpentSet>
+    private let spentForTokens: Mutex<SpentSet>
 
     /// - Parameter epoch: any time before the first challenge, such as the start of the process.
     package init(
@@ -24,21 +29,53 @@ package final class Challenges: Sendable {
     ) {
         self.epoch = epoch
         self.timeToLive = min(timeToLive, Self.longestTimeToLive).wholeMilliseconds
-        spent = Mutex(SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive))
+        let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive)
+        spent = Mutex(empty)
+        spentForRegistrations = Mutex(empty)
+        spentForTokens = Mutex(empty)
     }
 
     /// Stores nothing.
     package func issue(at moment: Moment) -> IssuedChallenge {
         let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: epoch), key: key)
+        return IssuedChallenge(nonce: challenge.hex, expires: expiry(of: moment))
+    }
+
+    /// For the token dialect. Stores nothing.
+    package func issueForToken(at moment: Moment) -> IssuedChallenge {
+        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: epoch), key: tokenKey)
+        return IssuedChallenge(nonce: challenge.base64URL, expires: expiry(of: moment))
+    }
+
+    private func expiry(of moment: Moment) -> Int64 {
         let (expires, overflow) = moment.unixMilliseconds.addingReportingOverflow(Int64(timeToLive))
-        return IssuedChallenge(nonce: challenge.hex, expires: overflow ? .max : expires)
+        return overflow ? .max : expires
     }
 
     /// Atomic: exactly one of several callers with the same challenge gets `.spent`.
     ///
     /// - Parameter hex: as the client sent it; 64 hexadecimal digits of either case.
     package func spend(_ hex: String, at time: MonotonicTime) -> ChallengeSpending {
-        guard let challenge = Challenge(hex: hex) else { return .malformed }
+        spend(Challenge(hex: hex), under: key, in: spent, at: time)
+    }
+
+    /// The same for the token dialect, once for each purpose.
+    ///
+    /// - Parameter base64URL: as the client sent it; 43 characters.
+    package func spend(
+        _ base64URL: String, for purpose: TokenChallengePurpose, at time: MonotonicTime
+    ) -> ChallengeSpending {
+        let challenge = Challenge(base64URL: base64URL)
+        return switch purpose {
+        case .registration: spend(challenge, under: tokenKey, in: spentForRegistrations, at: time)
+        case .token: spend(challenge, under: tokenKey, in: spentForTokens, at: time)
+        }
+    }
+
+    private func spend(
+        _ challenge: Challenge?, under key: ChallengeKey, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
+    ) -> ChallengeSpending {
+        guard let challenge else { return .malformed }
         guard challenge.isAuthentic(under: key) else { return .foreign }
         let now = time.milliseconds(since: epoch)
         let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
@@ -52,12 +89,19 @@ package final class Challenges: Sendable {
     }
 
     /// The number of spent challenges that are remembered; for metrics.
-    package var spentCount: Int { spent.withLock { $0.count } }
+    package var spentCount: Int {
+        spent.withLock { $0.count } + spentForRegistrations.withLock { $0.count } + spentForTokens.withLock { $0.count }
+    }
 }
 
-/// The response of `GET /attest/challenge`.
+/// What a challenge of the token dialect is good for: once for each.
+package enum TokenChallengePurpose: Sendable {
+    case registration, token
+}
+
+/// The response of `/attest/challenge`.
 package struct IssuedChallenge: Sendable {
-    /// 64 lower-case hexadecimal digits.
+    /// 64 lower-case hexadecimal digits, or in the token dialect 43 characters of base64url.
     package let nonce: String
     /// Unix milliseconds; for display only. The gateway's monotonic clock decides.
     package let expires: Int64

@@ -9,6 +9,8 @@ package struct Refusal: Sendable {
     package let allowedMethods: [String]
     /// A new challenge for the client's next attempt. The gate sets it if ``carriesChallenge``.
     package internal(set) var freshChallenge: String?
+    /// What clients of access tokens read; `nil` for all others.
+    package internal(set) var token: TokenError?
     /// The method that the client tried, for the log. The gate sets it.
     package internal(set) var method = MethodName.none
 
@@ -26,12 +28,13 @@ package struct Refusal: Sendable {
     package var message: String { answer.message }
 
     /// A client refused with 401 can retry at once, without another round trip for a challenge.
-    package var carriesChallenge: Bool { status == 401 }
+    package var carriesChallenge: Bool { status == 401 && token == nil }
 
-    /// The scheme in `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in a 401. Only `Bearer` (RFC 6750) is registered, and no
-    /// client acts on any of them automatically.
+    /// The scheme in `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in a 401. `Bearer` (RFC 6750) and
+    /// `DPoP` (RFC 9449 section 7.1) are registered, and no client acts on any of them automatically.
     package var authenticationScheme: String {
-        switch code {
+        if token != nil { return "DPoP algs=\"ES256\", error=\"\(code.rawValue)\"" }
+        return switch code {
         case .sharedSecretRequired, .invalidSharedSecret: "Bearer"
         default: freshChallenge == nil ? "ClientCertificate" : "AppAttest"
         }
@@ -41,6 +44,7 @@ package struct Refusal: Sendable {
     package var headerFields: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         if let retryAfter { fields.append(("Retry-After", String(retryAfter))) }
+        if let nonce = token?.nonce { fields.append(("DPoP-Nonce", nonce)) }
         if let freshChallenge { fields.append(("X-App-Assert-Challenge", freshChallenge)) }
         // RFC 6455 section 4.2.2: the supported versions. RFC 9110 section 15.5.22: the protocol to upgrade to.
         if code == .unsupportedVersion || code == .upgradeRequired {

@@ -49,6 +49,21 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let appAttestNotConfigured = Self(
         404, .appAttestNotConfigured, "Server not configured for App Attest")
 
+    // Access tokens: at the token endpoint and for a registration with a proof, then at resources.
+    package static let invalidRequest = Self(400, .invalidRequest, "The request is malformed")
+    package static let invalidProofAtToken = Self(400, .invalidProof, "The DPoP proof is invalid")
+    package static let clockSkewAtToken = Self(400, .clockSkew, "The clock differs by more than 30 s")
+    package static let nonceExpired = Self(400, .nonceExpired, "The challenge is invalid, expired, or used")
+    package static let attestationFailed = Self(401, .attestationFailed, "App Attest verification failed")
+    package static let registrationRequired = Self(401, .attestationFailed, "registration required")
+    package static let useNonce = Self(401, .useNonce, "The proof needs the nonce in DPoP-Nonce")
+    package static let invalidProof = Self(401, .invalidProof, "The DPoP proof is invalid")
+    package static let clockSkew = Self(401, .clockSkew, "The clock differs by more than 30 s")
+    package static let invalidToken = Self(401, .invalidToken, "The token is invalid")
+    package static let tokenRequired = Self(401, .invalidToken, "An access token is required")
+    package static let tooManyProofs = Self(429, .rateLimited, "Too many proofs")
+    package static let tokensUnavailable = Self(503, .tokensUnavailable, "Tokens are unavailable; try again")
+
     // HTTP in general.
     package static let bodyTooLarge = Self(413, .bodyTooLarge, "Request body too large")
     package static let lengthRequired = Self(411, .lengthRequired, "Length required")
@@ -70,7 +85,9 @@ package struct RefusalAnswer: Hashable, Sendable {
         invalidTicket, invalidResume, wayNotAllowed, ticketsExhausted,
         challengesExhausted, storeUnavailable, auditUnavailable, missingField, malformedRequest,
         invalidRegistrationNonce,
-        attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured, bodyTooLarge,
+        attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured,
+        invalidRequest, invalidProofAtToken, clockSkewAtToken, nonceExpired, attestationFailed, registrationRequired,
+        useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, tokensUnavailable, bodyTooLarge,
         lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong, expectationFailed,
         upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, versionNotSupported,
     ]

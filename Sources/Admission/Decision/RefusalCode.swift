@@ -34,6 +34,16 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case attestationUnavailable = "attestation_unavailable"
     case appAttestNotConfigured = "app_attest_not_configured"
 
+    // Access tokens.
+    case invalidRequest = "invalid_request"
+    case invalidProof = "invalid_dpop_proof"
+    case useNonce = "use_dpop_nonce"
+    case clockSkew = "clock_skew"
+    case invalidToken = "invalid_token"
+    case attestationFailed = "attestation_failed"
+    case nonceExpired = "nonce_expired"
+    case tokensUnavailable = "temporarily_unavailable"
+
     // HTTP in general.
     case bodyTooLarge = "body_too_large"
     case lengthRequired = "length_required"
@@ -56,7 +66,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,
-            .invalidTicket, .invalidResume, .sharedSecretRequired, .invalidSharedSecret:
+            .invalidTicket, .invalidResume, .sharedSecretRequired, .invalidSharedSecret, .invalidToken, .invalidProof:
             true
         default: false
         }

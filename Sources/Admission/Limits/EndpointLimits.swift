@@ -1,28 +1,36 @@
 package import WireText
 
-/// The limits on the attestation endpoints, by address prefix. Generous, because a carrier's NAT puts many phones behind one address.
+/// The limits on the endpoints for attestation and tokens, by address prefix. Generous, because a carrier's NAT puts many phones behind
+/// one address.
 package struct EndpointLimits: Sendable {
     /// `CHALLENGES_PER_MINUTE`.
     package static let defaultChallengesPerMinute = 600
     /// `REGISTRATIONS_PER_MINUTE`.
     package static let defaultRegistrationsPerMinute = 60
 
+    /// `TOKENS_PER_MINUTE`.
+    package static let defaultTokensPerMinute = 600
+
     private let challenges: RateTable
     private let registrations: RateTable
+    private let tokens: RateTable
 
     package init(
         challengesPerMinute: Int = defaultChallengesPerMinute,
         registrationsPerMinute: Int = defaultRegistrationsPerMinute,
+        tokensPerMinute: Int = defaultTokensPerMinute,
         maximumEntries: Int = RateTable.defaultMaximumEntries
     ) {
         challenges = RateTable(limit: challengesPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
         registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
+        tokens = RateTable(limit: tokensPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
     }
 
     /// For a reload: existing counts are kept.
-    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int) {
+    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int, tokensPerMinute: Int) {
         challenges.setLimit(challengesPerMinute)
         registrations.setLimit(registrationsPerMinute)
+        tokens.setLimit(tokensPerMinute)
     }
 
     /// Counts a request for a challenge. `nil`: it is allowed.
@@ -33,6 +41,11 @@ package struct EndpointLimits: Sendable {
     /// Counts a registration. `nil`: it is allowed.
     package func refuseRegistration(from address: IPAddress, at time: MonotonicTime) -> Refusal? {
         refusal(registrations.count(address.prefix, at: time), "registrations per minute")
+    }
+
+    /// Counts a request for an access token. `nil`: it is allowed.
+    package func refuseToken(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
+        refusal(tokens.count(address.prefix, at: time), "tokens per minute")
     }
 
     private func refusal(_ decision: RateDecision, _ limit: String) -> Refusal? {

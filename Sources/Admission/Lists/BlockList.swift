@@ -30,7 +30,7 @@ package struct BlockList: Sendable, Equatable {
             }
             switch try Self.entry(line, kinds) {
             case .address(let range): ranges.append(range)
-            case .identity(let identity): identities.insert(identity)
+            case .identities(let found): identities.formUnion(found)
             }
         }
         addresses = AddressSet(ranges)
@@ -43,7 +43,7 @@ package struct BlockList: Sendable, Equatable {
 
     private enum Entry {
         case address(AddressRange)
-        case identity(Identity)
+        case identities([Identity])
     }
 
     private static func entry(_ line: OperatorList.Line, _ kinds: [BlockListKind]) throws(OperatorListError) -> Entry {
@@ -63,7 +63,7 @@ package struct BlockList: Sendable, Equatable {
             throw refuse("begins with an unknown kind", "Write \(choice(words.map { "`\($0)`" })).")
         }
         guard let subject = kind.subject(value) else { throw refuse(kind.problem, kind.remedy) }
-        return .identity(Identity(method: kind.method, subject: subject))
+        return .identities(kind.methods.map { Identity(method: $0, subject: subject) })
     }
 
     /// `a, b or c`
@@ -76,7 +76,8 @@ package struct BlockList: Sendable, Equatable {
 /// How the identities of one admission method are written in a block list.
 package struct BlockListKind: Sendable {
     package let word: String
-    package let method: MethodName
+    /// The methods whose identities have this subject.
+    package let methods: [MethodName]
     /// For the operator: what is wrong with an invalid value, and what to do.
     let problem: String
     let remedy: String
@@ -84,11 +85,11 @@ package struct BlockListKind: Sendable {
     let subject: @Sendable (String) -> String?
 
     package init(
-        word: String, method: MethodName, problem: String, remedy: String,
+        word: String, methods: MethodName..., problem: String, remedy: String,
         subject: @escaping @Sendable (String) -> String?
     ) {
         self.word = word
-        self.method = method
+        self.methods = methods
         self.problem = problem
         self.remedy = remedy
         self.subject = subject

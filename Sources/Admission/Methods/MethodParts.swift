@@ -2,6 +2,8 @@
 package struct MethodParts: Sendable {
     /// `nil`: App Attest isn't configured.
     package var appAttest: AppAttestSettings?
+    /// `nil`: there are no access tokens.
+    package var tokens: TokenSettings?
     /// `nil`: there are no tickets.
     package var tickets: TicketOffice?
     /// `MTLS_CLIENT_CA_PATH`, `MTLS_CLIENT_CRL_PATH`. `nil`: a presented certificate is ignored.
@@ -10,10 +12,12 @@ package struct MethodParts: Sendable {
     package var sessionBearer: SessionTokenMethod.Bearer
 
     package init(
-        appAttest: AppAttestSettings?, tickets: TicketOffice?, clientCertificates: (any CertificateStanding)?,
+        appAttest: AppAttestSettings?, tokens: TokenSettings? = nil, tickets: TicketOffice?,
+        clientCertificates: (any CertificateStanding)?,
         sessionBearer: @escaping SessionTokenMethod.Bearer
     ) {
         self.appAttest = appAttest
+        self.tokens = tokens
         self.tickets = tickets
         self.clientCertificates = clientCertificates
         self.sessionBearer = sessionBearer

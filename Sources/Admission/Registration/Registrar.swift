@@ -1,11 +1,10 @@
 package import AppAttest
-import FoundationEssentials
 package import KeyStore
 package import WireText
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
-/// The order is rate, body, challenge, attestation, store. Not for reactors: verifying takes milliseconds, and storing waits for the disk.
+/// The order is rate, body, in the token dialect the proof, then challenge, attestation, store. Not for reactors: verifying takes milliseconds, and storing waits for the disk.
 package struct Registrar: Sendable {
     /// `MAX_BODY_BYTES`.
     package static let defaultMaximumBodyBytes = 65_536
@@ -16,12 +15,16 @@ package struct Registrar: Sendable {
     private let verifier: AttestationVerifier
     private let limits: EndpointLimits
     private let maximumBodyBytes: Int
+    private let tokens: TokenSettings?
 
-    /// - Parameter registry: the asynchronous part of the store in `settings`.
+    /// - Parameters:
+    ///   - registry: the asynchronous part of the store in `settings`.
+    ///   - tokens: nil: there is no token dialect.
     package init(
         settings: AppAttestSettings, registry: any KeyRegistry, verifier: AttestationVerifier,
-        limits: EndpointLimits, maximumBodyBytes: Int = defaultMaximumBodyBytes
+        limits: EndpointLimits, maximumBodyBytes: Int = defaultMaximumBodyBytes, tokens: TokenSettings? = nil
     ) {
+        self.tokens = tokens
         self.settings = settings
         self.registry = registry
         self.verifier = verifier
@@ -32,10 +35,24 @@ package struct Registrar: Sendable {
     /// - Parameter refuse: called right before the key is stored, and records that. If it returns a refusal, that is the answer and nothing
     ///   is stored.
     package func register(
-        body: [UInt8], from address: IPAddress, at moment: Moment,
-        unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
+        _ request: TokenRequest, unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
     ) async -> RegistrationOutcome {
-        if let refusal = limits.refuseRegistration(from: address, at: moment.monotonic) { return .refused(refusal) }
+        let dialect = RegistrationDialect(of: request.body, maximumBytes: maximumBodyBytes)
+        if let refusal = limits.refuseRegistration(from: request.address, at: request.moment.monotonic) {
+            return .refused(dialect == .token ? refusal.forTokenClient() : refusal)
+        }
+        switch dialect {
+        case .guide: return await registerByGuide(request.body, at: request.moment, unless: refuse)
+        case .token: return await registerWithProof(request, unless: refuse)
+        case .both:
+            let detail = "keyId and device_key_jwk exclude each other"
+            return .refused(Refusal(.malformedRequest, detail: detail))
+        }
+    }
+
+    private func registerByGuide(
+        _ body: [UInt8], at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+    ) async -> RegistrationOutcome {
         switch RegistrationRequest.read(body, maximumBytes: maximumBodyBytes) {
         case .failure(let unreadable): return .refused(unreadable.refusal)
         case .success(let request): return await register(request, at: moment, unless: refuse)
@@ -61,15 +78,20 @@ package struct Registrar: Sendable {
         unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
         do throws(AttestationError) {
-            let verified = try await verifier.verify(
-                attestation: request.attestation, keyID: request.keyID.bytes,
-                clientDataHash: challenge.clientDataHash,
-                at: Date(timeIntervalSince1970: Double(moment.unixMilliseconds) / 1_000))
+            let verified = try await verify(
+                request.attestation, of: request.keyID, over: challenge.clientDataHash, at: moment)
             return await enrol(verified, as: request.keyID, at: moment, unless: refuse)
         } catch {
             let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
             return .refused(Refusal(answer, detail: "attestation: \(error)"))
         }
+    }
+
+    private func verify(
+        _ attestation: [UInt8], of id: KeyID, over clientDataHash: [UInt8], at moment: Moment
+    ) async throws(AttestationError) -> VerifiedAttestation {
+        try await verifier.verify(
+            attestation: attestation, keyID: id.bytes, clientDataHash: clientDataHash, at: moment.date)
     }
 
     /// A key that is revoked after it was looked up is refused by the store.
@@ -112,5 +134,71 @@ package struct Registrar: Sendable {
 
     private func registered(_ verified: VerifiedAttestation, _ id: KeyID, wasKnown: Bool) -> RegisteredKey {
         RegisteredKey(id: id, app: verified.app, environment: verified.environment, wasKnown: wasKnown)
+    }
+}
+
+// MARK: The token dialect
+
+extension Registrar {
+    private func registerWithProof(
+        _ request: TokenRequest, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+    ) async -> RegistrationOutcome {
+        do throws(RefusedRequest) {
+            let (id, verified) = try await verifyWithProof(request)
+            let outcome = await enrol(verified, as: id, at: request.moment) { key in
+                refuse(key)?.forTokenClient()
+            }
+            return outcome.inTokenDialect
+        } catch {
+            return .refused(error.refusal)
+        }
+    }
+
+    /// The challenge is spent behind the proof, and the attestation must be for the app that the request names.
+    private func verifyWithProof(
+        _ request: TokenRequest
+    ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {
+        guard let tokens else {
+            throw RefusedRequest(.token(.attestationFailed, detail: "access tokens are not configured"))
+        }
+        let body = try TokenDialectBody(request.body, maximumBytes: maximumBodyBytes)
+        let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
+        let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
+        _ = try tokens.verifyProof(of: request, body, demandsNonce: false)
+        let challenge = try spend(nonce, for: .registration, of: settings.challenges, at: request.moment)
+        let verified: VerifiedAttestation
+        do throws(AttestationError) {
+            verified = try await verify(
+                attestation, of: id, over: challenge.clientDataHash(binding: body.key), at: request.moment)
+        } catch {
+            throw RefusedRequest(.token(.attestationFailed, detail: "attestation: \(error)"))
+        }
+        guard verified.app == app else {
+            throw RefusedRequest(.token(.attestationFailed, detail: "attestation is for another app"))
+        }
+        return (id, verified)
+    }
+}
+
+extension RegistrationOutcome {
+    /// The same outcome in the words of the token dialect.
+    fileprivate var inTokenDialect: RegistrationOutcome {
+        switch self {
+        case .registered(var key):
+            key.isInTokenDialect = true
+            return .registered(key)
+        case .refused(let refusal): return .refused(refusal.ofRegistrationInTokenDialect)
+        case .unstored(let refusal): return .unstored(refusal.ofRegistrationInTokenDialect)
+        }
+    }
+}
+
+extension Refusal {
+    fileprivate var ofRegistrationInTokenDialect: Refusal {
+        switch code {
+        case .keyRevoked: .token(.deviceBlocked, detail: detail)
+        case .attestationUnavailable: .token(.tokensUnavailable, detail: detail, retryAfter: retryAfter)
+        default: forTokenClient()
+        }
     }
 }

@@ -3,7 +3,37 @@ import FoundationEssentials
 package import KeyStore
 import WireText
 
-/// The parsed body of `POST /attest/register`.
+/// The dialects of `POST /attest/register`, told apart by their members: `keyId`, or `device_key_jwk`. A body with both is malformed, and one
+/// with neither lacks its `keyId`.
+enum RegistrationDialect {
+    case guide, token, both
+
+    private struct Members: Decodable {
+        var keyId: Anything?
+        var deviceKey: Anything?
+
+        private enum CodingKeys: String, CodingKey {
+            case keyId
+            case deviceKey = "device_key_jwk"
+        }
+    }
+
+    private struct Anything: Decodable {
+        init(from decoder: any Decoder) {}
+    }
+
+    /// A body that is no object, or too large, is one of the guide's dialect, which refuses it.
+    init(of body: [UInt8], maximumBytes: Int) {
+        let members = body.count <= maximumBytes ? try? JSONDecoder().decode(Members.self, from: Data(body)) : nil
+        switch (members?.keyId, members?.deviceKey) {
+        case (_?, _?): self = .both
+        case (nil, _?): self = .token
+        default: self = .guide
+        }
+    }
+}
+
+/// The parsed body of `POST /attest/register` in the guide's dialect.
 ///
 /// ```json
 /// {"keyId":"<base64, 32 bytes>","attestation":"<base64>","nonce":"<64 hexadecimal digits>"}
@@ -67,4 +97,6 @@ package struct RegisteredKey: Sendable {
     package let environment: AttestationEnvironment
     /// It was already registered, and has been fully verified again.
     package let wasKnown: Bool
+    /// The client registered in the token dialect, in which it is answered.
+    package internal(set) var isInTokenDialect = false
 }

@@ -13,6 +13,10 @@ package struct AdmissionRequest: Sendable {
     /// The header's value; `nil` when absent or empty.
     package var authorization: String?
     package var isTLS: Bool
+    /// As in the request line, without the query.
+    package var path: String
+    /// The name of the target's route; `nil`: the standard target.
+    package var route: String?
     /// The fields of the request that the gate's methods read.
     package var fields: CredentialFields
     /// `nil` when none was presented.
@@ -24,7 +28,8 @@ package struct AdmissionRequest: Sendable {
 
     package init(
         id: String, address: IPAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
-        isTLS: Bool, fields: CredentialFields, certificate: ClientCertificate?, authorization: String? = nil
+        isTLS: Bool, fields: CredentialFields, certificate: ClientCertificate?, authorization: String? = nil,
+        path: String = "/"
     ) {
         self.id = id
         self.address = address
@@ -36,6 +41,7 @@ package struct AdmissionRequest: Sendable {
         self.fields = fields
         self.certificate = certificate
         self.authorization = authorization
+        self.path = path
     }
 
     /// Whether the route admits identities of a method.

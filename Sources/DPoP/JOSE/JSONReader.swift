@@ -4,14 +4,17 @@ import WireText
 ///
 /// Foundation's decoder takes the last or the first of two members with one name, depending on how it is asked. Two servers could then read
 /// different claims out of one signed text, so duplicate members are refused here, and so is everything else that parsers disagree about.
-struct JSONReader {
+package struct JSONReader {
     private let text: [UInt8]
     private var position = 0
     private var depth = 0
     private var values = 0
 
-    static func readObject(_ text: [UInt8]) throws(JSONFault) -> JSONObject {
-        guard text.count <= JOSELimits.maximumBytes else { throw .tooLong }
+    /// - Parameter maximumBytes: of the whole text.
+    package static func readObject(
+        _ text: [UInt8], maximumBytes: Int = JOSELimits.maximumBytes
+    ) throws(JSONFault) -> JSONObject {
+        guard text.count <= maximumBytes else { throw .tooLong }
         var reader = JSONReader(text: text)
         let value = try reader.value()
         reader.skipSpace()

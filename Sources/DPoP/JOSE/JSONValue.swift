@@ -1,5 +1,5 @@
 /// A JSON value (RFC 8259). Numbers keep the text that they were written with.
-indirect enum JSONValue: Hashable, Sendable {
+package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case number(String)
@@ -7,12 +7,12 @@ indirect enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    var string: String? {
+    package var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    var object: JSONObject? {
+    package var object: JSONObject? {
         guard case .object(let object) = self else { return nil }
         return object
     }
@@ -27,15 +27,15 @@ indirect enum JSONValue: Hashable, Sendable {
 }
 
 /// The members of a JSON object, no two with the same name.
-struct JSONObject: Hashable, Sendable {
-    struct Member: Hashable, Sendable {
-        let name: String
-        let value: JSONValue
+package struct JSONObject: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
+        package let name: String
+        package let value: JSONValue
     }
 
-    private(set) var members: [Member] = []
+    package private(set) var members: [Member] = []
 
-    subscript(name: String) -> JSONValue? { members.first { $0.name.hasSameBytes(as: name) }?.value }
+    package subscript(name: String) -> JSONValue? { members.first { $0.name.hasSameBytes(as: name) }?.value }
 
     /// - Returns: false if the name is taken.
     mutating func add(_ name: String, _ value: JSONValue) -> Bool {

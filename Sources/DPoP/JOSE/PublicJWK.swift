@@ -50,7 +50,7 @@ public struct PublicJWK: Hashable, Sendable {
         try self.init(object)
     }
 
-    init(_ object: JSONObject) throws(JWKError) {
+    package init(_ object: JSONObject) throws(JWKError) {
         for name in Self.privateMembers { guard object[name] == nil else { throw .privateMember } }
         guard object["kty"]?.string?.hasSameBytes(as: "EC") == true else { throw .keyType }
         guard object["crv"]?.string?.hasSameBytes(as: "P-256") == true else { throw .curve }

@@ -13,8 +13,16 @@ public final class MemoryReplayStore: ReplayStore {
     /// - Parameters:
     ///   - maximum: of all keys together; at least one.
     ///   - maximumPerKey: of one key. As the store fills, a key may have fewer: at most a sixteenth of the room that is left, and always one.
-    public init(maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey) {
-        proofs = Mutex(SpentProofs(maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey)))
+    ///   - forgotten: proofs that expire up to then may have been used in an earlier process, and can't be told apart: for a process that
+    ///     follows another one, the second before its start plus the verifier's window. nil: there was none.
+    public init(
+        maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey,
+        forgottenThrough forgotten: Date? = nil
+    ) {
+        proofs = Mutex(
+            SpentProofs(
+                maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey),
+                forgottenThrough: forgotten?.wholeSeconds ?? .min))
     }
 
     public func spend(_ use: ProofUse, at time: Date) -> ReplaySpending {

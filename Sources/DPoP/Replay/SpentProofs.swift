@@ -18,9 +18,11 @@ struct SpentProofs {
     /// The lowest of these seconds.
     private var oldest: Int64?
     /// Proofs that expire in this second or earlier may have been forgotten. It matters when the clock is set back: they would be new again.
-    private var forgottenThrough = Int64.min
+    private var forgottenThrough: Int64
 
-    init(maximum: Int, maximumPerKey: Int) { (self.maximum, self.maximumPerKey) = (maximum, maximumPerKey) }
+    init(maximum: Int, maximumPerKey: Int, forgottenThrough: Int64 = .min) {
+        (self.maximum, self.maximumPerKey, self.forgottenThrough) = (maximum, maximumPerKey, forgottenThrough)
+    }
 
     var count: Int { identities.count }
 

@@ -11,6 +11,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case reload
     /// Asks whether the gateway has noticed that a key is revoked, by the key's identifier.
     case hasNoticedRevocation(String)
+    /// The same for a key that signs access tokens.
+    case hasNoticedSigningKeyRevocation(String)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.
@@ -62,8 +64,17 @@ package struct ControlClient {
 
     /// Whether the gateway notices within some seconds that a key is revoked; nil if no gateway answers.
     package func awaitNotice(ofRevoking keyID: String) -> Bool? {
+        awaitNotice(.hasNoticedRevocation(keyID))
+    }
+
+    /// The same for a key that signs access tokens.
+    package func awaitNotice(ofRevokingSigningKey keyID: String) -> Bool? {
+        awaitNotice(.hasNoticedSigningKeyRevocation(keyID))
+    }
+
+    private func awaitNotice(_ question: ControlRequest) -> Bool? {
         for _ in 0..<Self.noticeAttempts {
-            guard case .revocation(let isNoticed) = ask(.hasNoticedRevocation(keyID)) else { return nil }
+            guard case .revocation(let isNoticed) = ask(question) else { return nil }
             if isNoticed { return true }
             usleep(Self.noticeMicroseconds)
         }

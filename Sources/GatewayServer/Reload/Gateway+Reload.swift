@@ -54,7 +54,7 @@ extension Gateway {
         inEffect.withLock { inEffect in
             inEffect = InEffect(
                 settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
-                process: configuration.process)
+                process: configuration.process, tokens: configuration.tokens)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
         return .applied(difference)
@@ -133,18 +133,38 @@ extension Gateway {
 }
 
 extension RevocationWatcher {
-    /// Closes the sessions of revoked keys, even while the gateway drains.
-    convenience init(_ store: SQLiteKeyRegistry, of server: RelayServer, logger: Logger) throws(GatewayError) {
+    /// Closes the sessions of what was revoked, even while the gateway drains. Revoked signing keys verify no token any more before that.
+    convenience init(
+        _ store: SQLiteKeyRegistry, _ tokenKeys: TokenKeys?, of server: RelayServer, logger: Logger
+    ) throws(GatewayError) {
         do throws(KeyRegistryError) {
-            self.init(try SQLiteRevocations(of: store), logger: logger) { keys in
+            self.init(try SQLiteRevocations(of: store), logger: logger) { revocations in
+                tokenKeys?.replace(revocations.signingKeys)
+                let signers = Set(revocations.signingKeys.revoked.map(\.id))
+                guard !revocations.keys.isEmpty || !revocations.grants.isEmpty || !signers.isEmpty else { return }
                 let count = await server.closeSessions(
                     where: { principal, _ in
-                        (principal.proof as? AppAttestProof).map { keys.contains($0.key) } ?? false
+                        switch principal.proof {
+                        case let proof as AppAttestProof: revocations.keys.contains(proof.key)
+                        case let proof as AccessTokenProof:
+                            signers.contains(proof.signingKeyID) || revocations.revokes(proof.subject)
+                        default: false
+                        }
                     }, reason: .deviceBlocked)
                 logger.noteClosed(count, "sessions of revoked keys closed")
             }
         } catch {
             throw .store(path: store.path, "\(error)")
+        }
+    }
+}
+
+extension StoreRevocations {
+    fileprivate func revokes(_ subject: AccessTokenProof.Subject) -> Bool {
+        switch subject {
+        case .device(let key): keys.contains(key)
+        case .grant(let id): grants.contains(id)
+        case .unknown: true
         }
     }
 }

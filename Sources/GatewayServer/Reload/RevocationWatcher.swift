@@ -4,49 +4,55 @@ import Logging
 import Observability
 import Synchronization
 
-/// Polls for keys that any process has revoked, so that their sessions are closed. The store answers on its own thread.
+/// Polls for what any process has revoked, so that its sessions are closed, and for changed signing keys. The store answers on its own thread.
 final class RevocationWatcher: Sendable {
     static let interval: Duration = .milliseconds(500)
 
     private let revocations: SQLiteRevocations
     private let logger: Logger
-    private let revoked: @Sendable (Set<KeyID>) async -> Void
+    private let changed: @Sendable (StoreRevocations) async -> Void
     private let state = Mutex(State())
 
     private struct State {
-        /// The revoked keys at the last look.
-        var known: Set<KeyID> = []
+        /// The revocations at the last look.
+        var known = StoreRevocations()
+        /// The last ones of which the sessions have been closed.
+        var applied = StoreRevocations()
         /// The last look failed and was logged.
         var isFailing = false
     }
 
-    /// - Parameter revoked: receives all revoked keys after every change of the store: a key may have been restored and revoked again since
+    /// - Parameter changed: receives all revocations after every change of the store: a key may have been restored and revoked again since
     ///   the last look.
     init(
-        _ revocations: SQLiteRevocations, logger: Logger, revoked: @escaping @Sendable (Set<KeyID>) async -> Void
+        _ revocations: SQLiteRevocations, logger: Logger,
+        changed: @escaping @Sendable (StoreRevocations) async -> Void
     ) {
         self.revocations = revocations
         self.logger = logger
-        self.revoked = revoked
+        self.changed = changed
     }
 
     /// Runs until it is cancelled.
     func run() async {
         while !Task.isCancelled {
-            if let keys = await look(), !keys.isEmpty { await revoked(keys) }
+            if let revocations = await look() {
+                await changed(revocations)
+                state.withLock { $0.applied = revocations }
+            }
             try? await Task.sleep(for: Self.interval)
         }
     }
 
     /// If the store can't be read now, the next look reads it; nothing is lost.
-    private func look() async -> Set<KeyID>? {
+    private func look() async -> StoreRevocations? {
         do throws(KeyRegistryError) {
-            let keys = try await revocations.ifChanged()
+            let found = try await revocations.ifChanged()
             state.withLock { state in
-                state.known = keys ?? state.known
+                state.known = found ?? state.known
                 state.isFailing = false
             }
-            return keys
+            return found
         } catch {
             let isNews = state.withLock { state in
                 defer { state.isFailing = true }
@@ -59,6 +65,11 @@ final class RevocationWatcher: Sendable {
 
     /// Whether the last look found the key revoked.
     func hasNoticed(_ key: KeyID) -> Bool {
-        state.withLock { $0.known.contains(key) }
+        state.withLock { $0.known.keys.contains(key) }
+    }
+
+    /// Whether the last look found the signing key revoked, and its sessions have been closed.
+    func hasNoticed(signingKey id: String) -> Bool {
+        state.withLock { $0.applied.signingKeys.revoked.contains { $0.id == id } }
     }
 }

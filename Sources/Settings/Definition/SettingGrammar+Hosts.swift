@@ -131,6 +131,19 @@ extension SettingGrammar {
         return text
     }
 
+    /// Characters of a URI (RFC 3986), up to ``maximumAudienceBytes``.
+    static func audience(_ text: String) throws(SettingProblem) -> String? {
+        let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 }
+        guard isVisible, text.utf8.count <= maximumAudienceBytes else {
+            throw SettingProblem(
+                problem: "isn't an audience",
+                remedy: "Write a URL or a name of at most \(maximumAudienceBytes) characters, without spaces.")
+        }
+        return text
+    }
+
+    private static let maximumAudienceBytes = 255
+
     static func isOrigin(_ text: String) -> Bool {
         guard let separator = text.firstRange(of: "://"), text == text.lowercased() else { return false }
         let scheme = text[..<separator.lowerBound]

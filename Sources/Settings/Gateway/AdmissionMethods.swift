@@ -42,6 +42,9 @@ extension [ConfiguredMethod] {
         ConfiguredMethod(
             AppAttestMethod.name, blockListKind: AppAttestMethod.blockListKind, isOn: { $0.appAttest != nil }
         ) { AppAttestMethod($1.appAttest) },
+        ConfiguredMethod(
+            AccessTokenMethod.name, AccessTokenMethod.developmentName, isOn: { $0.appAttest != nil }
+        ) { AccessTokenMethod($1.tokens) },
         ConfiguredMethod(SessionTokenMethod.name, isOn: { _ in false }) {
             SessionTokenMethod(bearer: $1.sessionBearer)
         },

@@ -19,6 +19,7 @@ extension ConfigurationLoader {
                 gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))
         checkMethods(methods, isOpen: isOpen, needsSecret: secrets != nil)
         if target != nil { checkRoutes(read(settings.target.routes), methods) }
+        checkTokens()
         checkCompression()
         checkSessions()
         checkProcess()
@@ -36,6 +37,18 @@ extension ConfigurationLoader {
         guard let obstacle = NamedFile.obstacle(toWriting: read(settings.keyStore.path)) else { return }
         fail(settings.keyStore.path, obstacle.problem, obstacle.remedy)
     }
+
+    private mutating func checkTokens() {
+        let tokens = read(\.tokens)
+        guard tokens.signingDays > 0, tokens.signingDays * Self.secondsPerDay <= tokens.publishSeconds else { return }
+        let settings = settings.tokens
+        refuse(
+            settings.publishSeconds, "isn't shorter than SIGNING_KEY_DAYS",
+            "A key has to sign for longer than the next one is published before it.",
+            involving: [settings.publishSeconds, settings.signingDays])
+    }
+
+    private static let secondsPerDay = 86_400
 
     private mutating func checkCompression() {
         let compression = read(\.compression)

@@ -71,6 +71,17 @@ package enum ConfigurationLoading {
         return storage
     }
 
+    /// The few settings that `signing-keys …` needs.
+    package static func loadTokens(
+        environment: [String: String], environmentFile: String?
+    ) throws(ConfigurationErrors) -> SectionValues<TokenSection> {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        try loader.throwFileError()
+        let tokens = loader.read(\.tokens)
+        try loader.throwErrors()
+        return tokens
+    }
+
     /// CONTROL_SOCKET_PATH alone, for tools that talk to the running gateway.
     package static func loadControlSocketPath(
         environment: [String: String], environmentFile: String?

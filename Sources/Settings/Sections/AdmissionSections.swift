@@ -16,7 +16,8 @@ package struct GateSection: SettingSection {
         "Whether every client has to present a shared secret besides its other credentials.",
         details: """
             The secret is sent in the header `Authorization: Bearer <secret>`. It doesn't replace the other credentials: an app still has to \
-            attest itself. With REQUIRE_APP_AUTH=false the secret is enough.
+            attest itself. With REQUIRE_APP_AUTH=false the secret is enough. \
+            Access tokens can't be used then: they are in the same header.
             """)
     package let sharedSecretsPath = Setting<String?>.path(
         "SHARED_SECRETS_PATH", "a file", "The secrets of `AUTH_MODE=shared-secret`, one `name sha256:<hex>` a line.",
@@ -147,11 +148,12 @@ package struct TicketSection: SettingSection {
             """)
     package let publicOrigin = Setting<String?>.text(
         "PUBLIC_ORIGIN", default: nil, "an origin",
-        "The origin under which browsers reach the gateway, for the address that `portcullis ticket` prints.",
+        "The origin under which clients reach the gateway: for proofs of access tokens, and for what `portcullis ticket` prints.",
         details: """
-            For example https://play.example.org. It has no other effect. Unset, the address is made of BIND_HOST and WS_PORT; instead of \
+            For example https://play.example.org. The proofs of access tokens must be for URLs with this origin, and it is their issuer. Unset, \
+            proofs must be for the Host of their request, and the address is made of BIND_HOST and WS_PORT; instead of \
             0.0.0.0 and :: it has the first DNS name of the certificate, or the machine's name. Set it if a proxy in front of the gateway has \
-            another address.
+            another address; if that proxy ends TLS, access tokens can't be used without it.
             """, reload: .restart, SettingGrammar.webOrigin)
 }
 
@@ -180,6 +182,10 @@ package struct LimitSection: SettingSection {
     package let registrationsPerMinute = Setting<Int>.integer(
         "REGISTRATIONS_PER_MINUTE", default: 60, 1...1_000_000, "a minute",
         "Attempted registrations of one address (IPv6: one /64).")
+    package let tokensPerMinute = Setting<Int>.integer(
+        "TOKENS_PER_MINUTE", default: EndpointLimits.defaultTokensPerMinute, 1...1_000_000, "a minute",
+        "Requests for access tokens of one address (IPv6: one /64).",
+        details: "With DPOP_NONCE a client without a nonce takes two for each token.")
     package let failedUpgradesPerMinute = Setting<Int>.integer(
         "FAILED_UPGRADES_PER_MINUTE", default: 10, 1...1_000_000, "a minute",
         "Failed upgrades of one address before further ones are answered 429.",

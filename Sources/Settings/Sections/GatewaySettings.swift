@@ -12,6 +12,7 @@ package struct GatewaySettings: Sendable {
     package let attestation = AttestationSection()
     package let clientAuthorities = ClientAuthoritySection()
     package let keyStore = KeyStoreSection()
+    package let tokens = TokenSection()
     package let tickets = TicketSection()
     package let proxies = ProxySection()
     package let limits = LimitSection()

@@ -43,7 +43,7 @@ package struct TargetSection: SettingSection {
         details: """
             Options: encoding=, tls=, proxy=, mxp= (values as in the settings TN_ENCODING, MUD_TLS_MODE, PROXY_PROTOCOL, MXP_MODE), \
             compression= (`off` or `on`, see WS_COMPRESSION) and admit=. The value of admit= is `any`, or the admission methods that \
-            may use the route: some of `app`, `cert`, `ticket` and `anonymous`, joined by `+`. For example:
+            may use the route: some of `app`, `token`, `dev`, `cert`, `ticket` and `anonymous`, joined by `+`. For example:
               MUD_ROUTES=main=mud.example.org:4000;staging=127.0.0.1:4001,admit=cert+ticket,tls=required
             """, SettingGrammar.routes)
     package let tlsMode = Setting<TargetTLSMode>.choice(

@@ -49,6 +49,21 @@ let gateFuzzTargets = [
             bytes.count <= 2_048 && request.attestation.count < bytes.count && !request.nonce.isEmpty,
             "a request is no larger than its body")
     },
+    FuzzTarget("token-body") { bytes in
+        guard let body = try? TokenDialectBody(bytes, maximumBytes: 2_048) else { return }
+        try require(bytes.count <= 2_048, "a body above the limit isn't read")
+        let assertion = (try? body.assertionObject(maximumBytes: 1_024)) ?? []
+        let token = (try? body.developmentToken()) ?? ""
+        try require(
+            assertion.count <= 1_024 && token.utf8.count <= TokenDialectBody.maximumDevelopmentTokenBytes,
+            "what is read is within its limits")
+        let app = (try? body.unattestedApp()) ?? ""
+        try require(
+            app.utf8.count <= TokenDialectBody.maximumAppBytes && !app.utf8.contains { $0 < 0x21 || $0 > 0x7E },
+            "the name of an app can be logged")
+        let isToken = RegistrationDialect(of: bytes, maximumBytes: 2_048)
+        try require(isToken != .guide, "a body of this dialect isn't taken for the other's")
+    },
     FuzzTarget("block-list") { bytes in
         let text = text(bytes)
         let kinds = [AppAttestMethod.blockListKind, ClientCertificateMethod.blockListKind]

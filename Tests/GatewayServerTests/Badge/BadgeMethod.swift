@@ -104,7 +104,7 @@ final class BadgeDesk: Sendable {
 extension ConfiguredMethod {
     static func badge(_ desk: BadgeDesk) -> ConfiguredMethod {
         let kind = BlockListKind(
-            word: "badge", method: BadgeMethod.name, problem: "holds no name", remedy: "Write a name."
+            word: "badge", methods: BadgeMethod.name, problem: "holds no name", remedy: "Write a name."
         ) { $0 }
         return ConfiguredMethod(BadgeMethod.name, blockListKind: kind, isOn: { _ in true }) { _, _ in
             BadgeMethod(desk: desk)

@@ -122,7 +122,7 @@ struct BadgeSessionTests {
         #expect(Set(labels).count == labels.count)
         #expect(labels.allSatisfy { $0.allSatisfy { "abcdefghijklmnopqrstuvwxyz_".contains($0) } })
         let routes = [ConfiguredMethod].all.routeNames
-        #expect(Set(routes) == ["app", "cert", "ticket", "anonymous"] && routes.count == 4)
+        #expect(Set(routes) == ["app", "token", "dev", "cert", "ticket", "anonymous"] && routes.count == 6)
     }
 
     // MARK: Answers that come later

@@ -10,7 +10,7 @@ package struct AppAttestMethod: AdmissionMethod {
     package static let name = MethodName(label: "app_attest", route: "app")
 
     package static let blockListKind = BlockListKind(
-        word: "key", method: name, problem: "holds no key identifier",
+        word: "key", methods: name, AccessTokenMethod.name, problem: "holds no key identifier",
         remedy: "Write it as `portcullis keys list` shows it."
     ) { KeyID(text: $0)?.base64 }
 

@@ -8,7 +8,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
     package static let name = MethodName(label: "debug_certificate", route: "cert", proxy: "client_certificate")
 
     package static let blockListKind = BlockListKind(
-        word: "certificate", method: name, problem: "holds no fingerprint",
+        word: "certificate", methods: name, problem: "holds no fingerprint",
         remedy: "Write the SHA-256 of the certificate as 64 hexadecimal digits."
     ) { Hexadecimal.decode($0, count: 32).map(Hexadecimal.encode) }
 

@@ -1,0 +1,93 @@
+package import KeyStore
+
+/// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of development tokens are
+/// identities of two methods, so that routes can tell them apart.
+///
+/// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token without a proof is
+/// refused, and never taken for something else.
+package struct AccessTokenMethod: AdmissionMethod {
+    package static let name = MethodName(label: "access_token", route: "token")
+    package static let developmentName = MethodName(label: "development_token", route: "dev")
+
+    static let header = "dpop"
+    static let authorization = "authorization"
+
+    /// nil: there are no access tokens, and requests with one are refused.
+    package let settings: TokenSettings?
+
+    package init(_ settings: TokenSettings?) { self.settings = settings }
+
+    package var name: MethodName { Self.name }
+    package var identityNames: [MethodName] { [Self.name, Self.developmentName] }
+    package var fields: CredentialFieldNames { CredentialFieldNames(headers: [Self.header, Self.authorization]) }
+
+    package func credential(in request: AdmissionRequest) -> AccessTokenCredential? {
+        let authorization = request.fields.header(Self.authorization)
+        let proof = request.fields.header(Self.header)
+        guard proof != nil || authorization.map(AccessTokenCredential.looksLikeToken) ?? false else { return nil }
+        return AccessTokenCredential(authorization: authorization, proof: proof)
+    }
+
+    /// Who it is shows only when the token is verified.
+    package func claim(of credential: AccessTokenCredential) -> Claim { Claim(method: nil) }
+
+    package func verify(
+        _ credential: AccessTokenCredential, of request: AdmissionRequest
+    ) throws(KeyRegistryError) -> Verification {
+        guard let settings else { return .refused(.token(.invalidToken, detail: "access tokens are not configured")) }
+        let resource = ResourceRequest(
+            method: request.handshake.method,
+            url: settings.url(isTLS: request.isTLS, host: request.host, path: request.path),
+            authorization: [credential.authorization].compactMap(\.self), proofs: [credential.proof].compactMap(\.self),
+            moment: request.moment)
+        let outcome = try ResourceVerifier(settings).verify(resource) { Self.refusal(of: $0, $1, for: request) }
+        switch outcome {
+        case .success(let verified): return .verified(verified.identity, proof: verified.proof)
+        case .failure(let refused): return .refused(refused.refusal)
+        }
+    }
+
+    /// Routes are checked before the proof is used up.
+    private static func refusal(
+        of identity: Identity, _ grant: DevelopmentGrant?, for request: AdmissionRequest
+    ) -> Refusal? {
+        guard request.allows(identity.method) else {
+            return Refusal(.wayNotAllowed, detail: "the route is not open to \(identity.method.label)")
+        }
+        guard let routes = grant?.routes, !(request.route.map(routes.contains) ?? false) else { return nil }
+        return Refusal(.wayNotAllowed, detail: "the development token is not for this route")
+    }
+
+    /// The signing key may have been retired since, but not revoked.
+    package func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
+        guard let settings, let proof = principal.proof as? AccessTokenProof else {
+            return Refusal(.invalidTicket, detail: "access tokens are not configured any more")
+        }
+        guard !settings.keys.isRevoked(proof.signingKeyID) else {
+            return Refusal(.invalidTicket, detail: "the key that signed the access token is revoked")
+        }
+        guard settings.sessionOutlivesToken || moment.date < proof.expiresAt else {
+            return Refusal(.invalidTicket, detail: "the access token has expired")
+        }
+        guard case .refused(let refusal) = try TokenSubject(settings).standing(of: proof, at: moment) else {
+            return nil
+        }
+        return refusal.code == .deviceBlocked
+            ? Refusal(.keyRevoked, detail: refusal.detail) : Refusal(.invalidTicket, detail: refusal.detail)
+    }
+}
+
+/// An access token and its proof as presented.
+package struct AccessTokenCredential: Sendable {
+    let authorization: String?
+    let proof: String?
+
+    /// The scheme is `DPoP`, or it is `Bearer` with three parts between dots, of which the first is a JSON object. A shared secret isn't.
+    static func looksLikeToken(_ authorization: String) -> Bool {
+        let words = authorization.split(separator: " ", maxSplits: 1)
+        guard let scheme = words.first.map({ ASCIIText.lowercased(String($0)) }) else { return false }
+        guard scheme == "bearer", words.count == 2 else { return scheme == "dpop" }
+        let token = words[1].drop { $0 == " " }
+        return token.hasPrefix("eyJ") && token.split(separator: ".", omittingEmptySubsequences: false).count == 3
+    }
+}

@@ -1,0 +1,64 @@
+import DPoP
+package import FoundationEssentials
+package import KeyStore
+
+/// What is kept of an access token whose proof was verified: what revocations are compared with.
+package struct AccessTokenProof: AdmissionProof {
+    /// To whom the token was issued.
+    package enum Subject: Hashable, Sendable {
+        /// An attested device.
+        case device(KeyID)
+        /// The bearer of a development token.
+        case grant(String)
+        /// Neither: no token of ours says so.
+        case unknown
+    }
+
+    package let subject: Subject
+    /// The `kid` of the key that signed the token.
+    package let signingKeyID: String
+    package let expiresAt: Date
+    /// `client_id`.
+    package let app: String
+    /// `sub`.
+    private let name: String
+    private let isDevelopment: Bool
+
+    init(_ token: VerifiedAccessToken) {
+        let claims = token.claims
+        name = claims.subject
+        app = claims.app
+        isDevelopment = claims.isDevelopment
+        signingKeyID = token.keyID
+        expiresAt = claims.expiresAt
+        subject =
+            claims.isDevelopment
+            ? TokenSubjectName.grant(in: claims.subject).map(Subject.grant) ?? .unknown
+            : KeyID(text: claims.subject).map(Subject.device) ?? .unknown
+    }
+
+    package var isLarge: Bool { false }
+
+    package var identity: Identity {
+        Identity(method: isDevelopment ? AccessTokenMethod.developmentName : AccessTokenMethod.name, subject: name)
+    }
+}
+
+/// The `sub` of an access token.
+enum TokenSubjectName {
+    private static let separator: Character = "."
+
+    /// An attested device: the identifier of its key.
+    static func device(_ id: KeyID) -> String { id.base64 }
+
+    /// A device with a development token: the grant, and the device's key. Neither contains the separator.
+    static func development(_ grant: DevelopmentGrant, _ key: JWKThumbprint) -> String {
+        "\(grant.id)\(separator)\(key.text)"
+    }
+
+    static func grant(in subject: String) -> String? {
+        let parts = subject.split(separator: separator, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty else { return nil }
+        return String(parts[0])
+    }
+}

@@ -1,0 +1,60 @@
+import DPoP
+import FoundationEssentials
+
+/// The part of a refusal that clients of access tokens read: `error` (the refusal's code), `error_description`, `DPoP-Nonce`.
+package struct TokenError: Hashable, Sendable {
+    /// Begins with the code: on a first run it is all that the app sees.
+    package let description: String
+    /// For `DPoP-Nonce`; nil: none is sent.
+    package let nonce: String?
+}
+
+extension Refusal {
+    /// A refusal that clients of access tokens can read.
+    ///
+    /// - Parameters:
+    ///   - more: for the client, behind the message. No secret, and no text of the client's.
+    ///   - nonce: for `DPoP-Nonce`.
+    package static func token(
+        _ answer: RefusalAnswer, detail: String, more: String? = nil, nonce: String? = nil, retryAfter: Int? = nil
+    ) -> Refusal {
+        Refusal(answer, detail: detail, retryAfter: retryAfter).forTokenClient(more: more, nonce: nonce)
+    }
+
+    /// The same refusal in the words of this dialect.
+    package func forTokenClient(more: String? = nil, nonce: String? = nil) -> Refusal {
+        var refusal = self
+        let text = "\(code.rawValue): \(message)" + (more.map { "; \($0)" } ?? "")
+        refusal.token = TokenError(description: text, nonce: nonce)
+        return refusal
+    }
+}
+
+/// Where a proof or a token was refused: RFC 9449 answers a proof with 400 at the token endpoint (section 5), with 401 at a resource
+/// (section 7.1). A demand for a nonce is a 401 at both, because clients retry on nothing else.
+enum TokenEndpointKind {
+    case token, resource
+}
+
+extension Refusal {
+    static func proof(
+        _ refusal: ProofRefusal, at kind: TokenEndpointKind, time: Date, freshNonce: String?
+    ) -> Refusal {
+        let detail = "proof: \(refusal)"
+        switch refusal.code {
+        case .useNonce: return .token(.useNonce, detail: detail, nonce: freshNonce)
+        case .clockSkew:
+            return .token(
+                kind == .token ? .clockSkewAtToken : .clockSkew, detail: detail,
+                more: "the server's time is \(time.formatted(.iso8601))")
+        case .rateLimited: return .token(.tooManyProofs, detail: detail, retryAfter: proofRetryAfter)
+        case .invalidToken: return .token(.invalidToken, detail: detail)
+        case .invalidRequest: return .token(.invalidRequest, detail: detail)
+        case .invalidProof:
+            return .token(kind == .token ? .invalidProofAtToken : .invalidProof, detail: detail)
+        }
+    }
+
+    /// Seconds: about as long as a proof is remembered.
+    private static let proofRetryAfter = 30
+}

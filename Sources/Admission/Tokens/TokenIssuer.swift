@@ -1,0 +1,234 @@
+import AppAttest
+import DPoP
+import FoundationEssentials
+package import KeyStore
+
+/// An access token, before it is sent.
+package struct IssuedToken: Sendable {
+    /// Secret.
+    package let text: String
+    package let lifetimeSeconds: Int
+    /// To whom it was issued.
+    package let identity: Identity
+    package let isDevelopment: Bool
+    /// `jti`, for the audit log.
+    package let id: String
+    /// For the audit log: the app, and the name of the development token.
+    package let detail: String
+    /// The client has asked for `token_type`.
+    package let hasTokenType: Bool
+    /// For `DPoP-Nonce`; nil if the client needs no new one.
+    package let freshNonce: String?
+}
+
+package enum TokenOutcome: Sendable {
+    case issued(IssuedToken)
+    case refused(Refusal)
+}
+
+/// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the store.
+///
+/// The order is rate, body, proof (with the server's nonce, and its one use), then of an assertion: block list, challenge, key, signature,
+/// counter; of a development token: its registry. So a client that has to send a request again with a nonce can send the same assertion.
+package struct TokenIssuer: Sendable {
+    private static let storeRetryAfter = 5
+
+    private let settings: TokenSettings
+    private let registry: (any KeyRegistry)?
+    private let limits: EndpointLimits
+    private let maximumBodyBytes: Int
+
+    /// - Parameter registry: the asynchronous part of the store in `settings.devices`.
+    package init(
+        _ settings: TokenSettings, registry: (any KeyRegistry)?, limits: EndpointLimits, maximumBodyBytes: Int
+    ) {
+        self.settings = settings
+        self.registry = registry
+        self.limits = limits
+        self.maximumBodyBytes = maximumBodyBytes
+    }
+
+    /// - Parameter refuse: called with the claimed identity before its assertion is used up; for the block list.
+    package func issue(
+        _ request: TokenRequest, unless refuse: @Sendable (Identity) -> Refusal?
+    ) async -> TokenOutcome {
+        if let refusal = limits.refuseToken(to: request.address, at: request.moment.monotonic) {
+            return .refused(refusal.forTokenClient())
+        }
+        do throws(RefusedRequest) {
+            let body = try TokenDialectBody(request.body, maximumBytes: maximumBodyBytes)
+            let isDevelopment = body.hasDevelopmentToken
+            guard body.hasAttestation != isDevelopment else {
+                throw TokenDialectBody.malformed("exactly one of attestation and dev_token is needed")
+            }
+            let proof = try settings.verifyProof(of: request, body, demandsNonce: settings.nonces != .off)
+            let holder =
+                isDevelopment
+                ? try await developer(body, at: request.moment, unless: refuse)
+                : try await device(body, at: request.moment, unless: refuse)
+            return .issued(try sign(holder, body, proof, at: request.moment.date))
+        } catch {
+            return .refused(error.refusal)
+        }
+    }
+
+    /// To whom a token is issued.
+    private struct Holder {
+        let identity: Identity
+        let app: String
+        let method: MethodName
+        let detail: String
+    }
+
+    private func sign(
+        _ holder: Holder, _ body: TokenDialectBody, _ proof: VerifiedProof, at time: Date
+    ) throws(RefusedRequest) -> IssuedToken {
+        let isDevelopment = holder.identity.method == AccessTokenMethod.developmentName
+        let id = TokenID.make()
+        let claims = AccessTokenClaims(
+            issuer: settings.issuer, audience: [settings.audience], subject: holder.identity.subject ?? "",
+            app: holder.app, admissionMethod: holder.method.label, tokenID: id, issuedAt: time,
+            expiresAt: time + Double(settings.lifetimeSeconds), boundKey: proof.key.thumbprint,
+            isDevelopment: isDevelopment)
+        guard let signer = settings.keys.signer(at: time), let text = try? claims.sign(with: signer) else {
+            throw Self.unavailable("there is no signing key")
+        }
+        let isRenewalDue = settings.nonces != .off && settings.keys.nonces.isRenewalDue(proof.nonce, at: time)
+        return IssuedToken(
+            text: text, lifetimeSeconds: settings.lifetimeSeconds, identity: holder.identity,
+            isDevelopment: isDevelopment, id: id, detail: holder.detail, hasTokenType: body.wantsTokenType,
+            freshNonce: isRenewalDue ? settings.keys.nonces.nonce(at: time) : nil)
+    }
+
+    private static func unavailable(_ detail: String) -> RefusedRequest {
+        RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter))
+    }
+
+    private static func unavailable(_ error: KeyRegistryError) -> RefusedRequest { unavailable("\(error)") }
+}
+
+// MARK: With an assertion
+
+extension TokenIssuer {
+    private func device(
+        _ body: TokenDialectBody, at moment: Moment, unless refuse: @Sendable (Identity) -> Refusal?
+    ) async throws(RefusedRequest) -> Holder {
+        guard let devices = settings.devices, let registry else {
+            throw RefusedRequest(.token(.attestationFailed, detail: "App Attest is not configured"))
+        }
+        let assertion = SignedAssertion(
+            id: try body.keyID(), app: try body.app(), nonce: try body.nonce(),
+            object: try body.assertionObject(maximumBytes: devices.maximumAssertionBytes), key: body.key)
+        let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
+        if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
+        let challenge = try spend(assertion.nonce, for: .token, of: devices.challenges, at: moment)
+        let key = try await standing(of: assertion, in: registry, devices.scope)
+        let verified: VerifiedAssertion
+        do throws(AssertionError) {
+            verified = try devices.assertionVerifier.verify(
+                assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
+                publicKeyX963: key.publicKeyX963, app: assertion.app, previousCounter: key.counter)
+        } catch {
+            throw RefusedRequest(.token(.attestationFailed, detail: "assertion: \(error)"))
+        }
+        try await advance(assertion.id, to: verified, in: registry, at: moment)
+        return Holder(
+            identity: identity, app: assertion.app.description, method: AppAttestMethod.name,
+            detail: "app \(assertion.app)")
+    }
+
+    private struct SignedAssertion {
+        let id: KeyID
+        let app: AppID
+        let nonce: String
+        let object: [UInt8]
+        let key: PublicJWK
+    }
+
+    private func standing(
+        of assertion: SignedAssertion, in registry: any KeyRegistry, _ scope: AttestationScope
+    ) async throws(RefusedRequest) -> KeyStanding {
+        let known: KeyStanding?
+        do throws(KeyRegistryError) { known = try await registry.standing(of: assertion.id) } catch {
+            throw Self.unavailable(error)
+        }
+        guard let known else { throw RefusedRequest(.token(.registrationRequired, detail: "key is not registered")) }
+        guard !known.isRevoked else { throw RefusedRequest(.token(.deviceBlocked, detail: "key is revoked")) }
+        guard let app = scope.app(of: known) else {
+            throw RefusedRequest(
+                .token(
+                    .registrationRequired, detail: "key's app, environment or trust root is not configured"))
+        }
+        guard app == assertion.app else {
+            throw RefusedRequest(.token(.attestationFailed, detail: "key was attested for another app"))
+        }
+        return known
+    }
+
+    private func advance(
+        _ id: KeyID, to verified: VerifiedAssertion, in registry: any KeyRegistry, at moment: Moment
+    ) async throws(RefusedRequest) {
+        let advance: CounterAdvance
+        do throws(KeyRegistryError) {
+            advance = try await registry.advanceCounter(of: id, to: verified.counter, at: moment.unixMilliseconds)
+        } catch { throw Self.unavailable(error) }
+        switch advance {
+        case .advanced: return
+        case .notHigher:
+            throw RefusedRequest(.token(.attestationFailed, detail: "counter was used by another request meanwhile"))
+        case .unknownKey:
+            throw RefusedRequest(.token(.registrationRequired, detail: "key was forgotten meanwhile"))
+        case .revoked: throw RefusedRequest(.token(.deviceBlocked, detail: "key was revoked meanwhile"))
+        }
+    }
+}
+
+/// Spends a challenge of the token dialect.
+func spend(
+    _ nonce: String, for purpose: TokenChallengePurpose, of challenges: Challenges, at moment: Moment
+) throws(RefusedRequest) -> SpentChallenge {
+    switch challenges.spend(nonce, for: purpose, at: moment.monotonic) {
+    case .spent(let challenge): return challenge
+    case .full(let seconds):
+        throw RefusedRequest(
+            .token(.challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
+    case let failure: throw RefusedRequest(.token(.nonceExpired, detail: failure.detail))
+    }
+}
+
+// MARK: With a development token
+
+extension TokenIssuer {
+    private func developer(
+        _ body: TokenDialectBody, at moment: Moment, unless refuse: @Sendable (Identity) -> Refusal?
+    ) async throws(RefusedRequest) -> Holder {
+        let (token, app) = (try body.developmentToken(), try body.unattestedApp())
+        guard let development = settings.development else {
+            throw RefusedRequest(.token(.invalidToken, detail: "development tokens are off"))
+        }
+        let standing: DevelopmentStanding
+        do throws(KeyRegistryError) {
+            standing = try await development.redeem(
+                token, by: body.key.thumbprint.bytes, at: moment.unixMilliseconds)
+        } catch { throw Self.unavailable(error) }
+        switch standing {
+        case .refused(let reason):
+            throw RefusedRequest(.token(.invalidToken, detail: "development token: \(reason)"))
+        case .granted(let grant):
+            let identity = Identity(
+                method: AccessTokenMethod.developmentName,
+                subject: TokenSubjectName.development(grant, body.key.thumbprint))
+            if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
+            return Holder(
+                identity: identity, app: app, method: AccessTokenMethod.developmentName,
+                detail: "development token \(grant.id), app \(app)")
+        }
+    }
+}
+
+/// The `jti` of an access token: 128 random bits in base64url.
+enum TokenID {
+    private static let byteCount = 16
+
+    static func make() -> String { Base64URL.encode(RandomBytes.make(byteCount)) }
+}

@@ -1,0 +1,51 @@
+import DPoP
+import FoundationEssentials
+
+/// A request to `POST /token` or `POST /attest/register` in the token dialect, as received.
+package struct TokenRequest: Sendable {
+    package var body: [UInt8]
+    /// The values of all `DPoP` fields.
+    package var proofs: [String]
+    package var method: String
+    /// As the client sees it.
+    package var url: String
+    package var address: ClientAddress
+    package var moment: Moment
+
+    package init(
+        body: [UInt8], proofs: [String], method: String, url: String, address: ClientAddress, moment: Moment
+    ) {
+        self.body = body
+        self.proofs = proofs
+        self.method = method
+        self.url = url
+        self.address = address
+        self.moment = moment
+    }
+}
+
+extension TokenSettings {
+    /// Verifies that the sender holds the key that the body names. Nothing else is used up before.
+    ///
+    /// - Parameter demandsNonce: never for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
+    func verifyProof(
+        of request: TokenRequest, _ body: TokenDialectBody, demandsNonce: Bool
+    ) throws(RefusedRequest) -> VerifiedProof {
+        let time = request.moment.date
+        let proof: VerifiedProof
+        do throws(ProofRefusal) {
+            proof = try DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored).verify(
+                ProofRequest(proofs: request.proofs, method: request.method, url: request.url), at: time,
+                spending: tokenReplays)
+        } catch {
+            throw RefusedRequest(.proof(error, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+        }
+        guard proof.key == body.key else {
+            throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: another key than device_key_jwk"))
+        }
+        guard body.proof.map({ $0 == request.proofs[0] }) ?? true else {
+            throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: dpop is another one than the header's"))
+        }
+        return proof
+    }
+}

@@ -1,0 +1,46 @@
+import AppAttest
+import KeyStore
+
+/// Whether those to whom access tokens were issued may still use them. Checked at every use of a token, and again for tickets and resumes.
+struct TokenSubject {
+    enum Standing {
+        /// - Parameter grant: nil for an attested device.
+        case good(DevelopmentGrant?)
+        case refused(Refusal)
+    }
+
+    private let settings: TokenSettings
+
+    init(_ settings: TokenSettings) { self.settings = settings }
+
+    func standing(of proof: AccessTokenProof, at moment: Moment) throws(KeyRegistryError) -> Standing {
+        switch proof.subject {
+        case .device(let id): try standing(of: id, app: proof.app)
+        case .grant(let id): try standing(ofGrant: id, at: moment)
+        case .unknown: .refused(.token(.invalidToken, detail: "the subject of the token is malformed"))
+        }
+    }
+
+    private func standing(of id: KeyID, app: String) throws(KeyRegistryError) -> Standing {
+        guard let devices = settings.devices, let key = try devices.registry.standing(of: id) else {
+            return .refused(.token(.invalidToken, detail: "the token's key is not registered any more"))
+        }
+        guard !key.isRevoked else { return .refused(.token(.deviceBlocked, detail: "the token's key is revoked")) }
+        guard devices.scope.app(of: key)?.description == app else {
+            return .refused(
+                .token(.invalidToken, detail: "the key's app, environment or trust root is not configured any more"))
+        }
+        return .good(nil)
+    }
+
+    private func standing(ofGrant id: String, at moment: Moment) throws(KeyRegistryError) -> Standing {
+        guard let development = settings.development else {
+            return .refused(.token(.invalidToken, detail: "development tokens are off"))
+        }
+        switch try development.standing(ofGrant: id, at: moment.unixMilliseconds) {
+        case .granted(let grant): return .good(grant)
+        case .refused(let reason):
+            return .refused(.token(.invalidToken, detail: "development token \(id): \(reason)"))
+        }
+    }
+}

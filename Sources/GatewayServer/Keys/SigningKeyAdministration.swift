@@ -1,0 +1,73 @@
+import Admission
+import DPoP
+package import FoundationEssentials
+import Glibc
+import KeyStore
+import KeyStoreSQLite
+import Observability
+package import Settings
+
+/// The operator's administration of the keys that sign access tokens, on a store that a gateway may be using at the same time.
+package struct SigningKeyAdministration {
+    private let store: SQLiteKeyRegistry
+    private let rotation: SigningKeyRotation
+
+    /// - Parameter path: an existing store; it isn't created.
+    package init(path: String, tokens: SectionValues<TokenSection>) throws(SigningKeyAdministrationError) {
+        guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
+        do throws(KeyRegistryError) { store = try SQLiteKeyRegistry(path: path, creating: false) } catch {
+            throw .keys("\(error)")
+        }
+        rotation = SigningKeyRotation(store.tokenStore, schedule: TokenState.schedule(tokens))
+    }
+
+    /// A line for each key: the published ones in the order in which they sign, then the revoked ones.
+    package func list(at time: Date) throws(SigningKeyAdministrationError) -> [String] {
+        let stored: StoredSigningKeys
+        do throws(KeyRegistryError) { stored = try store.tokenStore.signingKeys() } catch { throw .keys("\(error)") }
+        let stages = SigningKeyStages(stored, schedule: rotation.schedule, at: time)
+        return stored.keys.map { key in
+            "\(key.id)  \(stages?.stage(of: key.id) ?? "damaged")  published \(shown(key.publishedAt))"
+                + "  signs from \(shown(key.signsFrom))"
+        } + stored.revoked.map { "\($0.id)  revoked  at \(shown($0.revokedAt))" }
+    }
+
+    /// - Returns: the new key, and when it begins to sign.
+    package func rotate(at time: Date) throws(SigningKeyAdministrationError) -> (id: String, signsFrom: String) {
+        do throws(SigningKeyError) {
+            let added = try rotation.rotate(at: time)
+            return (added.key.keyID, shown(Int64(added.signsFrom.timeIntervalSince1970 * 1_000)))
+        } catch { throw .keys("\(error)") }
+    }
+
+    package func revoke(_ keyID: String, at time: Date) throws(SigningKeyAdministrationError) {
+        do throws(SigningKeyError) { try rotation.revoke(keyID, at: time) } catch {
+            if case .unknownKey = error { throw .unknownKey }
+            throw .keys("\(error)")
+        }
+    }
+
+    private func shown(_ milliseconds: Int64) -> String { "\(Timestamp(unixMilliseconds: milliseconds))" }
+}
+
+package enum SigningKeyAdministrationError: Error, CustomStringConvertible {
+    case keys(String)
+    /// The gateway hasn't run yet, or the path is wrong.
+    case noStore(path: String)
+    case unknownKey
+
+    package var description: String {
+        switch self {
+        case .keys(let reason): reason
+        case .noStore(let path): "no signing keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
+        case .unknownKey: "no such signing key"
+        }
+    }
+
+    package var hint: String {
+        switch self {
+        case .keys, .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .unknownKey: "portcullis signing-keys list shows all."
+        }
+    }
+}

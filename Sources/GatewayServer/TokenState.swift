@@ -1,0 +1,99 @@
+import Admission
+import DPoP
+import FoundationEssentials
+import KeyStore
+import KeyStoreSQLite
+import Settings
+
+/// The state of access tokens, which is kept through every reload: signing keys, used proofs, and the issuer's names.
+struct TokenState: Sendable {
+    let keys: TokenKeys
+    private let store: SQLiteKeyRegistry
+    private let issuer: String
+    private let audience: String
+    private let publicOrigin: String?
+    private let tokenReplays: MemoryReplayStore
+    private let resourceReplays: MemoryReplayStore
+
+    /// Seconds for which verifiers may keep the key set, at most.
+    private static let longestKeySetAge = 3_600
+
+    /// Creates the first signing key and the secret of nonces if the store has none.
+    init(_ configuration: GatewayConfiguration, _ store: SQLiteKeyRegistry) throws(GatewayError) {
+        let now = Date.now
+        let isFirst: Bool
+        do throws(SigningKeyError) {
+            isFirst = try signingKeyErrors { () throws(KeyRegistryError) in
+                try store.tokenStore.signingKeys().keys.isEmpty
+            }
+            keys = try Self.open(store, Self.schedule(configuration.tokens), at: now)
+        } catch { throw .store(path: store.path, "\(error)") }
+        self.store = store
+        publicOrigin = configuration.tickets.publicOrigin
+        issuer = configuration.tokens.issuer ?? Self.origin(of: configuration)
+        audience = configuration.tokens.audience ?? issuer
+        // Proofs that an earlier process has accepted were made before this one began.
+        let forgotten = isFirst ? nil : now + (DPoPVerifier.defaultWindow - 1)
+        let maximum = configuration.tokens.maximumProofs
+        tokenReplays = MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten)
+        resourceReplays = MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten)
+    }
+
+    /// - Parameter devices: App Attest's settings.
+    func settings(_ tokens: SectionValues<TokenSection>, devices: AppAttestSettings) -> TokenSettings {
+        var settings = TokenSettings(
+            issuer: issuer, audience: audience, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
+            tokenReplays: tokenReplays, resourceReplays: resourceReplays, devices: devices)
+        settings.nonces = tokens.nonces
+        settings.sessionOutlivesToken = tokens.sessionOutlivesToken
+        settings.publicOrigin = publicOrigin
+        return settings
+    }
+
+    func setSchedule(_ tokens: SectionValues<TokenSection>) { keys.setSchedule(Self.schedule(tokens)) }
+
+    /// Adds a signing key if one is due. It waits for the disk.
+    func rotateIfDue(_ tokens: SectionValues<TokenSection>, at time: Date) throws(SigningKeyError) {
+        guard keys.isRotationDue(at: time) else { return }
+        keys.replace(try SigningKeyRotation(store.tokenStore, schedule: Self.schedule(tokens)).keepUp(at: time))
+    }
+
+    /// Half of the time for which a new key is published before it signs.
+    static func keySetMaximumAge(_ tokens: SectionValues<TokenSection>) -> Int {
+        min(tokens.publishSeconds / 2, longestKeySetAge)
+    }
+
+    static func schedule(_ tokens: SectionValues<TokenSection>) -> SigningKeySchedule {
+        let period = tokens.signingDays == 0 ? Double.infinity : Double(tokens.signingDays) * 86_400
+        let schedule = SigningKeySchedule(
+            tokenLifetime: Double(tokens.lifetimeSeconds), publicationLead: Double(tokens.publishSeconds),
+            signingPeriod: period)
+        guard let schedule else { preconditionFailure("The settings were checked.") }
+        return schedule
+    }
+
+    private static func open(
+        _ store: SQLiteKeyRegistry, _ schedule: SigningKeySchedule, at time: Date
+    ) throws(SigningKeyError) -> TokenKeys {
+        let stored = try SigningKeyRotation(store.tokenStore, schedule: schedule).keepUp(at: time)
+        let secret = try signingKeyErrors { () throws(KeyRegistryError) in
+            try store.tokenStore.secret(
+                named: TokenKeys.nonceSecretName, creating: RandomBytes.make(TokenKeys.nonceSecretBytes))
+        }
+        guard let keys = TokenKeys(stored, schedule: schedule, nonceSecret: secret) else { throw .damaged }
+        return keys
+    }
+
+    /// Without a port where the kernel chooses it: a restart must not change the issuer.
+    private static func origin(of configuration: GatewayConfiguration) -> String {
+        let usual = configuration.tls == nil ? 80 : 443
+        let port = configuration.listener.port
+        return PageAddress.origin(of: configuration, port: port == 0 ? usual : port)
+    }
+}
+
+private func signingKeyErrors<Value>(
+    _ body: () throws(KeyRegistryError) -> Value
+) throws(SigningKeyError) -> Value {
+    do throws(KeyRegistryError) { return try body() } catch { throw .store(error) }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import FoundationEssentials
+import GatewayServer
+
+struct SigningKeysCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "signing-keys",
+        abstract: "Look after the keys that sign access tokens, also while the gateway runs.",
+        subcommands: [List.self, Rotate.self, Revoke.self])
+
+    /// The key store: `--store`, or the one in the settings.
+    struct Options: ParsableArguments {
+        @OptionGroup var settings: SettingsOptions
+
+        @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
+        var store: String?
+
+        /// Runs `body` on the store; an error is printed and ends the command.
+        func administer<Value>(
+            _ body: (SigningKeyAdministration) throws(SigningKeyAdministrationError) -> Value
+        ) throws -> Value {
+            let path = try store ?? Console.keyStorePath(settings)
+            let tokens = try Console.tokenSettings(settings)
+            do throws(SigningKeyAdministrationError) {
+                return try body(try SigningKeyAdministration(path: path, tokens: tokens))
+            } catch {
+                throw Console.failure("\(error)", hint: error.hint)
+            }
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all signing keys, one a line.")
+
+        @OptionGroup var options: Options
+
+        func run() throws {
+            let lines = try options.administer { (keys) throws(SigningKeyAdministrationError) in
+                try keys.list(at: .now)
+            }
+            for line in lines { Console.say(line) }
+        }
+    }
+
+    struct Rotate: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Publish a new signing key, which signs after SIGNING_KEY_PUBLISH_SECONDS. Tokens stay valid.")
+
+        @OptionGroup var options: Options
+
+        func run() throws {
+            let key = try options.administer { (keys) throws(SigningKeyAdministrationError) in
+                try keys.rotate(at: .now)
+            }
+            Console.say("published \(key.id), which signs from \(key.signsFrom)")
+        }
+    }
+
+    struct Revoke: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Withdraw a signing key: its tokens are refused, their sessions closed. Another key takes its place.")
+
+        @OptionGroup var options: Options
+
+        @Argument(help: "The key's identifier, as `list` shows it.")
+        var keyID: String
+
+        func run() throws {
+            try options.administer { (keys) throws(SigningKeyAdministrationError) in
+                try keys.revoke(keyID, at: .now)
+            }
+            Console.say("revoked \(keyID)")
+            if let gateway = Console.runningGateway(options.settings),
+                gateway.awaitNotice(ofRevokingSigningKey: keyID) == false
+            {
+                Console.complain(
+                    "portcullis: the running gateway hasn't noticed: does it use another store? See its log. Its sessions go on."
+                )
+            }
+        }
+    }
+}

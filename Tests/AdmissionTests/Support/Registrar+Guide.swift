@@ -1,0 +1,13 @@
+@testable import Admission
+
+extension Registrar {
+    /// A registration in the guide's dialect, which has no proof.
+    func register(
+        body: [UInt8], from address: ClientAddress, at moment: Moment,
+        unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
+    ) async -> RegistrationOutcome {
+        await register(
+            TokenRequest(body: body, proofs: [], method: "POST", url: "", address: address, moment: moment),
+            unless: refuse)
+    }
+}

@@ -1,0 +1,241 @@
+import DPoP
+import DeviceSimulation
+import Foundation
+import KeyStore
+import Testing
+
+@testable import Admission
+
+/// `POST /token` without the HTTP.
+struct TokenIssuerTests {
+    private var bench: TokenBench
+
+    init() throws {
+        bench = try TokenBench()
+    }
+
+    private func verify(_ token: IssuedToken, at moment: Moment = start) throws -> Result<
+        VerifiedResourceRequest, RefusedRequest
+    > {
+        try ResourceVerifier(bench.settings).verify(bench.resource(token.text, at: moment))
+    }
+
+    @Test mutating func `an assertion buys a token whose proof is verified`() async throws {
+        let token = try #require(await bench.issuer().issue(bench.request()).token)
+        #expect(!token.isDevelopment && token.lifetimeSeconds == 300 && token.freshNonce == nil)
+        let verified = try verify(token).get()
+        #expect(verified.identity.method == AccessTokenMethod.name)
+        #expect(verified.identity.subject == Data(bench.device.keyID).base64EncodedString())
+        #expect(verified.claims.admissionMethod == "app_attest" && verified.claims.tokenID == token.id)
+        #expect(verified.freshNonce == nil && verified.grant == nil)
+    }
+
+    @Test mutating func `a token ends with its lifetime, to the millisecond`() async throws {
+        let token = try #require(await bench.issuer().issue(bench.request()).token)
+        #expect(throws: Never.self) { try verify(token, at: start + 299_999).get() }
+        #expect(try verify(token, at: start + 300_000).refusal?.code == .invalidToken)
+    }
+
+    @Test mutating func `nothing is used up before the proof has the server's nonce`() async throws {
+        bench.settings.nonces = .token
+        let nonce = bench.challenge()
+        let assertion = try bench.assertion(over: nonce)
+        let demand = await bench.issuer().issue(try bench.request(nonce: nonce, assertion: assertion)).refusal
+        #expect(demand?.answer == .useNonce)
+        let server = try #require(demand?.token?.nonce)
+        #expect(demand?.headerFields.contains { $0.name == "DPoP-Nonce" && $0.value == server } == true)
+        let request = try bench.request(nonce: nonce, assertion: assertion, serverNonce: server)
+        #expect(await bench.issuer().issue(request).token != nil)
+    }
+
+    @Test mutating func `a new nonce comes before the old one ends`() async throws {
+        bench.settings.nonces = .token
+        let nonce = bench.settings.keys.nonces.nonce(at: start.date)
+        let same = try #require(await bench.issuer().issue(bench.request(serverNonce: nonce)).token)
+        #expect(same.freshNonce == nil)
+        let later = start + 60_000
+        let next = try #require(await bench.issuer().issue(bench.request(serverNonce: nonce, at: later)).token)
+        #expect(next.freshNonce == bench.settings.keys.nonces.nonce(at: later.date))
+        let tooLate = start + 180_000
+        let refused = await bench.issuer().issue(try bench.request(serverNonce: nonce, at: tooLate)).refusal
+        #expect(refused?.answer == .useNonce)
+    }
+
+    @Test mutating func `a refused assertion spends its challenge, but a refused proof doesn't`() async throws {
+        let nonce = bench.challenge()
+        var request = try bench.request(nonce: nonce)
+        request.method = "PUT"
+        #expect(await bench.issuer().issue(request).refusal?.answer == .invalidProofAtToken)
+        let wrong = try bench.request(nonce: nonce, assertion: [1])
+        #expect(await bench.issuer().issue(wrong).refusal?.answer == .attestationFailed)
+        #expect(await bench.issuer().issue(try bench.request(nonce: nonce)).refusal?.answer == .nonceExpired)
+    }
+
+    @Test mutating func `one assertion sent twice at once buys one token`() async throws {
+        let nonce = bench.challenge()
+        let assertion = try bench.assertion(over: nonce)
+        let requests = try (0..<8).map { _ in try bench.request(nonce: nonce, assertion: assertion) }
+        let issuer = bench.issuer()
+        let outcomes = await withTaskGroup(of: TokenOutcome.self) { group in
+            for request in requests { group.addTask { await issuer.issue(request) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0.token != nil } == 1)
+    }
+
+    @Test mutating func `a counter that was used is refused, and not lowered`() async throws {
+        let nonce = bench.challenge()
+        let old = try bench.assertion(over: nonce)
+        #expect(await bench.issuer().issue(try bench.request()).token != nil)
+        let refused = await bench.issuer().issue(try bench.request(nonce: nonce, assertion: old)).refusal
+        #expect(refused?.answer == .attestationFailed)
+        let id = try #require(KeyID(bytes: bench.device.keyID))
+        #expect(bench.bench.registry.key(id)?.counter == 2)
+    }
+
+    @Test(arguments: [FailingRegistry.Operation.look, .advance])
+    mutating func `a store that doesn't answer refuses with 503`(operation: FailingRegistry.Operation) async throws {
+        let failing = FailingRegistry(bench.bench.registry, failing: [operation: .busy])
+        let refusal = await bench.issuer(over: failing).issue(try bench.request()).refusal
+        #expect(refusal?.answer == .tokensUnavailable && refusal?.retryAfter == 5)
+    }
+
+    @Test mutating func `an identity that is blocked uses up nothing`() async throws {
+        let nonce = bench.challenge()
+        let request = try bench.request(nonce: nonce)
+        let outcome = await bench.issuer().issue(request) { identity in
+            identity.method == AccessTokenMethod.name ? Refusal(.deviceBlocked, detail: "") : nil
+        }
+        #expect(outcome.refusal?.code == .deviceBlocked && outcome.refusal?.token != nil)
+        #expect(await bench.issuer().issue(try bench.request(nonce: nonce)).token != nil)
+    }
+
+    @Test mutating func `requests are limited by address, at the limit and above it`() async throws {
+        let issuer = bench.issuer(limits: EndpointLimits(tokensPerMinute: 2))
+        for _ in 0..<2 { #expect(await issuer.issue(try bench.request()).token != nil) }
+        let refusal = await issuer.issue(try bench.request()).refusal
+        #expect(refusal?.answer == .rateLimited && refusal?.token?.description.hasPrefix("rate_limited: ") == true)
+    }
+
+    @Test mutating func `a full replay store refuses, and a body at the limit is read`() async throws {
+        bench = try TokenBench(maximumProofs: 1)
+        #expect(await bench.issuer().issue(try bench.request()).token != nil)
+        #expect(await bench.issuer().issue(try bench.request()).refusal?.answer == .tooManyProofs)
+        bench = try TokenBench()
+        var fitting = try bench.request()
+        fitting.body += [UInt8](repeating: 0x20, count: 65_536 - fitting.body.count)
+        #expect(await bench.issuer().issue(fitting).token != nil)
+        var larger = try bench.request()
+        larger.body += [UInt8](repeating: 0x20, count: 65_537 - larger.body.count)
+        #expect(await bench.issuer().issue(larger).refusal?.answer == .bodyTooLarge)
+    }
+
+    @Test mutating func `challenges of both purposes are bounded apart`() async throws {
+        bench = try TokenBench(maximumSpent: 1)
+        #expect(await bench.issuer().issue(try bench.request()).token != nil)
+        #expect(await bench.issuer().issue(try bench.request()).refusal?.answer == .challengesExhausted)
+        let challenges = bench.bench.challenges
+        guard case .spent = challenges.spend(bench.challenge(), for: .registration, at: start.monotonic) else {
+            Issue.record("a registration found no room")
+            return
+        }
+        #expect(challenges.spentCount == 2)
+    }
+
+    // MARK: Bodies
+
+    @Test(arguments: [
+        (#"{"device_key_jwk":{}}"#, "device_key_jwk"), ("[]", "JSON object"), ("", "JSON object"),
+        (#"{"nonce":"a","nonce":"b"}"#, "JSON object"), (#"{"device_key_jwk":null}"#, "device_key_jwk"),
+    ])
+    mutating func `a malformed body is told what is wrong`(body: String, word: String) async throws {
+        var request = try bench.request()
+        request.body = Array(body.utf8)
+        let refusal = await bench.issuer().issue(request).refusal
+        #expect(refusal?.answer == .invalidRequest)
+        #expect(refusal?.token?.description.contains(word) == true)
+    }
+
+    @Test mutating func `a private key is refused, and so is another kind of attestation`() async throws {
+        let changes: [(inout [String: String]) -> Void] = [
+            { $0["device_key_jwk"] = $0["device_key_jwk"]?.replacing("}", with: #","d":"AA"}"#) },
+            { $0["attestation"] = $0["attestation"]?.replacing("app_attest", with: "play_integrity") },
+            { $0["attestation"] = $0["attestation"]?.replacing("ABCDE12345", with: "short") },
+            { $0["dev_token"] = "\"x\"" }, { $0["attestation"] = "null" }, { $0["nonce"] = "7" },
+        ]
+        for change in changes {
+            let request = try bench.request(changing: change)
+            #expect(await bench.issuer().issue(request).refusal?.answer == .invalidRequest)
+        }
+    }
+
+    @Test mutating func `the body's proof and key are the header's`() async throws {
+        let other = try TokenBench()
+        let changes: [(inout [String: String]) -> Void] = [
+            { $0["dpop"] = "\"a.b.c\"" },
+            { members in
+                var stranger = other
+                let body = (try? stranger.request().body) ?? []
+                let text = String(decoding: body, as: UTF8.self)
+                members["device_key_jwk"] = text.firstMatch(of: /"device_key_jwk":(\{[^}]*\})/).map { String($0.1) }
+            },
+        ]
+        for change in changes {
+            let request = try bench.request(changing: change)
+            #expect(await bench.issuer().issue(request).refusal?.answer == .invalidProofAtToken)
+        }
+        var several = try bench.request()
+        several.proofs += several.proofs
+        #expect(await bench.issuer().issue(several).refusal?.answer == .invalidProofAtToken)
+    }
+
+    // MARK: Development tokens
+
+    private mutating func developmentRequest(_ token: String = "pdt_good") throws -> TokenRequest {
+        try bench.request { members in
+            members["attestation"] = nil
+            members["nonce"] = nil
+            members["dev_token"] = "\"\(token)\""
+        }
+    }
+
+    @Test mutating func `a development token buys a token that says so`() async throws {
+        bench.settings.development = OneDevelopmentToken()
+        let token = try #require(await bench.issuer().issue(developmentRequest()).token)
+        #expect(token.isDevelopment)
+        let verified = try verify(token).get()
+        #expect(verified.claims.isDevelopment && verified.grant?.id == "ci")
+        #expect(verified.identity.method == AccessTokenMethod.developmentName)
+        #expect(verified.identity.subject?.hasPrefix("ci.") == true)
+        // Its registry decides at each use.
+        bench.settings.development = OneDevelopmentToken(refusal: .revoked)
+        #expect(try verify(token).refusal?.code == .invalidToken)
+        bench.settings.development = nil
+        #expect(try verify(token).refusal?.code == .invalidToken)
+    }
+
+    @Test(arguments: [DevelopmentTokenRefusal.unknown, .expired, .revoked, .deviceLimit])
+    mutating func `a development token that isn't good is an invalid token`(reason: DevelopmentTokenRefusal)
+        async throws
+    {
+        bench.settings.development = OneDevelopmentToken(refusal: reason)
+        #expect(await bench.issuer().issue(try developmentRequest()).refusal?.answer == .invalidToken)
+    }
+
+    @Test mutating func `development tokens are off unless they are switched on, and are limited in length`()
+        async throws
+    {
+        #expect(await bench.issuer().issue(try developmentRequest()).refusal?.answer == .invalidToken)
+        bench.settings.development = OneDevelopmentToken()
+        let longest = String(repeating: "x", count: TokenDialectBody.maximumDevelopmentTokenBytes)
+        #expect(await bench.issuer().issue(try developmentRequest(longest)).refusal?.answer == .invalidToken)
+        #expect(await bench.issuer().issue(try developmentRequest(longest + "x")).refusal?.answer == .invalidRequest)
+    }
+}
+
+extension Result where Failure == RefusedRequest {
+    var refusal: Refusal? {
+        guard case .failure(let refused) = self else { return nil }
+        return refused.refusal
+    }
+}

@@ -1,0 +1,61 @@
+import Admission
+import Foundation
+import SettingsTestKit
+import Testing
+
+@testable import Settings
+
+/// The settings of access tokens.
+@Suite struct ConfigurationTokenTests {
+    private let bench: ConfigurationBench
+
+    init() throws {
+        bench = try ConfigurationBench()
+    }
+
+    @Test func theDefaultsAreThoseOfTheDocumentation() throws {
+        let tokens = try bench.load(bench.least()).configuration.tokens
+        #expect(tokens.lifetimeSeconds == 300 && tokens.nonces == .off && tokens.sessionOutlivesToken)
+        #expect(tokens.issuer == nil && tokens.audience == nil)
+        #expect(tokens.publishSeconds == 86_400 && tokens.signingDays == 90 && tokens.maximumProofs == 100_000)
+    }
+
+    /// Clients refresh a minute before the end.
+    @Test func aTokenLastsTwoMinutesAtLeast() throws {
+        #expect(
+            bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "119"]))
+                == ["ACCESS_TOKEN_TTL_SECONDS is out of range"])
+        #expect(bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "120"])).isEmpty)
+    }
+
+    @Test func aKeySignsForLongerThanTheNextIsPublished() throws {
+        let changes = ["SIGNING_KEY_DAYS": "1", "SIGNING_KEY_PUBLISH_SECONDS": "86400"]
+        #expect(
+            bench.problems(bench.least(changes)) == ["SIGNING_KEY_PUBLISH_SECONDS isn't shorter than SIGNING_KEY_DAYS"])
+        #expect(bench.problems(bench.least(changes.merging(["SIGNING_KEY_PUBLISH_SECONDS": "86399"]) { $1 })).isEmpty)
+        #expect(bench.problems(bench.least(changes.merging(["SIGNING_KEY_DAYS": "0"]) { $1 })).isEmpty)
+    }
+
+    @Test func anIssuerIsAnOriginAndAnAudienceHasNoSpaces() throws {
+        for issuer in ["https://gate.example/", "gate.example", "https://gate.example/path"] {
+            #expect(!bench.problems(bench.least(["ACCESS_TOKEN_ISSUER": issuer])).isEmpty, "\(issuer)")
+        }
+        #expect(bench.problems(bench.least(["ACCESS_TOKEN_ISSUER": "https://gate.example"])).isEmpty)
+        let longest = String(repeating: "a", count: 255)
+        for (audience, isGood) in [("api", true), ("https://api.example/x", true), ("a b", false), (longest, true)] {
+            #expect(bench.problems(bench.least(["ACCESS_TOKEN_AUDIENCE": audience])).isEmpty == isGood, "\(audience)")
+        }
+        #expect(
+            bench.problems(bench.least(["ACCESS_TOKEN_AUDIENCE": longest + "a"]))
+                == ["ACCESS_TOKEN_AUDIENCE isn't an audience"])
+    }
+
+    @Test func aToolNeedsNoMoreThanItsOwnSettings() throws {
+        let tokens = try ConfigurationLoading.loadTokens(
+            environment: ["SIGNING_KEY_DAYS": "7"], environmentFile: nil)
+        #expect(tokens.signingDays == 7)
+        #expect(throws: ConfigurationErrors.self) {
+            try ConfigurationLoading.loadTokens(environment: ["SIGNING_KEY_DAYS": "x"], environmentFile: nil)
+        }
+    }
+}
