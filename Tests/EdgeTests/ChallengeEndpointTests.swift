@@ -49,7 +49,8 @@ extension EdgeTests {
                 #expect(try await edge.gateway.get(path).status == 404, "\(path)")
             }
             #expect(try await edge.gateway.get("/").status == 426)
-            #expect(try await edge.gateway.request("DELETE /attest/challenge HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 405)
+            let deletion = "DELETE /attest/challenge HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            #expect(try await edge.gateway.request(deletion).status == 405)
             #expect(try await edge.gateway.get("/attest/register").status == 405)
             try await edge.expectHealthy()
         }
