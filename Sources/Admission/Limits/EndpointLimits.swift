@@ -44,7 +44,7 @@ package struct EndpointLimits: Sendable {
     }
 
     /// Counts a request for an access token. `nil`: it is allowed.
-    package func refuseToken(to address: ClientAddress, at time: MonotonicTime) -> Refusal? {
+    package func refuseToken(to address: IPAddress, at time: MonotonicTime) -> Refusal? {
         refusal(tokens.count(address.prefix, at: time), "tokens per minute")
     }
 

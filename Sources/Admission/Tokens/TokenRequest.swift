@@ -9,11 +9,11 @@ package struct TokenRequest: Sendable {
     package var method: String
     /// As the client sees it.
     package var url: String
-    package var address: ClientAddress
+    package var address: IPAddress
     package var moment: Moment
 
     package init(
-        body: [UInt8], proofs: [String], method: String, url: String, address: ClientAddress, moment: Moment
+        body: [UInt8], proofs: [String], method: String, url: String, address: IPAddress, moment: Moment
     ) {
         self.body = body
         self.proofs = proofs

@@ -3,7 +3,7 @@
 extension Registrar {
     /// A registration in the guide's dialect, which has no proof.
     func register(
-        body: [UInt8], from address: ClientAddress, at moment: Moment,
+        body: [UInt8], from address: IPAddress, at moment: Moment,
         unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
     ) async -> RegistrationOutcome {
         await register(
