@@ -43,6 +43,14 @@ struct SQLiteRevocationsTests {
         #expect(try await revocations.ifChanged() == nil)
     }
 
+    @Test("is told of development tokens too")
+    func tellsOfDevelopmentTokens() throws {
+        for byte in [1, 2] as [UInt8] { _ = try registry.issue(.sample(byte)) }
+        #expect(try revocations.look()?.grants == [])
+        #expect(try registry.revoke(DevelopmentToken.sample(2).id, at: 5))
+        #expect(try revocations.look()?.grants == [DevelopmentToken.sample(2).grant.id])
+    }
+
     @Test("is told of what another process wrote")
     func seesOthers() throws {
         _ = try revocations.look()
