@@ -30,6 +30,11 @@ package struct ControlClient {
         awaitNotice(.hasNoticedSigningKeyRevocation(keyID))
     }
 
+    /// The same for a development token.
+    package func awaitNotice(ofRevokingDevelopmentToken id: String) -> Bool? {
+        awaitNotice(.hasNoticedDevelopmentTokenRevocation(id))
+    }
+
     private func awaitNotice(_ question: ControlRequest) -> Bool? {
         for _ in 0..<Self.noticeAttempts {
             guard case .revocation(let isNoticed) = ask(question) else { return nil }

@@ -11,6 +11,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case hasNoticedRevocation(String)
     /// The same for a key that signs access tokens.
     case hasNoticedSigningKeyRevocation(String)
+    /// The same for a development token.
+    case hasNoticedDevelopmentTokenRevocation(String)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.
