@@ -223,6 +223,34 @@ extension EdgeTests {
             #expect(try await connection.lastAnswer().status == 403)
         }
 
+        /// `InternalServer.maximumConnections`
+        @Test func oneConnectionTooManyIsClosed() async throws {
+            let edge = try await start()
+            let port = try await edge.gateway.internalPort()
+            let health = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+            var connections: [RawConnection] = []
+            for _ in 0..<1_024 { connections.append(try await RawConnection.open(port: port)) }
+            for connection in [connections[0], connections[1_023]] {
+                try await connection.send(health)
+                #expect(try await connection.answer().status == 200)
+            }
+            let oneMore = try await RawConnection.open(port: port)
+            #expect(try await oneMore.receiveToEnd().isEmpty)
+            // The others are served as before.
+            try await connections[1_023].send(health)
+            #expect(try await connections[1_023].answer().status == 200)
+        }
+
+        @Test func aRequestMayComeByteByByte() async throws {
+            let edge = try await start()
+            let (client, token) = try await developer(edge.gateway)
+            let connection = try await RawConnection.open(port: edge.gateway.internalPort())
+            for byte in try nginx("GET", url, client.headers("GET", url, token)).utf8 {
+                try await connection.send([byte])
+            }
+            #expect(try await connection.answer().status == 204)
+        }
+
         @Test func aBodyIsReadAndIgnored() async throws {
             let edge = try await start()
             let connection = try await RawConnection.open(port: edge.gateway.internalPort())
