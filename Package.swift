@@ -195,7 +195,8 @@ let package = Package(
         .testTarget(
             name: "SettingsTests",
             dependencies: [
-                "Settings", "SettingsTestKit", "AppAttest", "Admission", "RelayCore", "Telnet", "Observability",
+                "Settings", "SettingsTestKit", "AppAttest", "Admission", "Reactors", "RelayCore", "Telnet",
+                "Observability",
                 logging, x509, asn1,
             ],
             swiftSettings: houseSettings),

@@ -1,5 +1,5 @@
 # Shared by the scripts: messages, usage and the installation of missing packages. Sourced, not run: `usage`, `refuse_usage`,
-# `require_swift`, `require_packages NAME…`.
+# `require_swift`, `require_packages NAME…`, `require_servers NAME…`.
 
 say() { printf '%s: %s\n' "$script_name" "$*"; }
 
@@ -84,4 +84,55 @@ require_packages() {
     "${root[@]}" apt-get update -qq >/dev/null </dev/null || die "apt-get update failed." "check the network and /etc/apt."
     "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null </dev/null \
         || die "apt-get could not install ${missing[*]}" "run it by hand to see why."
+}
+
+# Where `require_servers` puts programs; tests look here too.
+servers_folder=.build/servers
+
+# Makes nginx and caddy available as Debian has them. Installed packages would start and enable services, so the programs are only unpacked,
+# into `servers_folder`; what is installed already is used as it is. Sets the variables `nginx` and `caddy` to their paths.
+require_servers() {
+    local name
+    for name in "$@"; do
+        local program
+        program=$(find_server "$name") || { unpack_server "$name"; program=$(find_server "$name"); } \
+            || die "$name can't be had." "install it with your system's package manager."
+        printf -v "$name" '%s' "$program"
+        say "$name: $program"
+    done
+}
+
+# find_server NAME: prints the path of a program that runs.
+find_server() {
+    local path
+    for path in "$(PATH="$PATH:/usr/sbin" command -v "$1" || true)" "$PWD/$servers_folder"/usr/{sbin,bin}/"$1"; do
+        [ -n "$path" ] && [ -x "$path" ] || continue
+        case $1 in
+            nginx) "$path" -v >/dev/null 2>&1 || continue ;;
+            *) "$path" version >/dev/null 2>&1 || continue ;;
+        esac
+        printf '%s' "$path"
+        return 0
+    done
+    return 1
+}
+
+# unpack_server NAME: its Debian package, without its service.
+unpack_server() {
+    command -v apt-get >/dev/null 2>&1 || return 1
+    [ "$1" != nginx ] || require_packages libpcre2-8-0 zlib1g libcrypt1
+    local folder
+    folder=$(mktemp -d)
+    (cd "$folder" && apt-get download -qq "$1" >/dev/null 2>&1) || {
+        # The lists of packages are old, or there are none.
+        rm -f "$folder"/*.deb
+        local root=()
+        [ "$(id -u)" -eq 0 ] || root=(sudo)
+        "${root[@]}" apt-get update -qq >/dev/null </dev/null || true
+        (cd "$folder" && apt-get download -qq "$1" >/dev/null 2>&1) || { rm -rf "$folder"; return 1; }
+    }
+    say "unpacking $(basename "$folder"/*.deb) into $servers_folder"
+    mkdir -p "$servers_folder"
+    dpkg -x "$folder"/*.deb "$servers_folder"
+    rm -rf "$folder"
 }

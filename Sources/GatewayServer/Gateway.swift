@@ -16,6 +16,8 @@ package final class Gateway: Sendable {
 
     /// The gateway's URL.
     let address: String
+    /// Of the internal listener; nil: there is none.
+    let internalAddress: String?
     let server: RelayServer
     let pool: ReactorPool
     let logger: Logger
@@ -92,6 +94,14 @@ package final class Gateway: Sendable {
                 path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads,
                 revocations: revocations, page: page, audit: state.audit, logger: logger)
         }
+        internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
+            do throws(ReactorError) {
+                return try server.listenInternally(on: address)
+            } catch {
+                guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
+                throw .internalListener("\(address): \(reason)")
+            }
+        }
         for warning in loaded.warnings { logger.warning("\(warning)") }
     }
 
@@ -99,6 +109,7 @@ package final class Gateway: Sendable {
     func announce() {
         var logger = logger
         logger.logLevel = min(logger.logLevel, .notice)
+        if let internalAddress { logger.notice("answering internal requests on \(internalAddress)") }
         logger.notice(
             "listening on \(address)",
             metadata: [LogKeys.version: "\(Self.version)", LogKeys.target: "\(standardTarget.text)"])
@@ -112,6 +123,7 @@ package enum GatewayError: Error, CustomStringConvertible {
     case trustRoot(String)
     case targetTLS(String)
     case control(String)
+    case internalListener(String)
     case edge(String)
 
     package var description: String {
@@ -122,6 +134,8 @@ package enum GatewayError: Error, CustomStringConvertible {
         case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
         case .targetTLS(let reason): "TLS toward the target can't be set up: \(reason)"
         case .control(let reason): "the control socket can't be opened: \(reason). Check CONTROL_SOCKET_PATH."
+        case .internalListener(let reason):
+            "the internal listener can't be opened: \(reason). Check ADMIN_BIND."
         case .edge(let reason): reason
         }
     }

@@ -23,7 +23,9 @@ extension GatewayParts {
         let settings = AppAttestSettings(
             challenges: state.challenges, registry: store, scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
-        let tokens = state.tokens?.settings(configuration.tokens, devices: settings)
+        let tokens = state.tokens?.settings(
+            configuration.tokens, devices: settings,
+            allowsDevelopment: configuration.developmentTokens.isAllowed)
         let registrar = Registrar(
             settings: settings, registry: store, verifier: AttestationVerifier(trustRoot: root, policy: policy),
             limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes, tokens: tokens)

@@ -52,6 +52,10 @@ struct GatewayParts {
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.certificate = material?.validity.map(CertificateValidity.init)
+        relay.forwardAuthorization = appAttest?.tokens.map { tokens in
+            ForwardAuthorization(
+                tokens, blockList: configuration.blockList, admits: configuration.internalListener.admits.methods)
+        }
         relay.tokens = appAttest?.tokens.map { tokens in
             TokenServices(
                 settings: tokens,

@@ -79,6 +79,7 @@ struct Shutdown {
             _ = await waitForSilence(until: deadline)
         }
         gateway.pool.stopListening()
+        gateway.server.stopListeningInternally()
         let left = await gateway.server.sessionCount()
         gateway.state.journal.writeAll()
         gateway.logger.notice("stopped", metadata: [LogKeys.count: "\(left)"])

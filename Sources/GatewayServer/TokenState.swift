@@ -39,14 +39,19 @@ struct TokenState: Sendable {
         resourceReplays = MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten)
     }
 
-    /// - Parameter devices: App Attest's settings.
-    func settings(_ tokens: SectionValues<TokenSection>, devices: AppAttestSettings) -> TokenSettings {
+    /// - Parameters:
+    ///   - devices: App Attest's settings.
+    ///   - allowsDevelopment: `ALLOW_DEV_TOKENS`
+    func settings(
+        _ tokens: SectionValues<TokenSection>, devices: AppAttestSettings, allowsDevelopment: Bool
+    ) -> TokenSettings {
         var settings = TokenSettings(
             issuer: issuer, audience: audience, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
             tokenReplays: tokenReplays, resourceReplays: resourceReplays, devices: devices)
         settings.nonces = tokens.nonces
         settings.sessionOutlivesToken = tokens.sessionOutlivesToken
         settings.publicOrigin = publicOrigin
+        if allowsDevelopment { settings.development = DevelopmentTokens(store) }
         return settings
     }
 

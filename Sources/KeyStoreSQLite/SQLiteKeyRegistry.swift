@@ -104,13 +104,13 @@ extension SQLiteKeyRegistry {
         try await write { database, deadline throws(KeyRegistryError) in try database.forget(id, until: deadline) }
     }
 
-    private func read<Answer: Sendable>(
+    func read<Answer: Sendable>(
         _ call: @escaping @Sendable (SQLiteKeyDatabase) throws(KeyRegistryError) -> Answer
     ) async throws(KeyRegistryError) -> Answer {
         try await reading.answer(database.limits) { [database] _ throws(KeyRegistryError) in try call(database) }
     }
 
-    private func write<Answer: Sendable>(
+    func write<Answer: Sendable>(
         _ call: @escaping @Sendable (SQLiteKeyDatabase, DispatchTime) throws(KeyRegistryError) -> Answer
     ) async throws(KeyRegistryError) -> Answer {
         try await writing.answer(database.limits) { [database] deadline throws(KeyRegistryError) in

@@ -50,6 +50,7 @@ package final class SQLiteRevocations: Sendable {
             let version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
             guard version == nil || version != last else { return nil }
             var revocations = StoreRevocations(keys: try DeviceKeyTable.revoked(in: database))
+            revocations.grants = try DevelopmentTokenTable.revoked(in: database)
             revocations.signingKeys = try SigningKeyTable.keys(in: database)
             return (version, revocations)
         }

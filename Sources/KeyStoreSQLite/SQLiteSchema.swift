@@ -16,7 +16,10 @@ enum SQLiteSchema {
         try database.inTransaction(.immediate) {
             if try isEmpty(database) { try create(in: database) }
             // Older stores of this version have neither these tables nor the index.
-            if try isOfThisVersion(database) { try SigningKeyTable.create(in: database) }
+            if try isOfThisVersion(database) {
+                try SigningKeyTable.create(in: database)
+                try DevelopmentTokenTable.create(in: database)
+            }
             try check(database)
             try index(database)
             return .commit
@@ -45,6 +48,7 @@ enum SQLiteSchema {
         }
         // Preparing a statement checks its tables and columns.
         try DeviceKeyTable.checkStatements(database)
+        try DevelopmentTokenTable.checkStatements(database)
     }
 
     private static func isOfThisVersion(_ database: Database) throws -> Bool {

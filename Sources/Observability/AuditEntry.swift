@@ -11,6 +11,8 @@ package struct AuditEntry: Sendable, Equatable {
         case ticket
         /// A request for an access token.
         case token
+        /// A request for an HTTP service behind a proxy (`/authz`).
+        case authorization
         /// The end of a session; the reason says why.
         case session
     }

@@ -8,6 +8,7 @@ package final class GatewayMetrics: Sendable {
     /// The names, as an exporter shows them.
     package enum Name: String, CaseIterable, Sendable {
         case gateDecisions = "portcullis_gate_decisions_total"
+        case authorizations = "portcullis_authorizations_total"
         case registrations = "portcullis_registrations_total"
         case tokens = "portcullis_tokens_total"
         case requestsRefused = "portcullis_requests_refused_total"
@@ -49,6 +50,13 @@ package final class GatewayMetrics: Sendable {
     package func decided(_ outcome: GateOutcome, by method: some MetricLabel, reason: some MetricLabel) {
         counter(.gateDecisions, [("way", method.rawValue), ("outcome", outcome.rawValue), ("reason", reason.rawValue)])
             .increment()
+    }
+
+    /// A request for an HTTP service behind a proxy.
+    package func authorized(_ outcome: GateOutcome, by method: some MetricLabel, reason: some MetricLabel) {
+        counter(
+            .authorizations, [("way", method.rawValue), ("outcome", outcome.rawValue), ("reason", reason.rawValue)]
+        ).increment()
     }
 
     package func registered(_ outcome: GateOutcome, reason: some MetricLabel) {

@@ -59,6 +59,27 @@ struct DecisionRecord: Sendable {
         refused(.ticket, .ticket, refusal, method, context)
     }
 
+    /// Call this before the answer to a proxy is sent. Every use of a development token is recorded; a request of an attested device is
+    /// counted only, since there is one for each call of an HTTP service, and its access token's issue is in the audit log.
+    ///
+    /// - Returns: a refusal if the use can't be recorded and therefore isn't allowed.
+    func refuseUnwrittenAuthorization(of request: VerifiedResourceRequest, _ context: RequestContext) -> Refusal? {
+        let identity = request.identity
+        if let grant = request.grant {
+            let refusal = admit(
+                .authorization, identity.method, who: identity.subject, detail: "development token \(grant.name)",
+                context)
+            if let refusal { return refusal }
+        }
+        metrics.authorized(.admitted, by: identity.method, reason: NoReason.none)
+        return nil
+    }
+
+    func authorizationRefused(_ refusal: Refusal, _ context: RequestContext) {
+        refused(.authorization, .authorization, refusal, AccessTokenMethod.name, context)
+        metrics.authorized(.refused, by: AccessTokenMethod.name, reason: refusal.code)
+    }
+
     /// Call this before the key is stored. If storing fails, another line says so.
     ///
     /// - Returns: a refusal if the registration can't be recorded and therefore isn't allowed.

@@ -86,7 +86,7 @@ final class EdgeRouter: EdgeHandler {
             let refusal = Refusal(
                 .methodNotAllowed, detail: "method is not allowed here", allowedMethods: allowed.map(\.rawValue))
             refuse(exchange, refusal, context)
-        case (_, .health): exchange.respond(health())
+        case (_, .health): exchange.respond(HealthAnswer.make(settings, at: reactor))
         case (_, .challenge), (_, .register): attest(exchange, context)
         case (_, .ticket): tickets?.issue(exchange, context)
         case (_, .token): issueToken(exchange, context)
@@ -167,24 +167,6 @@ final class EdgeRouter: EdgeHandler {
     private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
         record.requestRefused(refusal, context)
         exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
-    }
-
-    private func health() -> HTTPAnswer {
-        let isDraining = settings.drain.isDraining
-        let certificate = settings.certificate?.warning(at: reactor.moment.unixMilliseconds / 1_000)
-        let warnings = settings.warnings + [certificate].compactMap(\.self) + settings.audit.condition.warnings
-        return JSONAnswers.health(
-            isDraining ? 503 : 200, status: isDraining ? "draining" : "healthy", version: settings.version,
-            warnings: warnings)
-    }
-}
-
-extension AuditLog.Condition {
-    /// For `/health`. The warning about missing lines stays after the log can be written again.
-    fileprivate var warnings: [String] {
-        guard lost > 0 else { return [] }
-        guard isWritten else { return ["The audit log can't be written: \(lost) lines are missing"] }
-        return ["The audit log is written again: \(lost) lines are missing"]
     }
 }
 

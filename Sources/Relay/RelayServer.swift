@@ -17,6 +17,9 @@ package final class RelayServer: Sendable {
     private let tables = Mutex<[Pinned<SessionTable>]>([])
     /// {routers} The same.
     private let routers = Mutex<[Pinned<EdgeRouter>]>([])
+    /// {internalRouters} The same, for the internal listener.
+    private let internalRouters = Mutex<[Pinned<InternalRouter>]>([])
+    private let internalServer = Mutex<InternalServer?>(nil)
 
     package init(settings: RelaySettings, pool: ReactorPool) {
         self.settings = Mutex(settings)
@@ -41,6 +44,30 @@ package final class RelayServer: Sendable {
         }
     }
 
+    /// Listens for requests of other programs on this machine (`ADMIN_BIND`). Call it once, and not on a reactor.
+    ///
+    /// - Returns: the address, with the port that the kernel chose if it was 0.
+    package func listenInternally(on address: InternalAddress) throws(ReactorError) -> String {
+        let settings = settings.withLock { $0 }
+        var handlers: [Pinned<any InternalHandler>] = []
+        for reactor in pool.reactors {
+            let router = InternalRouter(settings: settings, reactor: reactor)
+            internalRouters.withLock { $0.append(Pinned(router, to: reactor)) }
+            handlers.append(Pinned(router, to: reactor))
+        }
+        let server = try InternalServer(address, on: pool, handlers: handlers)
+        internalServer.withLock { $0 = server }
+        return server.address
+    }
+
+    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may outlive the gateway's sessions.
+    package func stopListeningInternally() {
+        internalServer.withLock { server in
+            server?.stopListening()
+            server = nil
+        }
+    }
+
     /// Applies new settings on every reactor, one after the other, each in one step; returns when all have them.
     ///
     /// - Parameters:
@@ -48,6 +75,9 @@ package final class RelayServer: Sendable {
     ///   - material: made from `edge.tls`.
     package func replace(_ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?) async {
         self.settings.withLock { $0 = settings }
+        for router in internalRouters.withLock({ $0 }) {
+            router.reactor.submit { router.value.replace(settings) }
+        }
         for router in routers.withLock({ $0 }) {
             await withCheckedContinuation { continuation in
                 router.reactor.submit {

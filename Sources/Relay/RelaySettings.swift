@@ -23,6 +23,8 @@ package struct RelaySettings: Sendable {
     package var tickets: TicketOffice?
     /// Nil: there are no access tokens, and `/token` answers 404.
     package var tokens: TokenServices?
+    /// Nil: there are no access tokens, and `/authz` of the internal listener answers 404.
+    package var forwardAuthorization: ForwardAuthorization?
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
     /// `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`

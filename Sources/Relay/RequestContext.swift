@@ -47,7 +47,10 @@ extension RequestHead {
         return values.isEmpty ? nil : values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
     }
 
-    /// The same, but nil for an empty value.
+    /// The values of all fields of a name, in their order.
+    func texts(_ name: String) -> [String] { fields.all(name).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The same as `text`, but nil for an empty value.
     func nonEmptyText(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
 
     /// The first of these fields that is repeated although it must not be: servers differ in which of two values they use.

@@ -11,7 +11,7 @@ struct PortcullisCommand: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
-            SigningKeysCommand.self, TicketCommand.self, ReloadCommand.self,
+            SigningKeysCommand.self, DevTokensCommand.self, TicketCommand.self, ReloadCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

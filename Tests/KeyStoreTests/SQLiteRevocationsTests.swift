@@ -41,6 +41,13 @@ struct SQLiteRevocationsTests {
         #expect(try await revocations.ifChanged() == nil)
     }
 
+    @Test func `is told of development tokens too`() throws {
+        for byte in [1, 2] as [UInt8] { _ = try registry.issue(.sample(byte)) }
+        #expect(try revocations.look()?.grants == [])
+        #expect(try registry.revoke(DevelopmentToken.sample(2).id, at: 5))
+        #expect(try revocations.look()?.grants == [DevelopmentToken.sample(2).grant.id])
+    }
+
     @Test func `is reported after a write of another process`() throws {
         _ = try revocations.look()
         let other = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)

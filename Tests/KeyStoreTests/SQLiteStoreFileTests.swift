@@ -96,6 +96,29 @@ struct SQLiteStoreFileTests {
         #expect(isUnusable(path, saying: "version \(version)"))
     }
 
+    @Test func `of an older program gets the new tables and keeps its keys`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        let key = DeviceKey.sample(counter: 7)
+        do {
+            let registry = try SQLiteKeyDatabase(path: path)
+            _ = try registry.enrol(key)
+        }
+        do {
+            try DatabaseQueue(path: path).inDatabase {
+                try $0.execute(
+                    sql: "DROP TABLE development_token; DROP TABLE development_device")
+            }
+        }
+        for _ in 0..<2 {
+            let registry = try SQLiteKeyDatabase(path: path, creating: false)
+            #expect(try registry.key(key.id) == key)
+            #expect(try registry.developmentTokens().count <= 1)
+            _ = try registry.issue(.sample())
+            #expect(try registry.developmentTokens() == [.sample()])
+        }
+    }
+
     @Test func `is refused when its tables aren't ours`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")

@@ -114,6 +114,19 @@ extension DeviceKey {
     }
 }
 
+extension DevelopmentToken {
+    /// Issued at 1000 and valid before 2000; the hash has 32 equal bytes.
+    static func sample(
+        _ byte: UInt8 = 1, devices: Int = 2, routes: [String]? = nil, issuedAt: Int64 = 1_000, expiresAt: Int64 = 2_000
+    ) -> DevelopmentToken {
+        guard let hash = DevelopmentTokenHash(bytes: [UInt8](repeating: byte, count: DevelopmentTokenHash.length))
+        else { preconditionFailure() }
+        return DevelopmentToken(
+            hash: hash, name: "continuous integration", routes: routes, maximumDevices: devices, issuedAt: issuedAt,
+            expiresAt: expiresAt)
+    }
+}
+
 /// Runs `body` on `count` threads that start together, and returns the results, unordered.
 func onThreads<Value: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) -> [Result<
     Value, any Error

@@ -96,7 +96,7 @@ package struct RefusalDigest: Sendable {
 
 /// The kind of event that was refused.
 package enum RefusedEvent: String, Hashable, Sendable {
-    case upgrade, registration, ticket, token
+    case upgrade, registration, ticket, token, authorization
     /// A request that was refused before the gate: its framing or path was wrong, or it exceeded the rate limit.
     case request
 }

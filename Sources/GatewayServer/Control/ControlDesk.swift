@@ -31,6 +31,8 @@ final class ControlDesk: Sendable {
                     case .hasNoticedRevocation(let key):
                         let hasNoticed = KeyID(text: key).flatMap { revocations?.hasNoticed($0) } ?? false
                         reply(.revocation(isNoticed: hasNoticed))
+                    case .hasNoticedDevelopmentTokenRevocation(let id):
+                        reply(.revocation(isNoticed: revocations?.hasNoticed(grant: id) ?? false))
                     case .hasNoticedSigningKeyRevocation(let key):
                         reply(.revocation(isNoticed: revocations?.hasNoticed(signingKey: key) ?? false))
                     case .reload:

@@ -13,6 +13,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case hasNoticedRevocation(String)
     /// The same for a key that signs access tokens.
     case hasNoticedSigningKeyRevocation(String)
+    /// The same for a development token.
+    case hasNoticedDevelopmentTokenRevocation(String)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.
@@ -70,6 +72,11 @@ package struct ControlClient {
     /// The same for a key that signs access tokens.
     package func awaitNotice(ofRevokingSigningKey keyID: String) -> Bool? {
         awaitNotice(.hasNoticedSigningKeyRevocation(keyID))
+    }
+
+    /// The same for a development token.
+    package func awaitNotice(ofRevokingDevelopmentToken id: String) -> Bool? {
+        awaitNotice(.hasNoticedDevelopmentTokenRevocation(id))
     }
 
     private func awaitNotice(_ question: ControlRequest) -> Bool? {

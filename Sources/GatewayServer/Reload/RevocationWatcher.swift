@@ -68,6 +68,11 @@ final class RevocationWatcher: Sendable {
         state.withLock { $0.known.keys.contains(key) }
     }
 
+    /// Whether the last look found the development token revoked, and its sessions have been closed.
+    func hasNoticed(grant id: String) -> Bool {
+        state.withLock { $0.applied.grants.contains(id) }
+    }
+
     /// Whether the last look found the signing key revoked, and its sessions have been closed.
     func hasNoticed(signingKey id: String) -> Bool {
         state.withLock { $0.applied.signingKeys.revoked.contains { $0.id == id } }

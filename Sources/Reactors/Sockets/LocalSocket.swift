@@ -3,7 +3,7 @@ import Glibc
 
 /// A listening Unix socket for tools of the same user on the same machine. Its connections are `TCPConnection`s.
 ///
-/// The socket's file has mode 0600 from creation and is removed at the end.
+/// The socket's file has its mode from creation and is removed at the end.
 package final class LocalListener: TimerTarget {
     private let path: String
     private let descriptor: Int32
@@ -14,15 +14,16 @@ package final class LocalListener: TimerTarget {
 
     /// - Parameters:
     ///   - path: at most `LocalSocket.maximumPathBytes`; a stale socket there is replaced.
+    ///   - mode: of the socket's file; who may write to it may connect.
     ///   - accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
-        path: String, on reactor: Reactor, accepted: @escaping (Int32) -> Void
+        path: String, mode: UInt32 = LocalSocket.ownerMode, on reactor: Reactor, accepted: @escaping (Int32) -> Void
     ) throws(ReactorError) {
         reactor.preconditionOnThread()
         self.path = path
         self.reactor = reactor
         self.accepted = accepted
-        descriptor = try LocalSocket.listen(path)
+        descriptor = try LocalSocket.listen(path, mode: mode)
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle, in `close`.
         beginAccepting()
@@ -61,6 +62,10 @@ package final class LocalListener: TimerTarget {
 package enum LocalSocket {
     /// The capacity of `sockaddr_un`, without the final NUL.
     package static let maximumPathBytes = 107
+    /// The owner alone may connect.
+    package static let ownerMode: UInt32 = 0o600
+    /// The owner and the group may connect.
+    package static let sharedMode: UInt32 = 0o660
 
     /// Sends `request` to the socket's listener and waits for the whole answer. Blocking: not for a reactor.
     ///
@@ -95,17 +100,19 @@ package enum LocalSocket {
         return socket
     }
 
-    static func listen(_ path: String) throws(ReactorError) -> Int32 {
+    static func listen(_ path: String, mode: UInt32 = ownerMode) throws(ReactorError) -> Int32 {
         try removeStale(path)
         let socket = socket()
         guard socket >= 0 else { throw .bindFailed(address: path, reason: systemErrorText()) }
-        // Before `bind`: on Linux the file then has this mode from creation.
-        fchmod(socket, 0o600)
+        // Before `bind`: on Linux the file then has no other permissions from creation.
+        fchmod(socket, mode)
         guard withAddress(path, { bind(socket, $0, $1) }) == 0, Glibc.listen(socket, 16) == 0 else {
             let reason = systemErrorText()
             Glibc.close(socket)
             throw .bindFailed(address: path, reason: reason)
         }
+        // The process's umask may have removed more permissions than intended.
+        chmod(path, mode)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         return socket
     }

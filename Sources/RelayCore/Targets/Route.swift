@@ -60,7 +60,7 @@ package struct Route: Hashable, Sendable {
     }
 
     /// A name is used unescaped in paths (`/mud/<name>`) and in logs.
-    private static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         let marks = [UInt8(ascii: "-"), UInt8(ascii: "_")]
         return (1...maximumNameBytes).contains(text.utf8.count) && text.utf8.first.map { !marks.contains($0) } == true
             && text.utf8.allSatisfy { byte in

@@ -12,6 +12,8 @@ extension ConfigurationLoader {
         if attestation != nil { checkKeyStore() }
         let tickets = tickets()
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
+        checkInternalListener()
+        checkTokens(hasApps: attestation != nil)
         let proxies = proxies()
         let isOpen = !read(settings.gate.requiresCredentials)
         let methods = [ConfiguredMethod].all.routeNames(

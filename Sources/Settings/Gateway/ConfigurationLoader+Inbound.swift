@@ -1,3 +1,5 @@
+import Reactors
+
 /// The outside: where the gateway listens, its certificate, and the authorities of client certificates.
 extension ConfigurationLoader {
     mutating func tls() -> GatewayConfiguration.TLS? {
@@ -64,5 +66,34 @@ extension ConfigurationLoader {
         checkClientAuthorities(authority, revocationLists: files.revocationListPath)
         return GatewayConfiguration.ClientCertificates(
             authorityPath: authority, revocationListPath: files.revocationListPath)
+    }
+
+    /// Access tokens are issued to attested apps, so nothing is issued or asked about without one.
+    mutating func checkTokens(hasApps: Bool) {
+        guard !hasApps else { return }
+        if read(settings.developmentTokens.isAllowed) {
+            warn(settings.developmentTokens.isAllowed, "has no effect while App Attest is off.")
+        }
+        if read(settings.internalListener.address) != nil {
+            warn(settings.internalListener.address, "is set while App Attest is off: /authz is answered 404.")
+        }
+    }
+
+    /// Two listeners on one port would share its clients.
+    mutating func checkInternalListener() {
+        let (internalListener, listener) = (settings.internalListener, settings.listener)
+        switch read(internalListener.address) {
+        case nil:
+            guard isSet(internalListener.admits) else { return }
+            warn(internalListener.admits, "has no effect without ADMIN_BIND.")
+        case .unix(let path)?:
+            guard let obstacle = NamedFile.obstacle(toListeningOn: path) else { return }
+            fail(internalListener.address, obstacle.problem, obstacle.remedy)
+        case .loopback(_, let port)?:
+            guard port != 0, Int(port) == read(listener.port) else { return }
+            refuse(
+                internalListener.address, "has the port of WS_PORT, which clients reach", "Choose another port.",
+                involving: [internalListener.address, listener.port])
+        }
     }
 }

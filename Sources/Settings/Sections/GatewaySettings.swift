@@ -13,6 +13,8 @@ package struct GatewaySettings: Sendable {
     package let clientAuthorities = ClientAuthoritySection()
     package let keyStore = KeyStoreSection()
     package let tokens = TokenSection()
+    package let developmentTokens = DevelopmentTokenSection()
+    package let internalListener = InternalListenerSection()
     package let tickets = TicketSection()
     package let proxies = ProxySection()
     package let limits = LimitSection()

@@ -49,6 +49,31 @@ let gateFuzzTargets = [
             bytes.count <= 2_048 && request.attestation.count < bytes.count && !request.nonce.isEmpty,
             "a request is no larger than its body")
     },
+    FuzzTarget("original-request") { bytes in
+        // The first line is the path behind the prefix, every further one a field.
+        let lines = text(bytes).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
+            line.firstIndex(of: ":").map { (String(line[..<$0]), String(line[$0...].dropFirst())) }
+        }
+        func read(_ fields: [(name: String, value: String)]) -> OriginalRequest? {
+            try? OriginalRequest(path: lines.first ?? "", ownMethod: "GET") { name in
+                fields.filter { $0.name == name }.map(\.value)
+            }
+        }
+        guard let request = read(fields) else { return }
+        try require(
+            request.url.hasPrefix("https://") || request.url.hasPrefix("http://"), "a URL is absolute")
+        try require(
+            request.url.utf8.count <= OriginalRequest.maximumURLBytes
+                && request.method.utf8.count <= OriginalRequest.maximumMethodBytes,
+            "a request is within its limits")
+        try require(
+            (request.method + request.url).utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a request is visible ASCII")
+        for name in ["x-original-url", "x-original-method", "x-forwarded-uri", "x-forwarded-method"] {
+            let changed = read(fields + [(name, "GET")])
+            try require(changed == nil, "no field that a client adds changes what is read")
+        }
+    },
     FuzzTarget("token-body") { bytes in
         guard let body = try? TokenDialectBody(bytes, maximumBytes: 2_048) else { return }
         try require(bytes.count <= 2_048, "a body above the limit isn't read")

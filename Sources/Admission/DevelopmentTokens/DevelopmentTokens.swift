@@ -1,0 +1,23 @@
+package import KeyStore
+
+/// The development tokens of a gateway: what clients present, hashed, over a store of hashes.
+package struct DevelopmentTokens: DevelopmentTokenRegistry, ImmediateDevelopmentTokenRegistry {
+    private static let deviceBytes = 32
+
+    private let store: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry
+
+    package init(_ store: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry) { self.store = store }
+
+    package func redeem(
+        _ token: String, by device: [UInt8], at time: Int64
+    ) async throws(KeyRegistryError) -> DevelopmentStanding {
+        guard device.count == Self.deviceBytes, let token = DevelopmentTokenText(presented: token) else {
+            return .refused(.unknown)
+        }
+        return try await store.redeem(token.hash, by: device, at: time)
+    }
+
+    package func standing(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> DevelopmentStanding {
+        try store.standing(ofGrant: id, at: time)
+    }
+}

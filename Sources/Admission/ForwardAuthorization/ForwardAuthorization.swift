@@ -1,0 +1,69 @@
+package import KeyStore
+
+/// Decides about requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
+///
+/// It runs on reactors, like the gate.
+package struct ForwardAuthorization: Sendable {
+    private let verifier: ResourceVerifier
+    private let blockList: BlockList
+    /// `AUTHZ_ADMIT`: the names of the methods in routes.
+    private let admits: Set<String>
+
+    package init(_ tokens: TokenSettings, blockList: BlockList, admits: Set<String>) {
+        verifier = ResourceVerifier(tokens)
+        self.blockList = blockList
+        self.admits = admits
+    }
+
+    /// One question of a proxy.
+    package struct Question: Sendable {
+        package var request: OriginalRequest
+        package var authorization: [String]
+        package var proofs: [String]
+        package var address: IPAddress
+        /// Only these methods are admitted, of those that `AUTHZ_ADMIT` names; nil: all of these.
+        package var methods: Set<String>?
+        /// For development tokens that are limited to routes.
+        package var route: String?
+        package var moment: Moment
+
+        package init(
+            request: OriginalRequest, authorization: [String], proofs: [String], address: IPAddress,
+            methods: Set<String>? = nil, route: String? = nil, moment: Moment
+        ) {
+            self.request = request
+            self.authorization = authorization
+            self.proofs = proofs
+            self.address = address
+            self.methods = methods
+            self.route = route
+            self.moment = moment
+        }
+    }
+
+    package func decide(
+        _ question: Question
+    ) throws(KeyRegistryError) -> Result<VerifiedResourceRequest, RefusedRequest> {
+        guard !blockList.contains(question.address) else {
+            return .failure(RefusedRequest(.token(.deviceBlocked, detail: "the address is on the block list")))
+        }
+        let resource = ResourceRequest(
+            method: question.request.method, url: question.request.url, authorization: question.authorization,
+            proofs: question.proofs, moment: question.moment)
+        return try verifier.verify(resource) { refusal(of: $0, $1, question) }
+    }
+
+    /// Before the proof is used up.
+    private func refusal(of identity: Identity, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
+        guard !blockList.contains(identity) else {
+            return .token(.deviceBlocked, detail: "\(identity.method.label) is on the block list")
+        }
+        let name = identity.method.route ?? ""
+        guard admits.contains(name), question.methods?.contains(name) ?? true else {
+            // A development token where an attestation is demanded: whatever the client claims to be, this token isn't enough.
+            return .token(.invalidToken, detail: "\(identity.method.label) is not admitted here")
+        }
+        guard let routes = grant?.routes, !(question.route.map(routes.contains) ?? false) else { return nil }
+        return .token(.invalidToken, detail: "the development token is not for this route")
+    }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import HTTPWire
+
+/// One connection of the internal listener: requests one after the other, each answered before the next is read. Reactor thread only.
+final class InternalConnection: TCPHandler, TimerTarget {
+    private enum Stage {
+        case reading
+        case answering(InternalExchange)
+        /// The last response is queued.
+        case ending
+    }
+
+    /// From the first byte of a request to its end, from there to the response, and from the response to the moment when it is sent.
+    private static let stepNanoseconds: UInt64 = 10_000_000_000
+    /// Between a response and the next request. Longer than the keep-alive of nginx (60 s) and Caddy (120 s): they close first, so none of
+    /// their requests meets a connection that is being closed.
+    private static let idleNanoseconds: UInt64 = 180_000_000_000
+
+    private unowned let handler: any InternalHandler
+    private let reactor: Reactor
+    private let closed: () -> Void
+    private var connection: TCPConnection?
+    private var http = HTTPStage(limits: InternalConnection.limits)
+    private var stage = Stage.reading
+    private lazy var timer = ReactorTimer(on: reactor)
+
+    /// The proxy repeats its client's header fields, and adds some.
+    private static let limits: RequestLimits = {
+        var limits = RequestLimits()
+        limits.maximumHeaderBytes = 65_536
+        limits.maximumFieldBytes = 16_384
+        limits.maximumRequestLineBytes = 16_384
+        limits.maximumFields = 200
+        return limits
+    }()
+
+    /// - Parameter closed: called once, at the end.
+    init(handler: any InternalHandler, on reactor: Reactor, closed: @escaping () -> Void) {
+        self.handler = handler
+        self.reactor = reactor
+        self.closed = closed
+    }
+
+    func serve(_ socket: Int32) {
+        connection = TCPConnection.adopt(socket, on: reactor, handler: self)
+        arm(Self.stepNanoseconds)
+    }
+
+    func tcpConnected() {}
+
+    func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
+        switch stage {
+        case .reading: read(bytes)
+        case .answering:
+            guard http.keep(bytes) else { return drop() }
+            if http.isFull { connection?.setReading(paused: true) }
+        case .ending: break
+        }
+    }
+
+    private func read(_ input: UnsafeRawBufferPointer) {
+        var rest = input
+        while case .reading = stage, connection != nil {
+            let wasBegun = http.parser.hasBegun
+            let progress = http.parser.parse(rest.assumingMemoryBound(to: UInt8.self).span)
+            rest = UnsafeRawBufferPointer(rebasing: rest[progress.consumed...])
+            if !wasBegun, http.parser.hasBegun { arm(Self.stepNanoseconds) }
+            switch progress.event {
+            case .needsMore: return
+            case .head(let head): begin(head)
+            // No endpoint of this listener reads a body.
+            case .body: break
+            case .end: deliver()
+            case .malformed(let fault): end(with: handler.answer(to: fault))
+            }
+        }
+        guard case .answering = stage, !rest.isEmpty else { return }
+        if !http.keep(rest) { drop() }
+    }
+
+    private func begin(_ head: RequestHead) {
+        http.begin(head)
+        guard head.expectsContinue else { return }
+        var bytes: [UInt8] = []
+        var writer = ResponseWriter(for: head)
+        writer.writeContinue(into: &bytes)
+        bytes.withUnsafeBytes { connection?.send($0) }
+    }
+
+    private func deliver() {
+        guard let head = http.takeRequest()?.head else { return }
+        let exchange = InternalExchange(head: head, reactor: reactor, connection: self)
+        stage = .answering(exchange)
+        arm(Self.stepNanoseconds)
+        handler.handle(exchange)
+    }
+
+    /// Called by the exchange.
+    func respond(_ answer: HTTPAnswer) {
+        guard case .answering = stage, let head = http.head, connection != nil else { return }
+        guard send(answer, ResponseWriter(for: head)) else { return }
+        stage = .reading
+        http.reset(limits: Self.limits)
+        arm(Self.idleNanoseconds)
+        connection?.setReading(paused: false)
+        let kept = http.takeKept()
+        kept.withUnsafeBytes { if !$0.isEmpty { read($0) } }
+    }
+
+    private func end(with answer: HTTPAnswer) {
+        _ = send(answer, ResponseWriter(isHead: http.parser.isHead, closesConnection: true))
+    }
+
+    /// - Returns: whether another request may follow.
+    private func send(_ answer: HTTPAnswer, _ writer: ResponseWriter) -> Bool {
+        var writer = writer
+        var bytes: [UInt8] = []
+        writer.write(answer.response(strictTransport: nil), body: answer.body, into: &bytes)
+        bytes.withUnsafeBytes { connection?.send($0) }
+        guard writer.closesConnection || answer.closesConnection else { return true }
+        stage = .ending
+        arm(Self.stepNanoseconds)
+        connection?.finish()
+        return false
+    }
+
+    private func arm(_ nanoseconds: UInt64) { timer.arm(at: reactor.now + nanoseconds, calling: self) }
+
+    private func drop() { connection?.drop() }
+
+    /// A request that is being answered is answered; a client may close its sending side behind it.
+    func tcpPeerFinished() {
+        if case .reading = stage { connection?.finish() }
+    }
+
+    func tcpWrote() {}
+
+    func tcpClosed(error: TCPError?) {
+        timer.cancel()
+        if case .answering(let exchange) = stage { exchange.abandon() }
+        stage = .ending
+        connection = nil
+        closed()
+    }
+
+    func timerFired(now: UInt64) { drop() }
+}
+
+func closeSocket(_ socket: Int32) { close(socket) }

@@ -1,0 +1,88 @@
+import Admission
+import HTTPWire
+import Reactors
+
+/// `/authz`: tells a proxy whether its client's request may pass (nginx `auth_request`, Caddy `forward_auth`, Traefik `forwardAuth`, Envoy
+/// `ext_authz`). Reactor thread.
+///
+/// The answer to an authorized request has no content, and the verified identity in `X-Portcullis-…` fields. A refusal is 401 or 403, because
+/// proxies make an error of any other status; `X-Refusal-Code` and `X-Refusal-Description` repeat what its body says, for proxies that pass
+/// on header fields alone. 503 is left to failures of the gateway's own.
+struct AuthorizationEndpoint {
+    private let authorization: ForwardAuthorization
+    private let record: DecisionRecord
+    private let proxies: TrustedProxies
+
+    /// - Parameter proxies: `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`. This machine is always one of them here.
+    init(_ authorization: ForwardAuthorization, record: DecisionRecord, proxies: TrustedProxies) {
+        self.authorization = authorization
+        self.record = record
+        self.proxies = TrustedProxies(proxies.ranges + Self.thisMachine, header: proxies.header)
+    }
+
+    private static let thisMachine = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+    /// The proxy's address, also behind a Unix socket.
+    private static let proxy = IPAddress(ipv4: (127, 0, 0, 1))
+
+    func answer(_ head: RequestHead, _ demand: AuthorizationDemand, at reactor: Reactor) -> HTTPAnswer {
+        let context = RequestContext(
+            id: RequestContext.makeID(), address: proxies.client(of: Self.proxy, head.text), moment: reactor.moment,
+            isForwarded: true)
+        switch decide(head, demand, context) {
+        case .success(let verified): return admit(verified, isEnvoy: !demand.rest.isEmpty, context)
+        case .failure(let refused): return refuse(refused.refusal, context)
+        }
+    }
+
+    private func decide(
+        _ head: RequestHead, _ demand: AuthorizationDemand, _ context: RequestContext
+    ) -> Result<VerifiedResourceRequest, RefusedRequest> {
+        do {
+            let request = try OriginalRequest(
+                path: demand.rest, ownMethod: String(decoding: head.method, as: UTF8.self), fields: head.texts)
+            let question = ForwardAuthorization.Question(
+                request: request, authorization: head.texts("authorization"), proofs: head.texts("dpop"),
+                address: context.address, methods: demand.methods, route: demand.route, moment: context.moment)
+            return try authorization.decide(question)
+        } catch let fault as OriginalRequest.Fault {
+            return .failure(RefusedRequest(.token(.invalidRequest, detail: "\(fault)")))
+        } catch {
+            return .failure(RefusedRequest(.token(.storeUnavailable, detail: "\(error)", retryAfter: 1)))
+        }
+    }
+
+    // MARK: Answers
+
+    private func admit(
+        _ verified: VerifiedResourceRequest, isEnvoy: Bool, _ context: RequestContext
+    ) -> HTTPAnswer {
+        if let refusal = record.refuseUnwrittenAuthorization(of: verified, context) {
+            return refuse(refusal.forTokenClient(), context)
+        }
+        var fields = verified.identityFields
+        fields += [("X-Portcullis-Request-Id", context.id), ("Cache-Control", "no-store")]
+        if let nonce = verified.freshNonce { fields.append(("DPoP-Nonce", nonce)) }
+        // Envoy takes no other status for a yes.
+        return HTTPAnswer(status: isEnvoy ? 200 : 204, headers: fields)
+    }
+
+    private func refuse(_ refusal: Refusal, _ context: RequestContext) -> HTTPAnswer {
+        record.authorizationRefused(refusal, context)
+        return Self.refusal(refusal, requestID: context.id)
+    }
+
+    static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
+        let answer = JSONAnswers.refusal(refusal, requestID: requestID)
+        var headers = answer.headers + [("X-Refusal-Request-Id", requestID)]
+        headers.append(("X-Refusal-Description", refusal.token?.description ?? refusal.message))
+        return HTTPAnswer(status: status(of: refusal), headers: headers, body: answer.body)
+    }
+
+    /// What another credential may change is a 401.
+    private static func status(of refusal: Refusal) -> Int {
+        switch refusal.status {
+        case 401, 500...: refusal.status
+        default: 403
+        }
+    }
+}

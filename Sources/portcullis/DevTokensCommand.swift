@@ -1,0 +1,112 @@
+import ArgumentParser
+import FoundationEssentials
+import GatewayServer
+
+struct DevTokensCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev-tokens",
+        abstract: "Look after development tokens, which stand in for an attestation, also while the gateway runs.",
+        discussion: """
+            Simulators and automated tests can't attest themselves. A development token lets them have access tokens, which say so. The \
+            gateway accepts development tokens only if ALLOW_DEV_TOKENS is true.
+            """,
+        subcommands: [Issue.self, List.self, Revoke.self])
+
+    /// The key store: `--store`, or the one in the settings.
+    struct Options: ParsableArguments {
+        @OptionGroup var settings: SettingsOptions
+
+        @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
+        var store: String?
+
+        /// Runs `body` on the store; an error is printed and ends the command.
+        ///
+        /// - Parameters:
+        ///   - creating: whether a missing store is created.
+        ///   - mayBeMissing: whether a missing store is accepted; it is reported in either case.
+        func administer(
+            creating: Bool = false, mayBeMissing: Bool = false,
+            _ body: (DevelopmentTokenAdministration) async throws(DevelopmentTokenAdministrationError) -> Void
+        ) async throws {
+            let path = try store ?? Console.keyStorePath(settings)
+            do throws(DevelopmentTokenAdministrationError) {
+                try await body(try DevelopmentTokenAdministration(path: path, creating: creating))
+            } catch {
+                if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
+                throw Console.failure("\(error)", hint: error.hint)
+            }
+        }
+    }
+
+    struct Issue: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a token and print it. It can't be shown again: the store has its hash alone.",
+            discussion: "The token is on standard output, its identifier on standard error.")
+
+        @OptionGroup var options: Options
+
+        @Option(help: "For whom or what it is; in the audit log and in `list`.")
+        var name: String
+
+        @Option(help: "How many days it can be used, at most 365.")
+        var days = 30
+
+        @Option(help: "How many device keys may use it, at most 1000. A simulator that is erased has a new key.")
+        var devices = 10
+
+        @Option(name: .customLong("route"), help: "A route that it is for; can be repeated. Without it, all routes.")
+        var routes: [String] = []
+
+        func run() async throws {
+            try await options.administer(creating: true) {
+                (tokens) async throws(DevelopmentTokenAdministrationError) in
+                let issued = try await tokens.issue(
+                    name: name, routes: routes, days: days, devices: devices, at: .now)
+                Console.say(issued.token)
+                Console.complain("portcullis: development token \(issued.id), for \(days) days")
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List all tokens, one a line, also those that ended in the last 90 days.")
+
+        @OptionGroup var options: Options
+
+        func run() async throws {
+            try await options.administer(mayBeMissing: true) {
+                (tokens) async throws(DevelopmentTokenAdministrationError) in
+                // On standard error, so that a pipe stays empty.
+                if try await tokens.list(at: .now, Console.say) == 0 {
+                    Console.complain("portcullis: there are no development tokens")
+                }
+            }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Refuse a token from now on, with the access tokens that it has opened. Their sessions are closed.")
+
+        @OptionGroup var options: Options
+
+        @Argument(help: "The token's identifier, as `list` shows it.")
+        var id: String
+
+        func run() async throws {
+            try await options.administer { (tokens) async throws(DevelopmentTokenAdministrationError) in
+                try await tokens.revoke(id, at: .now)
+            }
+            Console.say("revoked \(id)")
+            if let gateway = Console.runningGateway(options.settings),
+                gateway.awaitNotice(ofRevokingDevelopmentToken: id) == false
+            {
+                Console.complain(
+                    "portcullis: the running gateway hasn't noticed: does it use another store? See its log. Its sessions go on."
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import KeyStore
+import Testing
+
+@testable import Admission
+
+@Suite("Development tokens")
+struct DevelopmentTokensTests {
+    private let device = [UInt8](repeating: 1, count: 32)
+
+    private func text(_ byte: UInt8 = 7) throws -> DevelopmentTokenText {
+        try #require(DevelopmentTokenText(random: [UInt8](repeating: byte, count: DevelopmentTokenText.randomBytes)))
+    }
+
+    private func token(_ text: DevelopmentTokenText) -> DevelopmentToken {
+        DevelopmentToken(
+            hash: text.hash, name: "ci", routes: nil, maximumDevices: 1, issuedAt: 0, expiresAt: 1_000)
+    }
+
+    @Test("are accepted as they were issued, and in no other form")
+    func forms() async throws {
+        let (store, text) = (MemoryDevelopmentTokens(), try text())
+        _ = store.issue(token(text))
+        let tokens = DevelopmentTokens(store)
+        #expect(try await tokens.redeem(text.text, by: device, at: 1) == .granted(token(text).grant))
+        #expect(try tokens.standing(ofGrant: token(text).grant.id, at: 1) == .granted(token(text).grant))
+        for other in [
+            "", "pcdev_", text.text + "0", String(text.text.dropLast()), text.text.uppercased(),
+            String(text.text.dropLast()) + "8", " " + text.text.dropFirst(), String(text.text.dropFirst(6)),
+        ] {
+            #expect(try await tokens.redeem(other, by: device, at: 1) == .refused(.unknown), "\(other)")
+        }
+    }
+
+    @Test("need the thumbprint of a key")
+    func thumbprint() async throws {
+        let (store, text) = (MemoryDevelopmentTokens(), try text())
+        _ = store.issue(token(text))
+        for length in [0, 31, 33] {
+            let device = [UInt8](repeating: 1, count: length)
+            #expect(try await DevelopmentTokens(store).redeem(text.text, by: device, at: 1) == .refused(.unknown))
+        }
+    }
+
+    @Test("have 256 random bits, and show in no description")
+    func secrecy() throws {
+        let text = try text(0xAB)
+        #expect(text.text == "pcdev_" + String(repeating: "ab", count: 32))
+        #expect(DevelopmentTokenText(random: [1, 2, 3]) == nil)
+        for description in [
+            "\(text)", String(reflecting: text), "\([text])", "\(Mirror(reflecting: text).children.count)",
+        ] {
+            #expect(!description.contains("ab"), "\(description)")
+        }
+    }
+
+    @Test("are named by the beginning of their hash")
+    func identifier() throws {
+        let text = try text(0)
+        #expect(text.hash.id.text == Hexadecimal.encode(text.hash.bytes.prefix(8)))
+        #expect(DevelopmentTokenID(text: text.hash.id.text) == text.hash.id)
+        for wrong in ["", "0123", "0123456789ABCDEF", "0123456789abcdeg", "0123456789abcdef0"] {
+            #expect(DevelopmentTokenID(text: wrong) == nil)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Glibc
+
+/// nginx or Caddy in front of an HTTP API, with the example of `config/` as its configuration. Only what an operator has to change is changed.
+package final class FrontProxy: Sendable {
+    package enum Kind: String, CaseIterable, Sendable, CustomStringConvertible {
+        case nginx, caddy
+
+        package var description: String { rawValue }
+    }
+
+    /// What the proxy sends the API as its own credential.
+    package static let providerKey = "sk-provider-key-of-these-tests"
+
+    package let port: Int
+    private let child: ChildProcess
+    private let directory: TemporaryDirectory
+    private let certificates: DevCertificates
+
+    private init(port: Int, child: ChildProcess, directory: TemporaryDirectory, certificates: DevCertificates) {
+        self.port = port
+        self.child = child
+        self.directory = directory
+        self.certificates = certificates
+    }
+
+    /// nginx's master would leave its worker behind if it were killed.
+    deinit {
+        child.signal(SIGTERM)
+    }
+
+    /// As clients see it.
+    package var origin: String { "https://localhost:\(port)" }
+    package var output: ChildOutput { child.output.current }
+
+    /// - Parameters:
+    ///   - socketPath: the gateway's `ADMIN_BIND`.
+    ///   - apiPort: of an HTTPS server with the test certificate for localhost.
+    package static func start(_ kind: Kind, asking socketPath: String, apiPort: Int) async throws -> FrontProxy {
+        let (directory, certificates) = (try TemporaryDirectory(), try await DevCertificates.shared())
+        let port = try freePort()
+        let program = try find(kind.rawValue)
+        let example = try String(contentsOfFile: example(of: kind), encoding: .utf8)
+        let child: ChildProcess
+        switch kind {
+        case .nginx:
+            let server = try replace(
+                in: example,
+                [
+                    ("unix:/run/portcullis/admin.sock", "unix:\(socketPath)"),
+                    ("listen 443 ssl", "listen 127.0.0.1:\(port) ssl"),
+                    ("server_name api.example.com", "server_name localhost"),
+                    ("/etc/nginx/tls/api.example.com.crt", certificates.server.certificate),
+                    ("/etc/nginx/tls/api.example.com.key", certificates.server.key),
+                    ("$api_origin https://api.example.com;", "$api_origin https://localhost:\(port);"),
+                    ("$provider_host api.provider.example;", "$provider_host localhost;"),
+                    ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
+                    ("include /etc/portcullis/provider-key.conf", "include \(directory.file("provider-key.conf"))"),
+                    ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
+                ])
+            _ = try directory.write("set $provider_key \"\(providerKey)\";\n", to: "provider-key.conf")
+            _ = try directory.write(server, to: "portcullis.conf")
+            let configuration = try directory.write(Self.nginx(in: directory), to: "nginx.conf")
+            child = try ChildProcess(program, ["-e", "stderr", "-p", directory.path, "-c", configuration])
+        case .caddy:
+            let site = try replace(
+                in: example,
+                [
+                    (
+                        "https://api.example.com {",
+                        "{\n\tadmin off\n\tauto_https off\n}\nhttps://localhost:\(port) {\n"
+                            + "\ttls \(certificates.server.certificate) \(certificates.server.key)"
+                    ),
+                    ("unix//run/portcullis/admin.sock", "unix/\(socketPath)"),
+                    ("https://api.provider.example {", "https://localhost:\(apiPort) {"),
+                ])
+            let configuration = try directory.write(site, to: "Caddyfile")
+            child = try ChildProcess(
+                program, ["run", "--config", configuration, "--adapter", "caddyfile"],
+                environment: ChildProcess.plainEnvironment.merging([
+                    "HOME": directory.path, "PROVIDER_KEY": providerKey, "SSL_CERT_FILE": certificates.serverCA,
+                ]) { $1 })
+        }
+        let proxy = FrontProxy(port: port, child: child, directory: directory, certificates: certificates)
+        try await proxy.awaitListening()
+        return proxy
+    }
+
+    package func connect() async throws -> RawConnection {
+        try await RawConnection.open(
+            port: port, host: "localhost", tls: TLSChoice(trustedCA: certificates.serverCA))
+    }
+
+    // MARK: Support
+
+    /// Installed, or unpacked by `scripts/test`.
+    private static func find(_ name: String) throws -> String {
+        let folders =
+            (ChildProcess.plainEnvironment["PATH"] ?? "").split(separator: ":").map(String.init)
+            + ["/usr/sbin", repository + "/.build/servers/usr/sbin", repository + "/.build/servers/usr/bin"]
+        guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile(atPath:))
+        else { throw EdgeTestError("\(name) isn't there: scripts/test gets it") }
+        return path
+    }
+
+    private static var repository: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().path
+    }
+
+    private static func example(of kind: Kind) -> String {
+        repository + "/config/" + (kind == .nginx ? "nginx.conf.example" : "Caddyfile.example")
+    }
+
+    /// Every text must be there: otherwise the example has changed, and this isn't a test of it.
+    private static func replace(in example: String, _ replacements: [(String, String)]) throws -> String {
+        try replacements.reduce(example) { text, pair in
+            guard text.contains(pair.0) else { throw EdgeTestError("the example has no \(pair.0)") }
+            return text.replacingOccurrences(of: pair.0, with: pair.1)
+        }
+    }
+
+    private static func nginx(in directory: TemporaryDirectory) -> String {
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+            "\($0)_temp_path \(directory.file($0));"
+        }
+        return """
+            \(getuid() == 0 ? "user root;" : "")
+            daemon off;
+            worker_processes 1;
+            pid \(directory.file("nginx.pid"));
+            error_log stderr notice;
+            events {}
+            http {
+                access_log off;
+                \(temporary.joined(separator: "\n    "))
+                include \(directory.file("portcullis.conf"));
+            }
+
+            """
+    }
+
+    private static func freePort() throws -> Int {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw EdgeTestError("no free port") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Both say so when they have begun to listen.
+    private func awaitListening() async throws {
+        try await child.output.wait(for: "the proxy's first log lines") { output in
+            if output.ending != nil { throw EdgeTestError("the proxy did not start: \(output)") }
+            let isReady = output.errorLines.contains {
+                $0.contains("start worker process ") || $0.contains("serving initial configuration")
+            }
+            return isReady ? true : nil
+        }
+    }
+}

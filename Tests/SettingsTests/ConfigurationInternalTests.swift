@@ -1,0 +1,55 @@
+import Reactors
+import SettingsTestKit
+import Testing
+
+@testable import Settings
+
+/// The settings of the internal listener and of development tokens.
+@Suite struct ConfigurationInternalTests {
+    private let bench: ConfigurationBench
+
+    init() throws {
+        bench = try ConfigurationBench()
+    }
+
+    private func address(_ text: String) throws -> InternalAddress? {
+        try bench.load(bench.least(["ADMIN_BIND": text])).configuration.internalListener.address
+    }
+
+    @Test func bothAreOffUnlessTheyAreSwitchedOn() throws {
+        let configuration = try bench.load(bench.least()).configuration
+        #expect(configuration.internalListener.address == nil && !configuration.developmentTokens.isAllowed)
+        #expect(configuration.internalListener.admits.methods == ["token"])
+    }
+
+    @Test func theListenerIsOnThisMachineAlone() throws {
+        #expect(try address("127.0.0.1:9090") == .loopback(host: "127.0.0.1", port: 9_090))
+        #expect(try address("[::1]:0") == .loopback(host: "::1", port: 0))
+        #expect(try address("unix:\(bench.folder)/admin.sock") == .unix(path: "\(bench.folder)/admin.sock"))
+        for text in ["0.0.0.0:9090", "192.0.2.1:9090", "[::]:9090", "[2001:db8::1]:80"] {
+            #expect(
+                bench.problems(bench.least(["ADMIN_BIND": text]))
+                    == ["ADMIN_BIND is an address that other machines can reach"], "\(text)")
+        }
+        for text in ["127.0.0.1", ":9090", "9090", "localhost:9090", "::1:9090", "127.0.0.1:65536", "127.0.0.1:x"] {
+            #expect(
+                bench.problems(bench.least(["ADMIN_BIND": text]))
+                    == ["ADMIN_BIND is neither an address with a port nor a Unix socket"], "\(text)")
+        }
+    }
+
+    @Test func theListenerIsNeverOnTheClientsPort() throws {
+        let changes = ["ADMIN_BIND": "127.0.0.1:6200", "WS_PORT": "6200"]
+        #expect(
+            bench.problems(bench.least(changes)) == ["ADMIN_BIND has the port of WS_PORT, which clients reach"])
+    }
+
+    @Test func aSocketNeedsAPathThatTheSystemTakesAndAFolder() throws {
+        let longest = LocalSocket.maximumPathBytes
+        #expect(
+            bench.problems(bench.least(["ADMIN_BIND": "unix:" + String(repeating: "a", count: longest + 1)]))
+                == ["ADMIN_BIND names a socket with an empty path or one longer than \(longest) bytes"])
+        #expect(!bench.problems(bench.least(["ADMIN_BIND": "unix:"])).isEmpty)
+        #expect(!bench.problems(bench.least(["ADMIN_BIND": "unix:\(bench.folder)/missing/admin.sock"])).isEmpty)
+    }
+}
