@@ -13,4 +13,15 @@ enum ClientAnswer {
             return String(decoding: buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
     }
+
+    /// `WWW-Authenticate`, a field that libwebsockets knows and so doesn't find by name; nil if it is absent.
+    static func authenticate(_ wsi: OpaquePointer) -> String? {
+        let length = Int(lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_WWW_AUTHENTICATE))
+        guard length > 0 else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
+            let count = Int(
+                lws_hdr_copy(wsi, buffer.baseAddress!, Int32(length + 1), WSI_TOKEN_HTTP_WWW_AUTHENTICATE))
+            return String(decoding: buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
 }
