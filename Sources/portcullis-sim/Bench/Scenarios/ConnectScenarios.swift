@@ -10,9 +10,12 @@ extension BenchRun {
         var connect = job(.connect, clients: 64)
         connect.seconds *= 2
         var withDevices = connect
-        withDevices.further = ["--authority", "\(settings.folder)/authority.json", "--devices", "64"]
+        withDevices.further = Self.devices(64, settings)
+        var withTokens = withDevices
+        withTokens.further.append("--token")
         for round in 0..<plan.rounds {
             try connects(withDevices, .portcullis, gated, room, Cell.gated, round: round)
+            try connects(withTokens, .portcullis, gated, room, Cell.withToken, round: round)
             try connects(connect, .portcullis, open, room, Cell.ungated, round: round)
             if let earlier {
                 try connects(withDevices, .earlier, earlier.gated, room, Cell.gated, round: round)
@@ -24,11 +27,38 @@ extension BenchRun {
                 Cell.challenge,
                 round: round)
         }
-        for cell in [Cell.gated, Cell.ungated] {
+        for cell in [Cell.gated, Cell.withToken, Cell.ungated] {
             say(summary(.cpuPerConnect, cell, [.portcullis, .earlier]))
             say(summary(.connectsPerSecond, cell, [.portcullis, .earlier]))
         }
         say(summary(.cpuPerChallenge, Cell.challenge, [.portcullis]))
+    }
+
+    /// The cost of an access token, and of a request that is checked with one.
+    func measureTokens() throws {
+        let room = try ServerRoom(settings)
+        let admin = try LoopbackPort.free()
+        let gateway = try room.gateway(.gated, extra: ["ADMIN_BIND": "127.0.0.1:\(admin)"])
+        var token = job(.token, clients: 16)
+        token.further = Self.devices(16, settings)
+        // The gateway remembers at most 1,000 proofs of one key in a minute.
+        var proof = job(.proof, clients: 64)
+        proof.further = Self.devices(64, settings) + ["--admin", "http://127.0.0.1:\(admin)"]
+        for round in 0..<plan.rounds {
+            for (job, quantity, cell) in [
+                (token, Quantity.cpuPerToken, Cell.token), (proof, .cpuPerAuthorization, Cell.authorization),
+            ] {
+                let process = try load(job, on: .portcullis, gateway, room)?.gatewayProcess
+                results.record(process?.cpuMicrosecondsPerMessage, quantity, of: .portcullis, cell, round: round)
+                results.record(process?.cpuPercent, .coreLoad, of: .portcullis, cell, round: round)
+            }
+        }
+        say(summary(.cpuPerToken, Cell.token, [.portcullis]))
+        say(summary(.cpuPerAuthorization, Cell.authorization, [.portcullis]))
+    }
+
+    private static func devices(_ count: Int, _ settings: BenchSettings) -> [String] {
+        ["--authority", "\(settings.folder)/authority.json", "--devices", "\(count)"]
     }
 
     private func connects(
