@@ -150,7 +150,9 @@ let package = Package(
         .testTarget(
             name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
-        .testTarget(name: "DPoPTests", dependencies: ["DPoP", "WireText", crypto], swiftSettings: houseSettings),
+        .testTarget(
+            name: "DPoPTests", dependencies: ["DPoP", "DeviceSimulation", "AppAttest", "WireText", crypto],
+            swiftSettings: houseSettings),
         .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),

@@ -3,7 +3,7 @@ import Crypto
 package import FoundationEssentials
 
 /// A simulated app on a device with a key in its Secure Enclave: it returns what `DCAppAttestService` returns to an app, with time
-/// and authority as arguments. One value is one key.
+/// and authority as arguments. One value is one App Attest key, with the device key that signs proofs.
 package struct SimulatedDevice: Sendable {
     /// The device's optional properties.
     package struct Options: Hashable, Sendable, Codable {
@@ -27,6 +27,7 @@ package struct SimulatedDevice: Sendable {
     package let app: AppID
     package let options: Options
     let key: P256.Signing.PrivateKey
+    package let proofKey: SimulatedProofKey
     /// The counter of the last assertion.
     package var counter: UInt32 = 0
 
@@ -35,6 +36,7 @@ package struct SimulatedDevice: Sendable {
         self.app = app
         self.options = options
         key = P256.Signing.PrivateKey()
+        proofKey = SimulatedProofKey()
     }
 
     /// 65 bytes, uncompressed X9.63.
@@ -68,12 +70,16 @@ extension SimulatedDevice {
         var options: Options
         var key: Data
         var counter: UInt32
+        /// Absent in files of earlier versions.
+        var proofKey: Data?
     }
 
     package enum RestoreError: Error { case invalidApp }
 
     package var saved: Saved {
-        Saved(app: app.description, options: options, key: key.rawRepresentation, counter: counter)
+        Saved(
+            app: app.description, options: options, key: key.rawRepresentation, counter: counter,
+            proofKey: proofKey.rawRepresentation)
     }
 
     package init(restoring saved: Saved) throws {
@@ -82,5 +88,6 @@ extension SimulatedDevice {
         options = saved.options
         key = try P256.Signing.PrivateKey(rawRepresentation: saved.key)
         counter = saved.counter
+        proofKey = try saved.proofKey.map { try SimulatedProofKey(rawRepresentation: $0) } ?? SimulatedProofKey()
     }
 }

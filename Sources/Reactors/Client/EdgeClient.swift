@@ -30,12 +30,18 @@ package struct WebSocketClientFailure: Error, Sendable, Equatable {
     package let status: Int?
     /// The gateway's stable refusal code, from `X-Refusal-Code`: libwebsockets discards the body of a refused upgrade.
     package let code: String?
+    /// `DPoP-Nonce` and `WWW-Authenticate`.
+    package let nonce, authenticate: String?
     /// libwebsockets' error text.
     package let reason: String
 
-    package init(status: Int? = nil, code: String? = nil, reason: String) {
+    package init(
+        status: Int? = nil, code: String? = nil, nonce: String? = nil, authenticate: String? = nil, reason: String
+    ) {
         self.status = status
         self.code = code
+        self.nonce = nonce
+        self.authenticate = authenticate
         self.reason = reason
     }
 }
@@ -74,12 +80,18 @@ package final class EdgeClient {
 
     /// Sends one request on its own connection; `done` is called once.
     ///
-    /// - Parameter body: JSON to POST; nil for a GET.
+    /// - Parameters:
+    ///   - path: with the query.
+    ///   - headers: besides `Host` and `Content-Length`.
+    ///   - streamed: receives the body of a 2xx answer in pieces; nil: the answer has it.
     package func request(
-        path: String, body: [UInt8]? = nil, done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
+        _ method: String, path: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
+        streamed: ((UnsafeRawBufferPointer) -> Void)? = nil,
+        done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
     ) {
         reactor.preconditionOnThread()
-        let request = HTTPClientRequest(reactor: reactor, body: body, done: done)
+        let request = HTTPClientRequest(
+            reactor: reactor, method: method, headers: headers, body: body, streamed: streamed, done: done)
         if !dial(request, method: request.method, path: path) {
             done(.failure(HTTPClientFailure(reason: "libwebsockets refused to dial")))
         }
@@ -191,15 +203,21 @@ private final class WebSocketAttempt: LWSOwner {
         return 0
     }
 
+    /// - Returns: nil for an empty field too.
+    private func field(_ name: String) -> String? {
+        let value = wsi.flatMap { ClientAnswer.field($0, name) }
+        return value?.isEmpty == false ? value : nil
+    }
+
     func fail(_ reason: String) {
         guard let failed else { return }
         self.failed = nil
         handler = nil
         let status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
-        let code = wsi.flatMap { ClientAnswer.field($0, "x-refusal-code:") }
         failed(
             WebSocketClientFailure(
-                status: status > 0 ? status : nil, code: code?.isEmpty == false ? code : nil, reason: reason))
+                status: status > 0 ? status : nil, code: field("x-refusal-code:"), nonce: field("dpop-nonce:"),
+                authenticate: wsi.flatMap(ClientAnswer.authenticate), reason: reason))
     }
 }
 

@@ -5,6 +5,8 @@ import Glibc
 package struct HTTPClientAnswer: Sendable {
     package let status: Int
     package let body: [UInt8]
+    /// `DPoP-Nonce` and `WWW-Authenticate`.
+    package let nonce, authenticate: String?
 }
 
 package struct HTTPClientFailure: Error, Sendable {
@@ -21,21 +23,30 @@ final class HTTPClientRequest: LWSOwner {
     /// A longer body ends the request. No gateway response comes near this size.
     static let maximumBodyBytes = 1 << 20
 
+    let method: String
+    private let headers: [(name: String, value: String)]
     private let body: [UInt8]?
+    private let streamed: ((UnsafeRawBufferPointer) -> Void)?
     private var done: ((Result<HTTPClientAnswer, HTTPClientFailure>) -> Void)?
     private var status = 0
+    private var nonce, authenticate: String?
     private var received: [UInt8] = []
 
-    /// - Parameter body: JSON to POST; nil for a GET.
+    /// - Parameters:
+    ///   - headers: without `Content-Length`.
+    ///   - streamed: receives the body of a success in pieces, however long it is; nil: the answer has it.
     init(
-        reactor: Reactor, body: [UInt8]?, done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
+        reactor: Reactor, method: String, headers: [(name: String, value: String)], body: [UInt8]?,
+        streamed: ((UnsafeRawBufferPointer) -> Void)? = nil,
+        done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
     ) {
+        self.method = method
+        self.headers = headers
         self.body = body
+        self.streamed = streamed
         self.done = done
         super.init(reactor: reactor)
     }
-
-    var method: String { body == nil ? "GET" : "POST" }
 
     override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
         let input = UnsafeRawBufferPointer(buffer)
@@ -43,15 +54,13 @@ final class HTTPClientRequest: LWSOwner {
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
         case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return writeBody()
         case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
-            status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
+            readHead()
             return 0
         case LWS_CALLBACK_RECEIVE_CLIENT_HTTP: return readSome()
         case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
-            guard received.count + input.count <= Self.maximumBodyBytes else { return -1 }
-            received.append(contentsOf: input)
-            return 0
+            return receive(input)
         case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
-            finish(.success(HTTPClientAnswer(status: status, body: received)))
+            finish(.success(HTTPClientAnswer(status: status, body: received, nonce: nonce, authenticate: authenticate)))
             return -1
         case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
             finish(.failure(HTTPClientFailure(reason: String(decoding: input, as: UTF8.self))))
@@ -69,11 +78,27 @@ final class HTTPClientRequest: LWSOwner {
         done?(result)
     }
 
+    private func readHead() {
+        guard let wsi else { return }
+        status = Int(lws_http_client_http_response(wsi))
+        nonce = ClientAnswer.field(wsi, "dpop-nonce:")
+        authenticate = ClientAnswer.authenticate(wsi)
+    }
+
+    private func receive(_ input: UnsafeRawBufferPointer) -> Int32 {
+        if let streamed, (200..<300).contains(status) {
+            streamed(input)
+            return 0
+        }
+        guard received.count + input.count <= Self.maximumBodyBytes else { return -1 }
+        received.append(contentsOf: input)
+        return 0
+    }
+
     private func appendHeaders(_ input: UnsafeRawBufferPointer) -> Int32 {
+        guard addClientHeaders(headers, input) else { return -1 }
         guard let body else { return 0 }
-        guard let wsi,
-            addClientHeaders([("Content-Type", "application/json"), ("Content-Length", "\(body.count)")], input)
-        else { return -1 }
+        guard let wsi, addClientHeaders([("Content-Length", "\(body.count)")], input) else { return -1 }
         lws_client_http_body_pending(wsi, 1)
         lws_callback_on_writable(wsi)
         return 0
@@ -110,6 +135,17 @@ enum ClientAnswer {
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
             let count = Int(
                 lws_hdr_custom_copy(wsi, buffer.baseAddress!, Int32(length + 1), name, Int32(name.utf8.count)))
+            return String(decoding: buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
+    /// `WWW-Authenticate`, a field that libwebsockets knows and so doesn't find by name; nil if it is absent.
+    static func authenticate(_ wsi: OpaquePointer) -> String? {
+        let length = Int(lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_WWW_AUTHENTICATE))
+        guard length > 0 else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
+            let count = Int(
+                lws_hdr_copy(wsi, buffer.baseAddress!, Int32(length + 1), WSI_TOKEN_HTTP_WWW_AUTHENTICATE))
             return String(decoding: buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
     }

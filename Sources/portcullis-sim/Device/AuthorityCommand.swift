@@ -35,6 +35,14 @@ enum StateFile {
         return try JSONDecoder().decode(type, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
+    /// The file of `portcullis-sim authority`, which must be there.
+    static func authority(_ path: String) throws -> SimulatedAuthority {
+        guard let saved = try read(SimulatedAuthority.Saved.self, path) else {
+            throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim authority.")
+        }
+        return try SimulatedAuthority(restoring: saved)
+    }
+
     static func write(_ state: some Encodable, _ path: String) throws {
         let staging = path + ".new"
         let data = try JSONEncoder().encode(state)

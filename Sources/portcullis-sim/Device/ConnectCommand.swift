@@ -19,6 +19,11 @@ extension DeviceCommand {
         @Option(help: "A registered device's file: connect by App Attest.")
         var device: String?
 
+        @Flag(help: "With --device: connect with an access token and a proof.")
+        var token = false
+
+        @OptionGroup var tokens: TokenOptions
+
         @Option(help: "A client certificate (PEM): connect as a debug client.")
         var certificate: String?
 
@@ -32,39 +37,47 @@ extension DeviceCommand {
             guard (certificate == nil) == (key == nil) else {
                 throw ValidationError("--certificate and --key go together.")
             }
+            guard !token || device != nil else { throw ValidationError("--token needs --device.") }
+            guard token || !tokens.areGiven else {
+                throw ValidationError("--authority, --dev-token, --team and --bundle are for --token.")
+            }
         }
 
         func run() async throws {
             let reactor = Reactor(index: 0, logger: Logger(label: "device"))
             try reactor.start()
-            let headers = try await assertionHeaders(reactor)
             var settings = try gateway.settings()
             settings.certificatePath = try ReadableFile.check(certificate, of: "--certificate")
             settings.privateKeyPath = try ReadableFile.check(key, of: "--key")
             settings.subprotocols = ["telnet"]
-            let outcome = await Play.run(
-                on: reactor, settings: settings, headers: headers, lines: send.isEmpty ? nil : send)
-            switch outcome {
+            switch try await play(on: reactor, settings) {
             case .played: return
             case .broken(code: nil): throw SimOutput.failure("the connection broke: no close code came.")
             case .broken(code: let code?): throw SimOutput.failure("the session ended with the close code \(code).")
-            case .refused(let failure): throw gateway.failure(of: failure)
+            case .refused(let failure): throw try gateway.failure(of: failure)
             }
+        }
+
+        private func play(on reactor: Reactor, _ settings: EdgeClientSettings) async throws -> Play.Outcome {
+            let lines = send.isEmpty ? nil : send
+            guard token, let device, let url = try gateway.url().appending(settings.path) else {
+                let headers = try await assertionHeaders(reactor)
+                return await Play.run(on: reactor, settings: settings, headers: headers, lines: lines)
+            }
+            return try await tokens.client(device: device, gateway, on: reactor)
+                .play(on: reactor, url, settings: settings, lines: lines)
         }
 
         /// A fresh challenge and an assertion over it; empty without a device.
         private func assertionHeaders(_ reactor: Reactor) async throws -> [(name: String, value: String)] {
             guard let path = device else { return [] }
-            guard let saved = try StateFile.read(SimulatedDevice.Saved.self, path) else {
+            guard var file = try DeviceFile.kept(at: path) else {
                 throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim device register.")
             }
-            var device = try SimulatedDevice(restoring: saved)
             let nonce = try await GatewayClient(on: reactor, options: gateway).challenge()
-            let assertion = try device.assert(clientDataHash: try ClientData.hash(ofNonce: nonce))
-            // Saved before it is used: a counter must never be used twice.
-            try StateFile.write(device.saved, path)
+            let assertion = try file.assert(clientDataHash: try ClientData.hash(ofNonce: nonce))
             return [
-                ("X-App-Assert-KeyId", device.keyIDText),
+                ("X-App-Assert-KeyId", file.device.keyIDText),
                 ("X-App-Assert-Data", Data(assertion).base64EncodedString()),
                 ("X-App-Assert-Nonce", nonce),
             ]

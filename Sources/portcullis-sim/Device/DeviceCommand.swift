@@ -9,7 +9,7 @@ import Reactors
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "A device with an app on it, as far as the gateway can tell.",
-        subcommands: [Register.self, Connect.self])
+        subcommands: [Register.self, Connect.self, Token.self, Request.self])
 
     /// The options that select the gateway.
     struct GatewayOptions: ParsableArguments {
@@ -19,16 +19,21 @@ struct DeviceCommand: AsyncParsableCommand {
         @Option(help: "A CA to trust for the gateway's certificate (PEM).")
         var ca: String?
 
-        func settings() throws -> EdgeClientSettings {
-            guard let url = URL(string: gateway), let host = url.host, ["http", "https"].contains(url.scheme ?? "")
-            else {
+        func url() throws -> WebURL {
+            guard let url = WebURL(gateway) else {
                 throw SimOutput.failure("--gateway takes a URL like https://localhost:6200.")
             }
-            let isTLS = url.scheme == "https"
-            var settings = EdgeClientSettings(
-                host: host, port: UInt16(clamping: url.port ?? (isTLS ? 443 : 80)), isTLS: isTLS)
+            return url
+        }
+
+        func settings() throws -> EdgeClientSettings {
+            var settings = try url().settings
             settings.caPath = try ReadableFile.check(ca, of: "--ca")
             return settings
+        }
+
+        func requests(on reactor: Reactor) throws -> HTTPRequests {
+            HTTPRequests(on: reactor, caPath: try ReadableFile.check(ca, of: "--ca"))
         }
     }
 
@@ -51,34 +56,17 @@ struct DeviceCommand: AsyncParsableCommand {
         var bundle = "com.example.mud"
 
         func run() async throws {
-            let authority = try savedAuthority()
-            let device = try keptOrNewDevice()
+            let authority = try StateFile.authority(authority)
+            let file = try DeviceFile.keptOrNew(at: device, team: team, bundle: bundle)
             let reactor = Reactor(index: 0, logger: Logger(label: "device"))
             try reactor.start()
             let client = try GatewayClient(on: reactor, options: gateway)
             let nonce = try await client.challenge()
-            let attestation = try device.attest(
+            let attestation = try file.device.attest(
                 clientDataHash: try ClientData.hash(ofNonce: nonce), by: authority, at: .now)
-            try StateFile.write(device.saved, self.device)
-            try await client.register(keyID: device.keyIDText, attestation: attestation, nonce: nonce)
-            SimOutput.say("portcullis-sim: registered key \(device.keyIDText) for \(device.app)")
-        }
-
-        private func savedAuthority() throws -> SimulatedAuthority {
-            guard let saved = try StateFile.read(SimulatedAuthority.Saved.self, authority) else {
-                throw SimOutput.failure("\(authority) is not there.", hint: "make it with portcullis-sim authority.")
-            }
-            return try SimulatedAuthority(restoring: saved)
-        }
-
-        private func keptOrNewDevice() throws -> SimulatedDevice {
-            if let saved = try StateFile.read(SimulatedDevice.Saved.self, device) {
-                return try SimulatedDevice(restoring: saved)
-            }
-            guard let app = AppID(teamID: team, bundleID: bundle) else {
-                throw SimOutput.failure("--team takes 10 capital letters and digits, --bundle an app's identifier.")
-            }
-            return SimulatedDevice(app: app)
+            try file.save()
+            try await client.register(keyID: file.device.keyIDText, attestation: attestation, nonce: nonce)
+            SimOutput.say("portcullis-sim: registered key \(file.device.keyIDText) for \(file.device.app)")
         }
     }
 }

@@ -7,9 +7,15 @@ import Reactors
 enum GatewayRefusal {
     /// A refused request: the body has the code and a text.
     static func failure(status: Int, body: [UInt8]) -> ExitCode {
-        let fields = (try? JSONDecoder().decode([String: String].self, from: Data(body))) ?? [:]
-        let text = fields["error"] ?? String(decoding: body.prefix(500), as: UTF8.self)
-        return failure(status: status, code: fields["code"], text: text)
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let fields = try? decoder.decode(Body.self, from: Data(body))
+        let text = fields?.errorDescription ?? fields?.error ?? String(decoding: body.prefix(500), as: UTF8.self)
+        return failure(status: status, code: fields?.code, text: text)
+    }
+
+    private struct Body: Decodable {
+        let error, errorDescription, code: String?
     }
 
     /// - Parameter code: the gateway's stable code; nil if the answer had none.
@@ -30,6 +36,10 @@ enum GatewayRefusal {
         case "attestation_rejected":
             "APPATTEST_ROOT_CA_PATH must be this authority's root, and the team and bundle must match the gateway's."
         case "app_attest_not_configured": "set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID for the gateway."
+        case "attestation_failed":
+            "give --authority, so that the device can register. The gateway has to trust its root."
+        case "invalid_token": "a development token has to be one of portcullis dev-tokens, and may have expired."
+        case "clock_skew": "this machine's clock and the gateway's differ by more than 30 s."
         case "rate_limited", "at_capacity", "draining": "try again later."
         default: nil
         }
@@ -38,21 +48,9 @@ enum GatewayRefusal {
 
 extension DeviceCommand.GatewayOptions {
     /// The upgrade got no 101.
-    func failure(of failure: WebSocketClientFailure) -> ExitCode {
-        guard let status = failure.status else { return unreachable(failure.reason) }
+    func failure(of failure: WebSocketClientFailure) throws -> any Error {
+        guard let status = failure.status else { return try url().unreachable(failure.reason) }
         return GatewayRefusal.failure(status: status, code: failure.code, text: nil)
-    }
-
-    /// There was no answer.
-    ///
-    /// - Parameter reason: libwebsockets' own words, kept for experts.
-    func unreachable(_ reason: String) -> ExitCode {
-        let speech =
-            gateway.hasPrefix("https") ? "TLS, with a certificate by --ca" : "plain HTTP (INBOUND_TLS_MODE=off)"
-        let reason = reason.trimmingCharacters(in: .whitespaces)
-        return SimOutput.failure(
-            "no gateway answers at \(gateway) (\(reason)).",
-            hint: "is it running there, and does it speak \(speech)?")
     }
 }
 

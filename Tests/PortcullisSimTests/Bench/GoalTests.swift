@@ -35,7 +35,7 @@ struct GoalTests {
     @Test func `every goal of an empty run is unmeasured, and absent programs are named`() {
         let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2)
         let goals = GoalList.goals(BenchResults(), circumstances)
-        #expect(goals.count == 21)
+        #expect(goals.count == 22)
         let rows = goals.map(GoalRow.init)
         #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
         #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
@@ -53,7 +53,7 @@ struct GoalTests {
                 results.record(4, .systemCallsPerMessage, of: subject, cell)
             }
         }
-        for (cell, cost) in [(Cell.gated, 500.0), (Cell.ungated, 400)] {
+        for (cell, cost) in [(Cell.gated, 500.0), (Cell.withToken, 400), (Cell.ungated, 400)] {
             results.record(cost, .cpuPerConnect, of: .portcullis, cell)
         }
         results.record(500, .cpuPerConnect, of: .earlier, Cell.ungated)
@@ -67,6 +67,7 @@ struct GoalTests {
         #expect(rows.filter { $0.measured == "–" }.map(\.what) == ["… websockify in Go"])
         func measured(_ what: String) -> String? { rows.first { $0.what.hasPrefix(what) }?.measured }
         #expect(measured("gated") == "80.0 %")
+        #expect(measured("connects a second with an access token") == "1.25 ×")
         #expect(measured("assertion") == "80.0 µs")
         #expect(measured("CPU per connect") == "0.80 ×")
         #expect(measured("system calls") == "4.00")

@@ -72,6 +72,12 @@ enum GoalList {
                     .cpuPerConnect, of: .portcullis, Cell.ungated, to: .portcullis, Cell.gated),
                 unmeasured: notRun),
             Goal(
+                what: "connects a second with an access token over connects with an assertion", limit: .atLeast(1.1),
+                unit: .times,
+                measured: results.ratio(
+                    .cpuPerConnect, of: .portcullis, Cell.gated, to: .portcullis, Cell.withToken),
+                unmeasured: notRun),
+            Goal(
                 what: "assertion check inside the gate (gated − ungated − challenge)", limit: .atMost(150),
                 unit: .microseconds, measured: assertionCheck(results), unmeasured: notRun),
         ]

@@ -9,6 +9,8 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
     case cpuPerConnect
     case connectsPerSecond
     case cpuPerChallenge
+    case cpuPerToken
+    case cpuPerAuthorization
     case residentPerSession
     case allocationsPerMessage
     case systemCallsPerMessage
@@ -23,6 +25,8 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
         case .cpuPerConnect: "CPU per connect"
         case .connectsPerSecond: "connects per second"
         case .cpuPerChallenge: "CPU per challenge"
+        case .cpuPerToken: "CPU per access token"
+        case .cpuPerAuthorization: "CPU per request to /authz"
         case .residentPerSession: "resident memory per idle session"
         case .allocationsPerMessage: "allocations per message"
         case .systemCallsPerMessage: "system calls per message"
@@ -31,7 +35,9 @@ enum Quantity: String, CaseIterable, Codable, Sendable {
 
     var unit: String {
         switch self {
-        case .cpuPerMessage, .latencyP50, .latencyP99, .cpuPerConnect, .cpuPerChallenge: "µs"
+        case .cpuPerMessage, .latencyP50, .latencyP99, .cpuPerConnect, .cpuPerChallenge, .cpuPerToken,
+            .cpuPerAuthorization:
+            "µs"
         case .messagesPerSecond, .connectsPerSecond: "1/s"
         case .coreLoad: "%"
         case .residentPerSession: "KiB"
@@ -52,8 +58,11 @@ struct Figure: Hashable, Codable, Sendable {
 enum Cell {
     static let latency = "64 B, 100 connections, 20 messages a second each"
     static let gated = "gated: challenge, assertion, TLS, 101"
+    static let withToken = "gated: access token, proof, TLS, 101"
     static let ungated = "the same without the gate"
     static let challenge = "challenges, 16 connections"
+    static let token = "challenge, assertion, proof, access token, 16 connections"
+    static let authorization = "access token and proof on /authz, 64 devices, 16 connections"
     static let idle = "idle wss sessions"
     static let oneReactor = "one reactor, CPU-bound"
     static let twoReactors = "two reactors, CPU-bound"

@@ -7,6 +7,7 @@ final class BenchRun {
         case messages
         case latency
         case connects
+        case tokens
         case idle
         case allocations
         case reactors
@@ -29,6 +30,7 @@ final class BenchRun {
         if parts.contains(.messages) { try measureMessages() }
         if parts.contains(.latency) { try measureLatency() }
         if parts.contains(.connects) { try measureConnects() }
+        if parts.contains(.tokens) { try measureTokens() }
         if parts.contains(.allocations) { try measureAllocations() }
         if parts.contains(.idle) { try measureIdleSessions() }
         if parts.contains(.reactors), settings.coreCount >= 4 { try measureReactors() }

@@ -6,7 +6,7 @@ extension LoadClient {
     /// - Parameter intended: the intended time of this connection.
     func connect(intended: UInt64) {
         guard stage == .waiting else { return worker.connectEnded() }
-        if settings.scenario == .challenge { return becomeAsker() }
+        if !settings.scenario.usesWebSockets { return becomeAsker() }
         stage = .connecting
         intendedConnect = intended
         guard let devices = worker.devices else { return dial([]) }
@@ -258,7 +258,7 @@ extension LoadClient {
         }
         if stage == .open || typed != nil && !settings.sessionsEnd { endStream() }
         if stage != .open, typed?.identity != nil { worker.statistics.errors.count(.notResumed) }
-        if settings.scenario == .challenge { worker.statistics.connected -= 1 }
+        if !settings.scenario.usesWebSockets { worker.statistics.connected -= 1 }
         if let leg {
             // A session to which no client will return needn't be kept.
             if stage == .open, typed != nil { sendText(Array(#"{"type":"disconnect"}"#.utf8)) }

@@ -39,7 +39,7 @@ extension LoadClient {
             if stage == .waiting, settings.scenario == .connect { worker.enqueue(self, paced: true) }
             return
         }
-        if settings.scenario == .challenge { return askForChallenge() }
+        if !settings.scenario.usesWebSockets { return ask() }
         plan = TrafficPlan(settings.traffic, start: start, seed: generator.next())
         if settings.scenario == .flap {
             vanishAt = vanishAt ?? start + generator.pause(meanSeconds: settings.flapEvery)

@@ -1,7 +1,8 @@
+import DeviceSimulation
 import Foundation
 import Reactors
 
-/// Challenges and registrations over a few keep-alive connections, as apps' HTTP stacks use them. Reactor thread only.
+/// Challenges, registrations, tokens and questions about tokens over a few keep-alive connections, as apps' HTTP stacks use them. Reactor thread only.
 ///
 /// Each connection has its own source address, because the gateway counts requests by address.
 final class GatewayRequests {
@@ -60,11 +61,27 @@ final class GatewayRequests {
         }
     }
 
-    private func request(
-        _ method: String, _ path: String, body: [UInt8], failure: ErrorKind, _ done: @escaping Answered
+    /// A challenge of the token dialect.
+    func tokenChallenge(_ done: @escaping (Result<String, ErrorKind>) -> Void) {
+        let body = Array(#"{"purpose":"token"}"#.utf8)
+        request("POST", "/attest/challenge", body: body, failure: .noChallenge) { result in
+            done(
+                result.flatMap { answer in
+                    guard answer.status == 200, let challenge = try? ChallengeAnswer(answer.body) else {
+                        return .failure(.refused(status: answer.status, code: "challenge"))
+                    }
+                    return .success(challenge.nonce)
+                })
+        }
+    }
+
+    func request(
+        _ method: String, _ path: String, headers: LoadDevices.Headers = [], body: [UInt8], failure: ErrorKind,
+        _ done: @escaping Answered
     ) {
+        let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
         let head = """
-            \(method) \(path) HTTP/1.1\r\nHost: \(settings.host):\(settings.port)\r\n\
+            \(method) \(path) HTTP/1.1\r\nHost: \(settings.host):\(settings.port)\r\n\(fields)\
             \(body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n")\r\n
             """
         lastRequest += 1

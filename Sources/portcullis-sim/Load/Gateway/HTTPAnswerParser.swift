@@ -1,5 +1,5 @@
 /// Parses the answers on an HTTP/1.1 keep-alive connection, one after another (RFC 9112). It supports only the answers that the
-/// gateway sends: with Content-Length.
+/// gateway sends: with Content-Length, or without a body (204).
 struct HTTPAnswerParser: Sendable {
     static let maximumBytes = 1 << 20
 
@@ -7,6 +7,8 @@ struct HTTPAnswerParser: Sendable {
         let status: Int
         let body: [UInt8]
         let isLast: Bool
+        /// `DPoP-Nonce`.
+        var nonce: String?
     }
 
     enum Failure: Error { case malformed }
@@ -26,15 +28,16 @@ struct HTTPAnswerParser: Sendable {
         let lines = String(decoding: buffer[..<head], as: UTF8.self).split(separator: "\r\n")
         let words = lines.first?.split(separator: " ") ?? []
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else { throw .malformed }
-        let fields = lines.dropFirst().map { $0.lowercased() }
-        guard let length = fields.compactMap({ value(of: "content-length", in: $0) }).first.flatMap({ Int($0) }),
-            (0...Self.maximumBytes).contains(length)
+        let fields = lines.dropFirst().map(String.init)
+        let declared = fields.compactMap { value(of: "content-length", in: $0) }.first
+        guard let length = status == 204 ? 0 : declared.flatMap({ Int($0) }), (0...Self.maximumBytes).contains(length)
         else { throw .malformed }
         guard buffer.count >= head + length else { return nil }
         let body = Array(buffer[head..<head + length])
         buffer.removeFirst(head + length)
-        let isLast = fields.contains { value(of: "connection", in: $0) == "close" }
-        return Answer(status: status, body: body, isLast: isLast)
+        let isLast = fields.contains { value(of: "connection", in: $0)?.lowercased() == "close" }
+        let nonce = fields.compactMap { value(of: "dpop-nonce", in: $0) }.first
+        return Answer(status: status, body: body, isLast: isLast, nonce: nonce)
     }
 
     private var endOfHead: Int? {
@@ -43,7 +46,7 @@ struct HTTPAnswerParser: Sendable {
     }
 
     private func value(of name: String, in field: String) -> String? {
-        guard field.hasPrefix(name + ":") else { return nil }
+        guard field.prefix(name.count + 1).lowercased() == name + ":" else { return nil }
         return String(field.dropFirst(name.count + 1).drop { $0 == " " })
     }
 }

@@ -1,25 +1,37 @@
 import DeviceSimulation
 import Foundation
+import Reactors
 
-/// The simulated devices of one reactor's clients: assertions on demand. Reactor thread only.
+/// The simulated devices of one reactor's clients: assertions or access tokens on demand. Reactor thread only.
 ///
-/// Counters must reach the gateway in order, so each device has only one upgrade under way; the next one waits for the answer.
+/// Counters must reach the gateway in order, so each device has only one upgrade by assertion under way; the next one waits for the answer.
+/// With access tokens all upgrades of a device share one token, and none waits.
 final class LoadDevices {
     typealias Headers = [(name: String, value: String)]
     typealias Done = (Result<Headers, ErrorKind>) -> Void
 
-    private struct Slot {
+    struct Slot {
         var device: SimulatedDevice
         var isBusy = false
         var waiting: [Done] = []
+        var token: HeldToken?
+        /// The server's newest, for proofs.
+        var nonce: String?
     }
 
-    private var slots: [Slot]
-    private let requests: GatewayRequests
+    var slots: [Slot]
+    let requests: GatewayRequests
+    /// The URL of upgrades, for proofs; nil: clients connect by assertion.
+    private let tokenURL: String?
+    /// Scheme, host and port.
+    let origin: String
 
-    init(_ devices: [SimulatedDevice], requests: GatewayRequests) {
+    init(_ devices: [SimulatedDevice], requests: GatewayRequests, _ settings: LoadSettings) {
+        let edge = settings.edge
         slots = devices.map { Slot(device: $0) }
         self.requests = requests
+        origin = "\(edge.isTLS ? "https" : "http")://\(edge.host):\(edge.port)"
+        tokenURL = settings.usesTokens ? "\(edge.isTLS ? "wss" : "ws")://\(edge.host):\(edge.port)\(edge.path)" : nil
     }
 
     var devices: [SimulatedDevice] { slots.map(\.device) }
@@ -27,7 +39,9 @@ final class LoadDevices {
     /// Headers for an upgrade; call `release` when the upgrade has been answered.
     func headers(for client: Int, _ done: @escaping Done) {
         let index = client % slots.count
-        if slots[index].isBusy {
+        if let tokenURL {
+            withToken(index) { [self] result in done(result.flatMap { proofHeaders(index, "GET", tokenURL, $0) }) }
+        } else if slots[index].isBusy {
             slots[index].waiting.append(done)
         } else {
             slots[index].isBusy = true
@@ -36,6 +50,7 @@ final class LoadDevices {
     }
 
     func release(_ client: Int) {
+        guard tokenURL == nil else { return }
         let index = client % slots.count
         guard !slots[index].waiting.isEmpty else {
             slots[index].isBusy = false

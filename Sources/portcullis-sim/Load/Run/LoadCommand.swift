@@ -12,7 +12,8 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Many clients at once: load a gateway, measure it, and check every byte that comes back.",
         discussion: """
             Scenarios: echo (messages at --rate), flood (--window messages in flight), mud (typed lines at --rate, with pauses), idle,
-            connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read), challenge (requests for challenges).
+            connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read), challenge (requests for challenges), token
+            (requests for access tokens), proof (requests to /authz of --admin, with a token and a new proof each).
 
             Behind the gateway stands portcullis-sim echo. Latency counts from the intended time of sending, so a gateway that stalls is
             charged for what waits meanwhile. It ends with 0 only if nothing was lost, doubled, corrupt or refused.
@@ -46,12 +47,15 @@ struct LoadCommand: AsyncParsableCommand {
     func run() async throws {
         FileLimit.raise()
         endOnInterrupt()
-        var settings = try load.settings(edge: gateway.settings())
+        var settings = try load.settings(edge: gateway.settings(), usesTokens: identity.token)
         settings.edge.certificatePath = try ReadableFile.check(identity.certificate, of: "--certificate")
         settings.edge.privateKeyPath = try ReadableFile.check(identity.key, of: "--key")
         if let pid, ProcessTree(root: pid) == nil { throw SimOutput.failure("there is no process \(pid).") }
         _ = try ReadableFile.check(counter, of: "--counter")
         let credentials = try identity.credentials(clients: settings.clients)
+        if settings.usesTokens, case .none = credentials {
+            throw SimOutput.failure("\(settings.scenario.rawValue) needs devices: --device or --authority.")
+        }
         let workers = try await makeWorkers(settings, credentials)
         try await register(credentials, workers)
         let report = try await LoadRun(
@@ -124,17 +128,19 @@ extension LoadWorker {
     static func make(
         on reactor: Reactor, _ settings: LoadSettings, devices: [SimulatedDevice], thread: Int, of threads: Int
     ) throws -> LoadWorker {
+        let sources = (0..<GatewayRequests.maximumConnections).map {
+            settings.sources.address(of: thread * GatewayRequests.maximumConnections + $0)
+        }
         var requests: GatewayRequests?
         if !devices.isEmpty || settings.scenario == .challenge {
-            requests = try GatewayRequests(
-                on: reactor, settings: settings.edge,
-                sources: (0..<GatewayRequests.maximumConnections).map {
-                    settings.sources.address(of: thread * GatewayRequests.maximumConnections + $0)
-                })
+            requests = try GatewayRequests(on: reactor, settings: settings.edge, sources: sources)
         }
         let worker = try LoadWorker(
             on: reactor, settings: settings, thread: thread, of: threads, requests: requests,
-            devices: requests.flatMap { devices.isEmpty ? nil : LoadDevices(devices, requests: $0) })
+            authorizer: settings.authorizer.map {
+                try GatewayRequests(on: reactor, settings: $0, sources: sources)
+            },
+            devices: requests.flatMap { devices.isEmpty ? nil : LoadDevices(devices, requests: $0, settings) })
         // Never released: connections and timers call it until the process ends.
         return Unmanaged.passRetained(worker).takeUnretainedValue()
     }

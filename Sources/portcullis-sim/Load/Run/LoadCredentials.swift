@@ -26,10 +26,7 @@ enum LoadCredentials {
     }
 
     static func newDevices(_ count: Int, app: AppID, authority path: String) throws -> LoadCredentials {
-        guard let saved = try StateFile.read(SimulatedAuthority.Saved.self, path) else {
-            throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim authority.")
-        }
-        return .new((0..<count).map { _ in SimulatedDevice(app: app) }, try SimulatedAuthority(restoring: saved))
+        .new((0..<count).map { _ in SimulatedDevice(app: app) }, try StateFile.authority(path))
     }
 
     /// The share of one reactor.

@@ -74,6 +74,9 @@ struct LoadOptions: ParsableArguments {
     @Flag(help: "Sessions may end by the target or the gateway: that is counted, and the client begins anew.")
     var sessionsEnd = false
 
+    @Option(help: "The URL of the gateway's internal listener, ADMIN_BIND, for --scenario proof.")
+    var admin: String?
+
     @Option(help: "Of all that is random, and of the bytes.")
     var seed: UInt64 = 1
 
@@ -84,7 +87,7 @@ struct LoadOptions: ParsableArguments {
             (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0,
             (1_024...16_777_216).contains(outputBuffer)
         else { throw ValidationError("a number is out of range.") }
-        let staysRaw = (dialect ?? .raw) == .raw && ![.connect, .flap, .challenge].contains(scenario)
+        let staysRaw = (dialect ?? .raw) == .raw && scenario.usesWebSockets && ![.connect, .flap].contains(scenario)
         guard transport != .stream || staysRaw else {
             throw ValidationError("--transport stream is for raw clients that stay: echo, flood, mud, idle and slow.")
         }
@@ -101,7 +104,8 @@ struct LoadOptions: ParsableArguments {
         }
     }
 
-    func settings(edge: EdgeClientSettings) throws -> LoadSettings {
+    /// - Parameter usesTokens: see ``LoadIdentityOptions``.
+    func settings(edge: EdgeClientSettings, usesTokens: Bool) throws -> LoadSettings {
         let dialect = dialect ?? (scenario == .flap ? .typed : .raw)
         var edge = edge
         edge.subprotocols = dialect == .raw ? ["binary"] : []
@@ -114,7 +118,16 @@ struct LoadOptions: ParsableArguments {
             seconds: seconds,
             rate: rate, messageBytes: size, window: window, isBurst: burst, target: typedTarget, flapEvery: flapEvery,
             flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, sessionsEnd: sessionsEnd,
+            usesTokens: usesTokens || scenario == .token || scenario == .proof, authorizer: try authorizer(),
             seed: seed)
+    }
+
+    private func authorizer() throws -> EdgeClientSettings? {
+        guard scenario == .proof else { return nil }
+        guard let url = admin.flatMap(WebURL.init) else {
+            throw SimOutput.failure("--scenario proof needs --admin, a URL like http://127.0.0.1:6201.")
+        }
+        return url.settings
     }
 
     private var typedTarget: TypedRequest.Target {
@@ -136,6 +149,9 @@ struct LoadIdentityOptions: ParsableArguments {
     @Option(help: "How many; 0 is one for each four clients.")
     var devices = 0
 
+    @Flag(help: "Devices get access tokens, and clients connect by them.")
+    var token = false
+
     @Option(help: "Apple developer team of new devices.")
     var team = "ABCDE12345"
 
@@ -153,6 +169,9 @@ struct LoadIdentityOptions: ParsableArguments {
             throw ValidationError("--certificate and --key go together.")
         }
         guard device == nil || authority == nil else { throw ValidationError("--device or --authority, not both.") }
+        guard !token || device != nil || authority != nil else {
+            throw ValidationError("--token needs --device or --authority.")
+        }
         guard devices >= 0 else { throw ValidationError("--devices takes no negative number.") }
     }
 

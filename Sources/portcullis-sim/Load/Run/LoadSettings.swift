@@ -19,6 +19,12 @@ enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
     case slow
     /// Requests for challenges, one after another.
     case challenge
+    /// Requests for access tokens, one after another: challenge, assertion, token.
+    case token
+    /// Requests to `/authz` with a token and a new proof, one after another.
+    case proof
+
+    var usesWebSockets: Bool { ![.challenge, .token, .proof].contains(self) }
 }
 
 /// The transport of the clients' bytes.
@@ -69,11 +75,15 @@ struct LoadSettings: Sendable {
     var outputBufferBytes: Int
     /// Sessions that others end don't count as errors; data that they hadn't delivered is lost with them.
     var sessionsEnd: Bool
+    /// Clients with devices connect by access tokens, not by assertions.
+    var usesTokens: Bool
+    /// The internal listener, for the scenario `proof`.
+    var authorizer: EdgeClientSettings?
     var seed: UInt64
 
     var traffic: TrafficPlan.Kind {
         switch scenario {
-        case .idle, .connect, .challenge: .none
+        case .idle, .connect, .challenge, .token, .proof: .none
         case .flood, .slow: .window(messages: window, bytes: messageBytes)
         case .mud: .typed(perSecond: rate)
         case .echo: answer == .numbered ? .none : .steady(perSecond: rate, bytes: messageBytes)

@@ -11,6 +11,8 @@ final class LoadWorker {
     let devices: LoadDevices?
     /// Nil if the run uses only WebSockets.
     let requests: GatewayRequests?
+    /// Requests to the gateway's internal listener.
+    let authorizer: GatewayRequests?
     /// For clients with the stream transport; nil for TCP.
     let streamTLS: TargetTLS?
     var statistics = LoadStatistics()
@@ -39,12 +41,13 @@ final class LoadWorker {
     ///   - devices: nil if clients don't connect by assertion.
     init(
         on reactor: Reactor, settings: LoadSettings, thread: Int, of threads: Int, requests: GatewayRequests?,
-        devices: LoadDevices?
+        authorizer: GatewayRequests?, devices: LoadDevices?
     ) throws {
         self.reactor = reactor
         self.settings = settings
         self.threads = threads
         self.requests = requests
+        self.authorizer = authorizer
         self.devices = devices
         streamTLS =
             settings.transport != .websocket && settings.edge.isTLS

@@ -38,6 +38,9 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     /// No answer to the upgrade: no TCP, no TLS, or the connection ended.
     static let notConnected = ErrorKind(rawValue: "not_connected")
     static let noChallenge = ErrorKind(rawValue: "no_challenge")
+    static let noToken = ErrorKind(rawValue: "no_token")
+    /// No answer of `/authz`.
+    static let notAuthorized = ErrorKind(rawValue: "not_authorized")
     static let timedOut = ErrorKind(rawValue: "timed_out")
     static let notRegistered = ErrorKind(rawValue: "not_registered")
     /// The connection ended without a Close frame.
