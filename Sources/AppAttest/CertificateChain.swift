@@ -2,7 +2,6 @@ import Crypto
 import FoundationEssentials
 package import SwiftASN1
 import X509
-
 @_spi(FixedExpiryValidationTime) import X509
 
 /// Apple's step 1: the chain of leaf, intermediate and trust root.

@@ -16,8 +16,7 @@ struct DevelopmentTokensTests {
             hash: text.hash, name: "ci", routes: nil, maximumDevices: 1, issuedAt: 0, expiresAt: 1_000)
     }
 
-    @Test("are accepted as they were issued, and in no other form")
-    func forms() async throws {
+    @Test func `are accepted as they were issued, and in no other form`() async throws {
         let (store, text) = (MemoryDevelopmentTokens(), try text())
         _ = store.issue(token(text))
         let tokens = DevelopmentTokens(store)
@@ -31,8 +30,7 @@ struct DevelopmentTokensTests {
         }
     }
 
-    @Test("need the thumbprint of a key")
-    func thumbprint() async throws {
+    @Test func `need the thumbprint of a key`() async throws {
         let (store, text) = (MemoryDevelopmentTokens(), try text())
         _ = store.issue(token(text))
         for length in [0, 31, 33] {
@@ -41,8 +39,7 @@ struct DevelopmentTokensTests {
         }
     }
 
-    @Test("have 256 random bits, and show in no description")
-    func secrecy() throws {
+    @Test func `have 256 random bits, and show in no description`() throws {
         let text = try text(0xAB)
         #expect(text.text == "pcdev_" + String(repeating: "ab", count: 32))
         #expect(DevelopmentTokenText(random: [1, 2, 3]) == nil)
@@ -53,8 +50,7 @@ struct DevelopmentTokensTests {
         }
     }
 
-    @Test("are named by the beginning of their hash")
-    func identifier() throws {
+    @Test func `are named by the beginning of their hash`() throws {
         let text = try text(0)
         #expect(text.hash.id.text == Hexadecimal.encode(text.hash.bytes.prefix(8)))
         #expect(DevelopmentTokenID(text: text.hash.id.text) == text.hash.id)

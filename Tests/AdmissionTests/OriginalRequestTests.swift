@@ -30,8 +30,7 @@ struct OriginalRequestTests {
     ]
     private let envoy = [("host", "a.example:8443"), ("x-forwarded-proto", "https")]
 
-    @Test("is read in the form of each proxy")
-    func forms() {
+    @Test func `is read in the form of each proxy`() {
         let expected = "PUT https://a.example:8443/p?q=1"
         #expect(outcome(nginx) == expected)
         #expect(outcome(caddy) == expected)
@@ -40,20 +39,19 @@ struct OriginalRequestTests {
         #expect(outcome(nginx + [("x-forwarded-proto", "http"), ("x-forwarded-host", "b")]) == expected)
     }
 
-    @Test("isn't read where a client has added another form", arguments: ["x-original-method", "x-original-url"])
-    func ambiguousByOriginal(name: String) {
+    @Test(arguments: ["x-original-method", "x-original-url"])
+    func `isn't read where a client has added another form`(name: String) {
         #expect(outcome(caddy + [(name, "GET")]) == "\(Fault.ambiguous)")
         #expect(outcome(envoy + [(name, "GET")], path: "/p") == "\(Fault.ambiguous)")
     }
 
-    @Test("isn't read where a client has added another form", arguments: ["x-forwarded-method", "x-forwarded-uri"])
-    func ambiguousByForwarded(name: String) {
+    @Test(arguments: ["x-forwarded-method", "x-forwarded-uri"])
+    func `isn't read where a client has added another form`(name: String) {
         #expect(outcome(nginx + [(name, "GET")]) == "\(Fault.ambiguous)")
         #expect(outcome(envoy + [(name, "GET")], path: "/p") == "\(Fault.ambiguous)")
     }
 
-    @Test("isn't read without each of its fields, or with one twice")
-    func incomplete() {
+    @Test func `isn't read without each of its fields, or with one twice`() {
         for (form, path) in [(nginx, ""), (caddy, ""), (envoy, "/p")] {
             for index in form.indices {
                 var fewer = form
@@ -66,8 +64,7 @@ struct OriginalRequestTests {
         #expect(outcome([("x-forwarded-proto", "https"), ("x-forwarded-host", "a")]) == "\(Fault.absent)")
     }
 
-    @Test("isn't read with a host that reaches into the path, or a scheme that is none")
-    func malformed() {
+    @Test func `isn't read with a host that reaches into the path, or a scheme that is none`() {
         func caddy(_ name: String, _ value: String) -> String {
             outcome(self.caddy.map { $0.0 == name ? (name, value) : $0 })
         }
@@ -92,8 +89,7 @@ struct OriginalRequestTests {
         }
     }
 
-    @Test("isn't read when its URL or its method is longer than the limit")
-    func limits() {
+    @Test func `isn't read when its URL or its method is longer than the limit`() {
         func nginx(_ method: Int, _ url: Int) -> String {
             let prefix = "https://a/"
             return outcome([
@@ -107,8 +103,7 @@ struct OriginalRequestTests {
         #expect(nginx(method, url + 1) == "\(Fault.malformed("x-original-url"))")
     }
 
-    @Test("is described in the log without what the client has sent")
-    func descriptions() {
+    @Test func `is described in the log without what the client has sent`() {
         for fault in [
             Fault.absent, .ambiguous, .missing("x-original-url"), .repeated("host"), .malformed("x-forwarded-host"),
         ] { #expect(!"\(fault)".isEmpty && !"\(fault)".contains("\n")) }

@@ -31,8 +31,7 @@ struct ProtectedService {
 }
 
 @Suite struct GuideExampleTests {
-    @Test("the guide's service accepts a request with a token and a proof, and accepts it once")
-    func works() throws {
+    @Test func `the guide's service accepts a request with a token and a proof, and accepts it once`() throws {
         let url = "https://api.example/hello"
         let device = SimulatedProofKey()
         let key = try #require(SigningKey(rawRepresentation: [UInt8](repeating: 9, count: 32)))

@@ -26,21 +26,18 @@ import Testing
             spending: MemoryReplayStore())
     }
 
-    @Test("the verifier accepts a simulated device's proof, and sees its key")
-    func isAccepted() throws {
+    @Test func `the verifier accepts a simulated device's proof, and sees its key`() throws {
         let verified = try verify(try proof())
         #expect(verified.key.canonicalJSON == key.jwk.canonicalJSON)
         #expect(verified.uri.text == "https://gate.example/v1/chat/completions")
     }
 
-    @Test("the proof binds the method")
-    func bindsTheMethod() throws {
+    @Test func `the proof binds the method`() throws {
         let proof = try proof(method: "GET")
         #expect(throws: ProofRefusal.methodMismatch) { try verify(proof) }
     }
 
-    @Test("the proof carries the nonce and the hash of the access token")
-    func carriesNonceAndHash() throws {
+    @Test func `the proof carries the nonce and the hash of the access token`() throws {
         let thumbprint = try PublicJWK(json: key.jwk.canonicalJSON).thumbprint
         let presented = try #require(try PresentedToken.read(authorization: ["DPoP some.access.token"]))
         let token = BoundToken(presented, boundTo: thumbprint)
@@ -53,22 +50,20 @@ import Testing
         #expect(throws: ProofRefusal.nonceMissing) { try verify(withoutNonce, token: token, nonces: rule) }
     }
 
-    @Test("slashes are escaped in the payload, as clients' encoders do")
-    func slashesAreEscaped() throws {
+    @Test func `slashes are escaped in the payload, as clients' encoders do`() throws {
         let payload = try #require(try proof().split(separator: ".").dropFirst().first)
         let text = String(decoding: try #require(Data(base64URL: String(payload))), as: UTF8.self)
         #expect(text.contains(#""htu":"https:\/\/gate.example\/v1"#))
     }
 
-    @Test("base64url is read and written without padding, for every remainder", arguments: 0...5)
-    func base64URL(count: Int) {
+    @Test(arguments: 0...5)
+    func `base64url is read and written without padding, for every remainder`(count: Int) {
         let bytes = Data((0..<count).map { UInt8(0xFB &+ $0) })
         #expect(Data(base64URL: bytes.base64URL) == bytes)
         #expect(!bytes.base64URL.contains { "+/=".contains($0) })
     }
 
-    @Test("a saved device keeps its device key")
-    func savedKey() throws {
+    @Test func `a saved device keeps its device key`() throws {
         let app = try #require(AppID(teamID: "ABCDE12345", bundleID: "com.example.mud"))
         let device = SimulatedDevice(app: app)
         let data = try JSONEncoder().encode(device.saved)
@@ -78,14 +73,13 @@ import Testing
 
     // MARK: Rules of use
 
-    @Test("a token is used until 60 s before its end", arguments: [(239.0, true), (240.0, false), (300.0, false)])
-    func refreshMargin(seconds: Double, isFresh: Bool) {
+    @Test(arguments: [(239.0, true), (240.0, false), (300.0, false)])
+    func `a token is used until 60 s before its end`(seconds: Double, isFresh: Bool) {
         let token = HeldToken(text: "t", lifetime: 300, requestedAt: Self.time)
         #expect(token.isFresh(at: Self.time + seconds) == isFresh)
     }
 
-    @Test("nonces of two servers are kept apart, and an answer without one keeps the last")
-    func nonces() {
+    @Test func `nonces of two servers are kept apart, and an answer without one keeps the last`() {
         var nonces = OriginNonces()
         nonces.note("one", from: "https://a:443")
         nonces.note("two", from: "https://b:443")
@@ -95,8 +89,7 @@ import Testing
         #expect(nonces["https://c:443"] == nil)
     }
 
-    @Test("a 401 with a nonce is tried again once, and so is one for an invalid token")
-    func retries() {
+    @Test func `a 401 with a nonce is tried again once, and so is one for an invalid token`() {
         let invalid = #"DPoP algs="ES256", error="invalid_token""#
         let demand = #"DPoP algs="ES256", error="use_dpop_nonce""#
         func answer(_ status: Int, _ nonce: String?, _ scheme: String?, _ tried: Set<ProofAnswer> = []) -> ProofAnswer {

@@ -20,7 +20,7 @@ extension EdgeTests {
 
         // MARK: The first run
 
-        @Test func oneChallengeRegistersAndBringsATokenThatOpensAWebSocket() async throws {
+        @Test func `one challenge registers and brings a token that opens a WebSocket`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -45,7 +45,7 @@ extension EdgeTests {
             #expect(!edge.gateway.output.outputText.contains(token) && !edge.gateway.output.errorText.contains(token))
         }
 
-        @Test func theClaimsSayWhoWhatAndForHowLong() async throws {
+        @Test func `the claims say who, what and for how long`() async throws {
             let edge = try await start(["ACCESS_TOKEN_TTL_SECONDS": "120", "PUBLIC_ORIGIN": "http://localhost"])
             let client = try TokenClient(apple, at: edge.gateway)
             let claims = try TokenClient.claims(of: await client.firstToken())
@@ -60,7 +60,7 @@ extension EdgeTests {
             #expect(claims["exp"] as? Int == issued + 120)
         }
 
-        @Test func aClientThatAsksForItIsToldTheTypeOfTheToken() async throws {
+        @Test func `a client that asks for it is told the type of the token`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()
@@ -68,7 +68,7 @@ extension EdgeTests {
             #expect(answer.field("token_type") == "DPoP", "\(answer)")
         }
 
-        @Test func aTokenBuysATicketForABrowserUntilTheDeviceIsRevoked() async throws {
+        @Test func `a token buys a ticket for a browser until the device is revoked`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -89,7 +89,7 @@ extension EdgeTests {
 
         // MARK: Challenges
 
-        @Test func aChallengeIsAnIntegerTimeAndServesEachPurposeOnce() async throws {
+        @Test func `a challenge is an integer time and serves each purpose once`() async throws {
             let edge = try await start()
             let answer = try await edge.gateway.post("/attest/challenge", #"{"purpose":"token","extra":[]}"#)
             let members = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
@@ -105,12 +105,12 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["", "{", "[]", "{}", #"{"purpose":"other"}"#, #"{"purpose":7}"#])
-        func aChallengeIsGivenForTokensAlone(body: String) async throws {
+        func `a challenge is given for tokens alone`(body: String) async throws {
             let edge = try await start()
             expectError(try await edge.gateway.post("/attest/challenge", body), 400, "invalid_request")
         }
 
-        @Test func theDialectsChallengesAreNotMixed() async throws {
+        @Test func `the dialects' challenges are not mixed`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()
@@ -129,7 +129,7 @@ extension EdgeTests {
 
         // MARK: Server nonces
 
-        @Test func aDemandForANonceUsesUpNothing() async throws {
+        @Test func `a demand for a nonce uses up nothing`() async throws {
             let edge = try await start(["DPOP_NONCE": "token"])
             let client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -146,7 +146,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(client.handshake(token)))
         }
 
-        @Test func withAlwaysAnUpgradeNeedsANonceToo() async throws {
+        @Test func `with always an upgrade needs a nonce too`() async throws {
             let edge = try await start(["DPOP_NONCE": "always"])
             let client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -161,7 +161,7 @@ extension EdgeTests {
 
         // MARK: Refusals
 
-        @Test func aDeviceThatIsUnknownIsToldToRegister() async throws {
+        @Test func `a device that is unknown is told to register`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let answer = try await client.token(nonce: client.challenge())
@@ -170,7 +170,7 @@ extension EdgeTests {
             #expect(answer["dpop-nonce"] == nil)
         }
 
-        @Test func aRevokedDeviceIsBlocked() async throws {
+        @Test func `a revoked device is blocked`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -180,7 +180,7 @@ extension EdgeTests {
             expectError(try await edge.gateway.refusal(client.handshake(token)), 403, "device_blocked")
         }
 
-        @Test func aBlockedKeyGetsNoTokenAndItsTokensAreRefused() async throws {
+        @Test func `a blocked key gets no token and its tokens are refused`() async throws {
             let directory = try TemporaryDirectory()
             let list = try directory.write("# none\n", to: "blocked")
             let edge = try await start(["BLOCK_LIST_PATH": list, "CONTROL_SOCKET_PATH": directory.file("control")])
@@ -195,7 +195,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(client.handshake(token)), 403, "device_blocked")
         }
 
-        @Test func aTokenIsWorthNothingWithoutItsKeysProof() async throws {
+        @Test func `a token is worth nothing without its key's proof`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -216,7 +216,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.refusal(twice).status == 400)
         }
 
-        @Test func aWrongClockIsToldTheServersTime() async throws {
+        @Test func `a wrong clock is told the server's time`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -229,7 +229,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(early))
         }
 
-        @Test func anAssertionIsForOneAppAndOneDeviceKey() async throws {
+        @Test func `an assertion is for one app and one device key`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()
@@ -244,7 +244,7 @@ extension EdgeTests {
             expectError(try await stranger.register(nonce: stranger.challenge()), 401, "attestation_failed")
         }
 
-        @Test func aRegistrationIsForTheAppThatItNames() async throws {
+        @Test func `a registration is for the app that it names`() async throws {
             let edge = try await start(["APPATTEST_APP_IDS": "\(apple.app.teamID).com.example.second"])
             let second = try TokenClient(apple, device: apple.device(bundleID: "com.example.second"), at: edge.gateway)
             expectError(try await second.register(nonce: second.challenge()), 401, "attestation_failed")
@@ -255,7 +255,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["app", "attestation", "device_key_jwk", "nonce"])
-        func aMissingMemberIsNamed(member: String) async throws {
+        func `a missing member is named`(member: String) async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()
@@ -264,7 +264,7 @@ extension EdgeTests {
             #expect(answer.field("error_description")?.contains(member) == true, "\(answer)")
         }
 
-        @Test func bothDialectsInOneRegistrationAreRefused() async throws {
+        @Test func `both dialects in one registration are refused`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let answer = try await client.register(nonce: client.challenge()) { $0["keyId"] = "\"AAAA\"" }
@@ -273,7 +273,7 @@ extension EdgeTests {
             expectError(other, 400, "invalid_dpop_proof")
         }
 
-        @Test func requestsForTokensAreLimitedByAddress() async throws {
+        @Test func `requests for tokens are limited by address`() async throws {
             let edge = try await start(["TOKENS_PER_MINUTE": "2"])
             for _ in 0..<2 { expectError(try await edge.gateway.post("/token", "{}"), 400, "invalid_request") }
             let answer = try await edge.gateway.post("/token", "{}")
@@ -281,7 +281,7 @@ extension EdgeTests {
             #expect(answer["retry-after"] != nil)
         }
 
-        @Test func withoutAppAttestThereAreNoTokens() async throws {
+        @Test func `without App Attest there are no tokens`() async throws {
             let edge = try await Edge.start()
             for path in ["/.well-known/jwks.json", "/.well-known/oauth-authorization-server"] {
                 #expect(try await edge.gateway.get(path).status == 404)

@@ -5,7 +5,7 @@ import Testing
 extension EdgeTests {
     /// `portcullis dev-tokens`, and what its tokens do at a running gateway.
     @Suite struct DevTokensCommandTests {
-        @Test func developmentTokensAreOffUnlessSwitchedOn() async throws {
+        @Test func `development tokens are off unless switched on`() async throws {
             let edge = try await start { $0.removing("ALLOW_DEV_TOKENS") }
             let client = try TokenClient.simulator(at: edge.gateway)
             let issued = try await edge.gateway.issueDevelopmentToken()
@@ -14,7 +14,7 @@ extension EdgeTests {
             #expect(answer.field("error_description")?.hasPrefix("invalid_token") == true, "\(answer)")
         }
 
-        @Test func aTokenIsListedWithItsUsesAndNeverShownAgain() async throws {
+        @Test func `a token is listed with its uses and never shown again`() async throws {
             let edge = try await start()
             let issued = try await edge.gateway.issueDevelopmentToken(
                 "--days", "2", "--devices", "3", "--route", "live")
@@ -32,7 +32,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func moreDevicesThanTheLimitAreRefused() async throws {
+        @Test func `more devices than the limit are refused`() async throws {
             let edge = try await start()
             let issued = try await edge.gateway.issueDevelopmentToken("--devices", "1")
             let first = try TokenClient.simulator(at: edge.gateway)
@@ -42,7 +42,7 @@ extension EdgeTests {
             _ = try await edge.gateway.auditLine("token", "refused", "deviceLimit")
         }
 
-        @Test func everyUseIsAuditedByItsIdentifierAlone() async throws {
+        @Test func `every use is audited by its identifier alone`() async throws {
             let edge = try await start()
             let issued = try await edge.gateway.issueDevelopmentToken()
             _ = try await TokenClient.simulator(at: edge.gateway).token(for: issued.token)
@@ -50,7 +50,7 @@ extension EdgeTests {
             #expect(!line.contains(issued.token))
         }
 
-        @Test func revokingATokenClosesItsSessionsAndRefusesItsHolders() async throws {
+        @Test func `revoking a token closes its sessions and refuses its holders`() async throws {
             let directory = try TemporaryDirectory()
             let edge = try await start { $0.setting("CONTROL_SOCKET_PATH", directory.file("control.sock")) }
             let issued = try await edge.gateway.issueDevelopmentToken()
@@ -73,7 +73,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.developmentTokens("list").outputText.contains("revoked"))
         }
 
-        @Test func whatIsWrongIsSaid() async throws {
+        @Test func `a fault is named`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("keys.sqlite")
             func run(_ arguments: String...) async throws -> ChildOutput {

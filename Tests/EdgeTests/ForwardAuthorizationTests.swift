@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct ForwardAuthorizationTests {
         private let url = "https://api.example.com/v1/chat?stream=1"
 
-        @Test func aBoundTokenWithItsProofIsAuthorizedAndItsHolderNamed() async throws {
+        @Test func `a bound token with its proof is authorized and its holder named`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let answer = try await edge.gateway.ask(nginx("POST", url, client.headers("POST", url, token)))
@@ -19,7 +19,7 @@ extension EdgeTests {
             #expect(answer["dpop-nonce"] == nil && answer["content-length"] == nil)
         }
 
-        @Test func anAttestedDeviceIsAuthorizedAsProduction() async throws {
+        @Test func `an attested device is authorized as production`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start { $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0") }
             let device = try apple.device()
@@ -34,7 +34,7 @@ extension EdgeTests {
             expectRefusal(refused, 403, "device_blocked")
         }
 
-        @Test func everyFormOfAProxyIsUnderstood() async throws {
+        @Test func `every form of a proxy is understood`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let caddy = try forwarded("GET", client.headers("PUT", "https://api.example.com/a/b", token))
@@ -48,7 +48,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.ask(envoy).status == 200)
         }
 
-        @Test func aProofIsGoodForItsOwnRequestOnce() async throws {
+        @Test func `a proof is good for its own request once`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let headers = try client.headers("GET", url, token)
@@ -67,7 +67,7 @@ extension EdgeTests {
             #expect(replayed["x-refusal-request-id"] == replayed.requestID)
         }
 
-        @Test func whoDescribesTheRequestTwiceIsRefused() async throws {
+        @Test func `a request that is described twice is refused`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             for extra in [
@@ -86,7 +86,7 @@ extension EdgeTests {
         }
 
         /// nginx makes a 500 of every status but 401 and 403.
-        @Test func noClientCausesAnotherStatusThan401Or403() async throws {
+        @Test func `no client causes another status than 401 or 403`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let good = try client.headers("GET", url, token)
@@ -114,7 +114,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.ask(nginx("GET", url, good)).status == 204)
         }
 
-        @Test func aNonceIsDemandedAndRenewed() async throws {
+        @Test func `a nonce is demanded and renewed`() async throws {
             let edge = try await start { $0.setting("DPOP_NONCE", "always") }
             let client = try TokenClient.simulator(at: edge.gateway)
             let issued = try await edge.gateway.issueDevelopmentToken()
@@ -132,7 +132,7 @@ extension EdgeTests {
             #expect(answer.status == 204, "\(answer)")
         }
 
-        @Test func developmentTokensAreRefusedWhereProductionIsDemanded() async throws {
+        @Test func `development tokens are refused where production is demanded`() async throws {
             let edge = try await start { $0.setting("AUTHZ_ADMIT", "token") }
             let (client, token) = try await developer(edge.gateway)
             let headers = try client.headers("GET", url, token)
@@ -142,7 +142,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.ask(asking), 401, "invalid_token")
         }
 
-        @Test func aLocationMayDemandProductionOrARoute() async throws {
+        @Test func `a location may demand production or a route`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway, "--route", "chat")
             func ask(_ path: String) async throws -> Int {
@@ -167,7 +167,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.ask(envoy).status == 200)
         }
 
-        @Test func usesOfDevelopmentTokensAndRefusalsAreAudited() async throws {
+        @Test func `uses of development tokens and refusals are audited`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let question = try nginx(
@@ -180,7 +180,7 @@ extension EdgeTests {
             #expect(refused.contains("invalid_dpop_proof") && !refused.contains(token))
         }
 
-        @Test func aRevokedDevelopmentTokenIsRefusedAtOnce() async throws {
+        @Test func `a revoked development token is refused at once`() async throws {
             let edge = try await start()
             let client = try TokenClient.simulator(at: edge.gateway)
             let issued = try await edge.gateway.issueDevelopmentToken()
@@ -191,7 +191,7 @@ extension EdgeTests {
             expectRefusal(refused, 401, "invalid_token")
         }
 
-        @Test func theClientsListenerHasNoAuthz() async throws {
+        @Test func `the clients' listener has no /authz`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let question = try nginx("GET", url, client.headers("GET", url, token))
@@ -200,7 +200,7 @@ extension EdgeTests {
 
         // MARK: The listener
 
-        @Test func aConnectionIsReusedAndMayBePipelined() async throws {
+        @Test func `a connection is reused and may be pipelined`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let connection = try await RawConnection.open(port: edge.gateway.internalPort())
@@ -215,7 +215,7 @@ extension EdgeTests {
             #expect(try await connection.lastAnswer().status == 200)
         }
 
-        @Test func anUnknownPathIs404AndAMalformedRequestEndsItsConnection() async throws {
+        @Test func `an unknown path is 404 and a malformed request ends its connection`() async throws {
             let edge = try await start()
             expectRefusal(try await edge.gateway.ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), 404, "not_found")
             let connection = try await RawConnection.open(port: edge.gateway.internalPort())
@@ -224,7 +224,7 @@ extension EdgeTests {
         }
 
         /// `InternalServer.maximumConnections`
-        @Test func oneConnectionTooManyIsClosed() async throws {
+        @Test func `one connection too many is closed`() async throws {
             let edge = try await start()
             let port = try await edge.gateway.internalPort()
             let health = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -241,7 +241,7 @@ extension EdgeTests {
             #expect(try await connections[1_023].answer().status == 200)
         }
 
-        @Test func aRequestMayComeByteByByte() async throws {
+        @Test func `a request may come byte by byte`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let connection = try await RawConnection.open(port: edge.gateway.internalPort())
@@ -251,7 +251,7 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 204)
         }
 
-        @Test func aBodyIsReadAndIgnored() async throws {
+        @Test func `a body is read and ignored`() async throws {
             let edge = try await start()
             let connection = try await RawConnection.open(port: edge.gateway.internalPort())
             for _ in 0..<2 {
@@ -263,7 +263,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func aUnixSocketIsSharedWithItsGroupAndGoesWithTheGateway() async throws {
+        @Test func `a Unix socket is shared with its group and goes with the gateway`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("admin.sock")
             let edge = try await start { $0.setting("ADMIN_BIND", "unix:" + path) }

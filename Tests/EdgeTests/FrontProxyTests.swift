@@ -6,7 +6,8 @@ extension EdgeTests {
     /// The examples in `config/`, with the real nginx and Caddy: an API behind them that streams server-sent events.
     @Suite struct FrontProxyTests {
         @Test(arguments: FrontProxy.Kind.allCases)
-        func eventsAreStreamedWithTheProvidersKeyAndTheVerifiedIdentity(kind: FrontProxy.Kind) async throws {
+        func `events are streamed with the provider's key and the verified identity`(kind: FrontProxy.Kind) async throws
+        {
             let house = try await House(kind)
             let (client, token) = try await house.developer()
             let url = house.proxy.origin + "/v1/chat?model=x"
@@ -40,7 +41,8 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func aClientWithoutATokenGetsWhatItNeedsAndTheApiHearsNothing(kind: FrontProxy.Kind) async throws {
+        func `a client without a token gets what it needs and the API hears nothing`(kind: FrontProxy.Kind) async throws
+        {
             let house = try await House(kind)
             let answer = try await house.get("/v1/models", "")
             expectTokenRefusal(answer, 401, "invalid_token")
@@ -51,7 +53,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func theNonceRetryWorksThroughTheProxy(kind: FrontProxy.Kind) async throws {
+        func `the nonce retry works through the proxy`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind) { $0.setting("DPOP_NONCE", "always") }
             let client = try TokenClient.simulator(at: house.gateway)
             let issued = try await house.gateway.issueDevelopmentToken()
@@ -67,7 +69,9 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func aProofForAnotherRequestDoesntPassWhateverTheClientSaysAboutItself(kind: FrontProxy.Kind) async throws {
+        func `a proof for another request doesn't pass whatever the client says about itself`(kind: FrontProxy.Kind)
+            async throws
+        {
             let house = try await House(kind)
             let (client, token) = try await house.developer()
             let other = house.proxy.origin + "/v1/models"
@@ -88,7 +92,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func aRevokedDeviceIsForbidden(kind: FrontProxy.Kind) async throws {
+        func `a revoked device is forbidden`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind)
             let device = try house.apple.device()
             let client = TokenClient(house.apple, device: device, at: house.gateway)
@@ -101,7 +105,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func noRequestOfAClientIsAnErrorOfTheServer(kind: FrontProxy.Kind) async throws {
+        func `no request of a client is an error of the server`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind)
             let (client, token) = try await house.developer()
             let headers = try client.headers("GET", house.proxy.origin + "/", token)
@@ -122,7 +126,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func withoutTheGatewayNothingPasses(kind: FrontProxy.Kind) async throws {
+        func `without the gateway nothing passes`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind)
             let (client, token) = try await house.developer()
             let headers = try client.headers("GET", house.proxy.origin + "/", token)

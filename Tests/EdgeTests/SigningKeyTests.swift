@@ -22,7 +22,7 @@ extension EdgeTests {
             try await GatewayProcess.run(["signing-keys"] + arguments + ["--store", gateway.storePath])
         }
 
-        @Test func aBackendVerifiesATokenOffline() async throws {
+        @Test func `a backend verifies a token offline`() async throws {
             let edge = try await start()
             let token = try await TokenClient(apple, at: edge.gateway).firstToken()
             let metadata = try await json(edge.gateway.get("/.well-known/oauth-authorization-server"))
@@ -45,7 +45,7 @@ extension EdgeTests {
             #expect(try P256.Signing.PublicKey(rawRepresentation: point).isValidSignature(signature, for: signed))
         }
 
-        @Test func tokensStayValidOverAKillAndARestart() async throws {
+        @Test func `tokens stay valid over a kill and a restart`() async throws {
             let edge = try await start()
             var client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -64,7 +64,7 @@ extension EdgeTests {
             try await Edge.expectEcho(gateway.open(client.handshake(again)))
         }
 
-        @Test func aNonceOfTheServerStaysGoodOverARestart() async throws {
+        @Test func `a nonce of the server stays good over a restart`() async throws {
             let edge = try await start(["DPOP_NONCE": "token"])
             var client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -77,7 +77,7 @@ extension EdgeTests {
             #expect(answer.status == 200, "\(answer)")
         }
 
-        @Test func aRotationPublishesFirstAndKeepsTokensValid() async throws {
+        @Test func `a rotation publishes first and keeps tokens valid`() async throws {
             let edge = try await start(["SIGNING_KEY_PUBLISH_SECONDS": "1"])
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -95,7 +95,7 @@ extension EdgeTests {
             #expect(list.outputText.contains("\(second)  signing"), "\(list)")
         }
 
-        @Test func revokingAKeyClosesItsSessionsAndRefusesItsTokens() async throws {
+        @Test func `revoking a key closes its sessions and refuses its tokens`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -115,7 +115,7 @@ extension EdgeTests {
             #expect(try await signingKeys(edge.gateway, "revoke", kid).ending == .exited(1))
         }
 
-        @Test func revokingADeviceClosesTheSessionsThatItsTokensHaveOpened() async throws {
+        @Test func `revoking a device closes the sessions that its tokens have opened`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let other = try TokenClient(apple, at: edge.gateway)
@@ -126,7 +126,7 @@ extension EdgeTests {
             try await Edge.expectEcho(otherSocket)
         }
 
-        @Test func theStoreOfTheSigningKeysMustBeThere() async throws {
+        @Test func `the store of the signing keys must be there`() async throws {
             let path = try TemporaryDirectory().file("none.sqlite")
             for command in [["list"], ["rotate"], ["revoke", "x"]] {
                 let output = try await GatewayProcess.run(["signing-keys"] + command + ["--store", path])

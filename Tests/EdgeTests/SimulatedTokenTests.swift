@@ -42,7 +42,7 @@ extension EdgeTests {
             var authority: [String] { ["--authority", directory.file("authority.json")] }
         }
 
-        @Test func aDeviceRegistersGetsATokenAndPlaysWithIt() async throws {
+        @Test func `a device registers gets a token and plays with it`() async throws {
             let stage = try await Stage()
             let token = try await stage.run(["device", "token"], stage.device + stage.authority)
             #expect(token.ending == .exited(0), "\(token)")
@@ -51,14 +51,14 @@ extension EdgeTests {
             #expect(play.ending == .exited(0) && play.outputText.contains("look"), "\(play)")
         }
 
-        @Test func aDeviceFollowsADemandForANonce() async throws {
+        @Test func `a device follows a demand for a nonce`() async throws {
             let stage = try await Stage { $0.setting("DPOP_NONCE", "always") }
             let play = try await stage.run(
                 ["device", "connect"], ["--token", "--send", "look"] + stage.device + stage.authority)
             #expect(play.ending == .exited(0) && play.outputText.contains("look"), "\(play)")
         }
 
-        @Test func aDeviceThatIsntRegisteredIsToldHowToRegister() async throws {
+        @Test func `a device that isn't registered is told how to register`() async throws {
             let stage = try await Stage()
             let token = try await stage.run(["device", "token"], stage.device)
             #expect(token.ending == .exited(1))
@@ -68,7 +68,7 @@ extension EdgeTests {
         }
 
         /// A device that was registered in the other dialect gets tokens too.
-        @Test func aDeviceOfTheOtherDialectGetsATokenWithoutRegisteringAgain() async throws {
+        @Test func `a device of the other dialect gets a token without registering again`() async throws {
             let stage = try await Stage()
             let registered = try await stage.run(["device", "register"], stage.device + stage.authority)
             #expect(registered.ending == .exited(0), "\(registered)")
@@ -77,7 +77,7 @@ extension EdgeTests {
         }
 
         /// Any resource of the gateway will do: `/health` doesn't look at the token.
-        @Test func requestsAtOnceShareOneToken() async throws {
+        @Test func `requests at once share one token`() async throws {
             let stage = try await Stage()
             let url = "https://localhost:\(stage.edge.gateway.port)/health"
             let answer = try await stage.run(
@@ -91,7 +91,7 @@ extension EdgeTests {
         @Test(arguments: [
             ["--scenario", "token"], ["--scenario", "connect", "--token"], ["--scenario", "echo", "--token"],
         ])
-        func loadsWithTokensAreAnswered(arguments: [String]) async throws {
+        func `loads with tokens are answered`(arguments: [String]) async throws {
             let stage = try await Stage { $0.setting("VERIFICATIONS_PER_SECOND", 100_000) }
             let result = try await stage.run(
                 ["load"],

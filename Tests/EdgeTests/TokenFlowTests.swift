@@ -25,7 +25,7 @@ extension EdgeTests {
             func another() -> TokenDialectClient { TokenDialectClient(edge.gateway, apple, tls: tls) }
         }
 
-        @Test func aFirstRunRegistersGetsATokenAndOpensWebSockets() async throws {
+        @Test func `a first run registers gets a token and opens web sockets`() async throws {
             let stage = try await Stage()
             try await Edge.expectEcho(stage.client.openWebSocket())
             // The library's URL may have the scheme of HTTP too, and a query.
@@ -36,7 +36,7 @@ extension EdgeTests {
         }
 
         /// Some decoders refuse members that they don't know.
-        @Test func answersHaveTheDocumentedMembersAlone() async throws {
+        @Test func `answers have the documented members alone`() async throws {
             let stage = try await Stage()
             _ = try await stage.client.currentAccessToken()
             let answers = await stage.client.exchanges.map(\.answer)
@@ -46,7 +46,7 @@ extension EdgeTests {
             #expect(challenge.count == 43 && !challenge.contains { "+/=".contains($0) })
         }
 
-        @Test func eightCallsAtOnceMakeOneToken() async throws {
+        @Test func `eight calls at once make one token`() async throws {
             let stage = try await Stage()
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<8 { group.addTask { try await stage.client.currentAccessToken() } }
@@ -56,7 +56,8 @@ extension EdgeTests {
             #expect(await stage.client.exchanges.count == 3)
         }
 
-        @Test func aLaterStartOfTheAppAsksForATokenWithANewChallengeAndDoesntRegister() async throws {
+        @Test func `a later start of the app asks for a token with a new challenge and doesn't register`() async throws
+        {
             let stage = try await Stage()
             _ = try await stage.client.currentAccessToken()
             await stage.client.clearCachedState()
@@ -67,7 +68,7 @@ extension EdgeTests {
 
         /// The library sends the same assertion again, whose counter therefore must not have been used up.
         @Test(arguments: ["token", "always"])
-        func aDemandForANonceIsAnsweredWithTheSameAssertion(demand: String) async throws {
+        func `a demand for a nonce is answered with the same assertion`(demand: String) async throws {
             let stage = try await Stage { $0.setting("DPOP_NONCE", demand) }
             try await Edge.expectEcho(stage.client.openWebSocket())
             await stage.client.clearCachedState()
@@ -87,7 +88,7 @@ extension EdgeTests {
             #expect(exchanges[2].proof != exchanges[3].proof)
         }
 
-        @Test func aKeyThatTheGatewayHasForgottenIsRegisteredAnew() async throws {
+        @Test func `a key that the gateway has forgotten is registered anew`() async throws {
             let stage = try await Stage()
             _ = try await stage.client.currentAccessToken()
             let exchange = try #require(await stage.client.exchanges.last)
@@ -106,7 +107,7 @@ extension EdgeTests {
         }
 
         /// On a first run the description is all that the app sees.
-        @Test func aFirstRunThatFailsTellsTheAppTheCode() async throws {
+        @Test func `a first run that fails tells the app the code`() async throws {
             let stage = try await Stage { $0.setting("APPATTEST_BUNDLE_ID", "com.example.another") }
             let failure = await #expect(throws: TokenDialectClient.AttestationFailed.self) {
                 try await stage.client.currentAccessToken()
@@ -115,7 +116,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [-120.0, 120.0])
-        func aWrongClockIsToldWithTheServersTime(offset: TimeInterval) async throws {
+        func `a wrong clock is told with the servers time`(offset: TimeInterval) async throws {
             let stage = try await Stage(clockOffset: offset)
             let failure = await #expect(throws: TokenDialectClient.AttestationFailed.self) {
                 try await stage.client.currentAccessToken()
@@ -124,7 +125,7 @@ extension EdgeTests {
             #expect(message.hasPrefix("clock_skew") && message.contains("20"), "\(message)")
         }
 
-        @Test func anotherDevicesAccessTokenIsWorthNothing() async throws {
+        @Test func `another devices access token is worth nothing`() async throws {
             let stage = try await Stage()
             let thief = stage.another()
             _ = try await thief.currentAccessToken()
@@ -136,7 +137,7 @@ extension EdgeTests {
             #expect(refusal.status == 401 && refusal.field("error") == "invalid_token", "\(refusal)")
         }
 
-        @Test func aBoundTokenWithoutAProofIsRefused() async throws {
+        @Test func `a bound token without a proof is refused`() async throws {
             let stage = try await Stage()
             let headers = try await stage.client.authorizationHeaders(for: "/", method: "GET")
             let bare = Handshake(host: "localhost:\(stage.edge.gateway.port)")
@@ -146,7 +147,7 @@ extension EdgeTests {
         }
 
         /// All arrive at once, on different reactors.
-        @Test func ofUpgradesThatRaceWithOneProofOneIsAdmitted() async throws {
+        @Test func `of upgrades that race with one proof one is admitted`() async throws {
             let stage = try await Stage { $0.setting("FAILED_UPGRADES_PER_MINUTE", 100_000) }
             for _ in 0..<5 {
                 let headers = try await stage.client.authorizationHeaders(for: "/", method: "GET")

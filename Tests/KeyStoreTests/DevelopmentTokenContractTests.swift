@@ -21,8 +21,8 @@ struct DevelopmentTokenContractTests {
 
     private func device(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
-    @Test("admits the devices of a token until its time has come", arguments: Kind.allCases)
-    func expiry(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `admits the devices of a token until its time has come`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample(routes: ["live", "test"])
         #expect(try await store.issue(token) == .issued)
@@ -34,8 +34,8 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("knows no token that wasn't issued", arguments: Kind.allCases)
-    func unknown(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `knows no token that wasn't issued`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         _ = try await store.issue(.sample(1))
         #expect(try await store.redeem(DevelopmentToken.sample(2).hash, by: device(1), at: 1_000) == .refused(.unknown))
@@ -45,8 +45,8 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("counts devices, not uses, and no refused ones", arguments: Kind.allCases)
-    func deviceLimit(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `counts devices, not uses, and no refused ones`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample(devices: 2)
         _ = try await store.issue(token)
@@ -63,8 +63,8 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("gives the last place to exactly one of many racing devices", arguments: Kind.allCases)
-    func race(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `gives the last place to exactly one of many racing devices`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample(devices: 3)
         _ = try await store.issue(token)
@@ -81,8 +81,8 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("refuses a revoked token for good", arguments: Kind.allCases)
-    func revocation(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `refuses a revoked token for good`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample()
         _ = try await store.issue(token)
@@ -97,8 +97,8 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("lists tokens in the order of their issue", arguments: Kind.allCases)
-    func order(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `lists tokens in the order of their issue`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let tokens = [
             DevelopmentToken.sample(9, issuedAt: 1_000), .sample(3, routes: ["live"], issuedAt: 1_001),
@@ -109,8 +109,8 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("has a maximum, and forgets what ended 90 days ago", arguments: Kind.allCases)
-    func maximum(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases)
+    func `has a maximum, and forgets what ended 90 days ago`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         func token(_ number: Int, issuedAt: Int64, expiresAt: Int64) throws -> DevelopmentToken {
             let bytes = [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 0, count: 30)
@@ -131,8 +131,7 @@ struct DevelopmentTokenContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("survives a restart")
-    func durability() async throws {
+    @Test func `survives a restart`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let token = DevelopmentToken.sample(devices: 1)

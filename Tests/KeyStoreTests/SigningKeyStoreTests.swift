@@ -21,8 +21,7 @@ struct SigningKeyStoreTests {
             signsFrom: number * 2)
     }
 
-    @Test("is empty at first, and replaces its keys as a whole")
-    func replaces() throws {
+    @Test func `is empty at first, and replaces its keys as a whole`() throws {
         for store in stores {
             let empty = try store.signingKeys()
             #expect(empty == StoredSigningKeys())
@@ -36,8 +35,7 @@ struct SigningKeyStoreTests {
         }
     }
 
-    @Test("changes nothing for somebody who has read other keys")
-    func compares() throws {
+    @Test func `changes nothing for somebody who has read other keys`() throws {
         for store in stores {
             let one = StoredSigningKeys(keys: [key(1)])
             #expect(try store.replaceSigningKeys(StoredSigningKeys(), with: one))
@@ -46,8 +44,7 @@ struct SigningKeyStoreTests {
         }
     }
 
-    @Test("has one secret of a name, that of its first use")
-    func secrets() throws {
+    @Test func `has one secret of a name, that of its first use`() throws {
         for store in stores {
             #expect(try store.secret(named: "a", creating: [1, 2]) == [1, 2])
             #expect(try store.secret(named: "a", creating: [3]) == [1, 2])
@@ -55,8 +52,7 @@ struct SigningKeyStoreTests {
         }
     }
 
-    @Test("keeps everything in its file, which a watcher sees change")
-    func survives() throws {
+    @Test func `keeps everything in its file, which a watcher sees change`() throws {
         let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
         let revocations = try SQLiteRevocations(of: registry)
         let keys = StoredSigningKeys(keys: [key(1)], revoked: [.init(id: "old", revokedAt: 1)])

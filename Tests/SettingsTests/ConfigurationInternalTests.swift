@@ -16,13 +16,13 @@ import Testing
         try bench.load(bench.least(["ADMIN_BIND": text])).configuration.internalListener.address
     }
 
-    @Test func bothAreOffUnlessTheyAreSwitchedOn() throws {
+    @Test func `both are off unless they are switched on`() throws {
         let configuration = try bench.load(bench.least()).configuration
         #expect(configuration.internalListener.address == nil && !configuration.developmentTokens.isAllowed)
         #expect(configuration.internalListener.admits.methods == ["token"])
     }
 
-    @Test func theListenerIsOnThisMachineAlone() throws {
+    @Test func `the listener is on this machine alone`() throws {
         #expect(try address("127.0.0.1:9090") == .loopback(host: "127.0.0.1", port: 9_090))
         #expect(try address("[::1]:0") == .loopback(host: "::1", port: 0))
         #expect(try address("unix:\(bench.folder)/admin.sock") == .unix(path: "\(bench.folder)/admin.sock"))
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    @Test func theListenerIsNeverOnTheClientsPort() throws {
+    @Test func `the listener is never on the clients port`() throws {
         let changes = ["ADMIN_BIND": "127.0.0.1:6200", "WS_PORT": "6200"]
         #expect(
             bench.problems(bench.least(changes)) == ["ADMIN_BIND has the port of WS_PORT, which clients reach"])
     }
 
-    @Test func aSocketNeedsAPathThatTheSystemTakesAndAFolder() throws {
+    @Test func `a socket needs a path that the system takes and a folder`() throws {
         let longest = LocalSocket.maximumPathBytes
         #expect(
             bench.problems(bench.least(["ADMIN_BIND": "unix:" + String(repeating: "a", count: longest + 1)]))

@@ -44,8 +44,7 @@ struct ForwardAuthorizationTests {
         return refused.refusal.code
     }
 
-    @Test("names the attested device and its app")
-    func device() async throws {
+    @Test func `names the attested device and its app`() async throws {
         var bench = try TokenBench()
         let token = try #require(await bench.issuer().issue(bench.request()).token).text
         let verified = try authorization(bench).decide(question(bench, token)).get()
@@ -56,8 +55,7 @@ struct ForwardAuthorizationTests {
         #expect(fields["X-Portcullis-Expires"] == "\(start.unixMilliseconds / 1_000 + 300)")
     }
 
-    @Test("admits development tokens only where the settings and the location do")
-    func development() async throws {
+    @Test func `admits development tokens only where the settings and the location do`() async throws {
         var bench = try TokenBench()
         bench.settings.development = OneDevelopmentToken()
         let token = try await developer(&bench)
@@ -72,8 +70,7 @@ struct ForwardAuthorizationTests {
         #expect(try code(["token", "dev"], []) == .invalidToken)
     }
 
-    @Test("admits a development token that is limited to routes for these alone")
-    func routes() async throws {
+    @Test func `admits a development token that is limited to routes for these alone`() async throws {
         var bench = try TokenBench()
         let grant = DevelopmentGrant(id: "ci", name: "the build server", routes: ["chat", "images"])
         bench.settings.development = OneDevelopmentToken(grant: grant)
@@ -86,8 +83,7 @@ struct ForwardAuthorizationTests {
         #expect(fields.contains { $0 == ("X-Portcullis-Dev-Token", "ci%20the%20build%20server") })
     }
 
-    @Test("uses up no proof of a request that its rules refuse")
-    func proofs() async throws {
+    @Test func `uses up no proof of a request that its rules refuse`() async throws {
         var bench = try TokenBench()
         let token = try #require(await bench.issuer().issue(bench.request()).token).text
         let question = try question(bench, token)
@@ -96,8 +92,7 @@ struct ForwardAuthorizationTests {
         #expect(code(try authorization(bench).decide(question)) == .invalidProof)
     }
 
-    @Test("refuses blocked addresses and keys")
-    func blockList() async throws {
+    @Test func `refuses blocked addresses and keys`() async throws {
         var bench = try TokenBench()
         let token = try #require(await bench.issuer().issue(bench.request()).token).text
         let key = Data(bench.device.keyID).base64EncodedString()
@@ -109,8 +104,7 @@ struct ForwardAuthorizationTests {
         #expect(code(outcome) == nil)
     }
 
-    @Test("writes names so that no header field can be broken by them")
-    func escaping() {
+    @Test func `writes names so that no header field can be broken by them`() {
         #expect(FieldText.escaped("a b%\r\n\u{0}é~") == "a%20b%25%0D%0A%00%C3%A9~")
     }
 }
