@@ -218,7 +218,7 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
-        .testTarget(name: "HouseRulesTests", dependencies: [crypto], swiftSettings: houseSettings),
+        .testTarget(name: "HouseRulesTests", dependencies: ["EdgeTestKit", crypto], swiftSettings: houseSettings),
         .target(
             name: "EdgeTestKit",
             dependencies: [

@@ -1,3 +1,4 @@
+import EdgeTestKit
 import Foundation
 
 /// The files that the rules are about, found from where this file stood when it was compiled.
@@ -49,16 +50,18 @@ struct SourceFile {
 func run(_ program: String, _ arguments: [String], in directory: URL = Repository.root) -> (
     status: Int32, output: String
 )? {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    process.currentDirectoryURL = directory
     let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return nil }
+    let null = open("/dev/null", O_RDWR)
+    defer { close(null) }
+    let files = (null, output.fileHandleForWriting.fileDescriptor, null)
+    let environment = ProcessInfo.processInfo.environment
+    guard
+        let process = try? Spawn.start(
+            "/usr/bin/env", [program] + arguments, environment: environment, directory: directory.path, files: files)
+    else { return nil }
+    try? output.fileHandleForWriting.close()
     let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
     // env answers 127 for a program that it doesn't find.
-    return process.terminationStatus == 127 ? nil : (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    guard case .exited(let status) = Spawn.end(of: process), status != 127 else { return nil }
+    return (status, String(decoding: data, as: UTF8.self))
 }

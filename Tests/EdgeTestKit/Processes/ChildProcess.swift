@@ -38,25 +38,25 @@ package final class ChildProcess: Sendable {
         directory: String? = nil
     ) throws {
         let output = Awaited(ChildOutput())
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.environment = environment
-        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         let (standardOutput, standardError, standardInput) = (Pipe(), Pipe(), Pipe())
-        process.standardOutput = standardOutput
-        process.standardError = standardError
-        process.standardInput = standardInput
+        let process = try Spawn.start(
+            program, arguments, environment: environment, directory: directory,
+            files: (
+                standardInput.fileHandleForReading.fileDescriptor, standardOutput.fileHandleForWriting.fileDescriptor,
+                standardError.fileHandleForWriting.fileDescriptor
+            ))
+        // Otherwise the pipes wouldn't end with the child.
+        try standardInput.fileHandleForReading.close()
+        try standardOutput.fileHandleForWriting.close()
+        try standardError.fileHandleForWriting.close()
         collect(standardOutput, into: output) { $0.standardOutput += $1 }
         collect(standardError, into: output) { $0.standardError += $1 }
-        process.terminationHandler = { process in
-            let status = process.terminationStatus
-            let ending: ChildOutput.Ending = process.terminationReason == .exit ? .exited(status) : .signalled(status)
+        Thread.detachNewThread {
+            let ending = Spawn.end(of: process)
             output.update { $0.ending = ending }
         }
-        try process.run()
         self.output = output
-        processID = process.processIdentifier
+        processID = process
         input = standardInput.fileHandleForWriting
     }
 

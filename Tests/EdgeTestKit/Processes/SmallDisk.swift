@@ -13,13 +13,12 @@ package struct SmallDisk: Sendable {
     /// Whether this user may create one: root may, and other users if they may create user namespaces.
     package static let isAvailable: Bool = {
         guard let words = try? namespace(), let program = words.first else { return false }
-        let trial = Process()
-        trial.executableURL = URL(fileURLWithPath: program)
-        trial.arguments = words.dropFirst() + ["mount", "-t", "tmpfs", "tmpfs", NSTemporaryDirectory()]
-        trial.standardError = FileHandle.nullDevice
-        guard (try? trial.run()) != nil else { return false }
-        trial.waitUntilExit()
-        return trial.terminationStatus == 0
+        let null = open("/dev/null", O_RDWR)
+        defer { close(null) }
+        let trial = try? Spawn.start(
+            program, words.dropFirst() + ["mount", "-t", "tmpfs", "tmpfs", NSTemporaryDirectory()],
+            environment: ChildProcess.plainEnvironment, directory: nil, files: (null, null, null))
+        return trial.map(Spawn.end) == .exited(0)
     }()
 
     private static func namespace() throws -> [String] {
