@@ -1,5 +1,6 @@
 import KeyStore
 import Testing
+import WireText
 
 @testable import Admission
 

@@ -40,13 +40,13 @@ struct OriginalRequestTests {
     }
 
     @Test(arguments: ["x-original-method", "x-original-url"])
-    func `isn't read where a client has added another form`(name: String) {
+    func `isn't read where a client has added nginx's form`(name: String) {
         #expect(outcome(caddy + [(name, "GET")]) == "\(Fault.ambiguous)")
         #expect(outcome(envoy + [(name, "GET")], path: "/p") == "\(Fault.ambiguous)")
     }
 
     @Test(arguments: ["x-forwarded-method", "x-forwarded-uri"])
-    func `isn't read where a client has added another form`(name: String) {
+    func `isn't read where a client has added the common form`(name: String) {
         #expect(outcome(nginx + [(name, "GET")]) == "\(Fault.ambiguous)")
         #expect(outcome(envoy + [(name, "GET")], path: "/p") == "\(Fault.ambiguous)")
     }

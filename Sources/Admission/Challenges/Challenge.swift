@@ -1,5 +1,5 @@
 import Crypto
-import DPoP
+package import DPoP
 import FoundationEssentials
 import WireText
 

@@ -1,5 +1,6 @@
 import Crypto
 package import KeyStore
+import WireText
 
 /// A development token as its bearer has it: `pcdev_` and 256 random bits in lower-case hexadecimal. No description shows it.
 package struct DevelopmentTokenText: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable

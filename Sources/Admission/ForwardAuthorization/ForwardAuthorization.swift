@@ -1,4 +1,5 @@
 package import KeyStore
+package import WireText
 
 /// Decides about requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
 ///

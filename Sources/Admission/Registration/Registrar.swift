@@ -1,6 +1,5 @@
 package import AppAttest
 package import KeyStore
-package import WireText
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///

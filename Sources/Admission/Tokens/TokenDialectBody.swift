@@ -1,6 +1,7 @@
 import AppAttest
 import DPoP
 import KeyStore
+import WireText
 
 /// The body of `POST /attest/register` and `POST /token` in the token dialect: what both have, with accessors for the rest. Unknown members
 /// are ignored; the same member twice is refused.
@@ -118,7 +119,7 @@ struct TokenDialectBody {
     private static func bytes(
         _ name: String, in object: JSONObject, maximumBytes: Int
     ) throws(RefusedRequest) -> [UInt8] {
-        guard let bytes = StrictBase64.decode(try text(name, in: object), maximumBytes: maximumBytes) else {
+        guard let bytes = Base64.decode(try text(name, in: object), maximumBytes: maximumBytes) else {
             throw malformed("attestation.\(name) is not base64, or too long")
         }
         return bytes

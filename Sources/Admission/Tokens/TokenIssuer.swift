@@ -2,6 +2,7 @@ import AppAttest
 import DPoP
 import FoundationEssentials
 package import KeyStore
+import WireText
 
 /// An access token, before it is sent.
 package struct IssuedToken: Sendable {

@@ -1,5 +1,6 @@
 import DPoP
 import FoundationEssentials
+package import WireText
 
 /// A request to `POST /token` or `POST /attest/register` in the token dialect, as received.
 package struct TokenRequest: Sendable {

@@ -1,6 +1,6 @@
 import CLibuv
 import Glibc
-package import WireText
+import WireText
 
 /// A listening TCP socket, created without libwebsockets.
 ///

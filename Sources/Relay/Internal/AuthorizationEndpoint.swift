@@ -1,6 +1,7 @@
 import Admission
 import HTTPWire
 import Reactors
+import WireText
 
 /// `/authz`: tells a proxy whether its client's request may pass (nginx `auth_request`, Caddy `forward_auth`, Traefik `forwardAuth`, Envoy
 /// `ext_authz`). Reactor thread.

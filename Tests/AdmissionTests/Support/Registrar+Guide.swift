@@ -1,3 +1,5 @@
+import WireText
+
 @testable import Admission
 
 extension Registrar {

@@ -5,6 +5,7 @@ import DeviceSimulation
 import Foundation
 import KeyStore
 import Testing
+import WireText
 
 @testable import Admission
 

@@ -30,8 +30,8 @@ package enum Spawn {
         for (number, file) in [files.input, files.output, files.error].enumerated() {
             posix_spawn_file_actions_adddup2(&actions, file, Int32(number))
         }
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        if let directory { posix_spawn_file_actions_addchdir_np(&actions, directory) }
+        _ = Self.addCloseFrom(&actions, 3)
+        if let directory { _ = Self.addChangeDirectory(&actions, directory) }
         resetSignals(&attributes)
         let words = ([program] + arguments).map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -41,6 +41,14 @@ package enum Spawn {
         guard code == 0 else { throw Failure(program: program, code: code) }
         return process
     }
+
+    // glibc has them, but Swift's module of it doesn't show them.
+    private static let addCloseFrom = unsafeBitCast(
+        dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
+        to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
+    private static let addChangeDirectory = unsafeBitCast(
+        dlsym(nil, "posix_spawn_file_actions_addchdir_np"),
+        to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>) -> Int32).self)
 
     /// The child blocks and ignores no signal, whatever this process does.
     private static func resetSignals(_ attributes: inout posix_spawnattr_t) {

@@ -1,4 +1,5 @@
 package import KeyStore
+import WireText
 
 /// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of development tokens are
 /// identities of two methods, so that routes can tell them apart.
@@ -85,7 +86,7 @@ package struct AccessTokenCredential: Sendable {
     /// The scheme is `DPoP`, or it is `Bearer` with three parts between dots, of which the first is a JSON object. A shared secret isn't.
     static func looksLikeToken(_ authorization: String) -> Bool {
         let words = authorization.split(separator: " ", maxSplits: 1)
-        guard let scheme = words.first.map({ ASCIIText.lowercased(String($0)) }) else { return false }
+        guard let scheme = words.first.map({ ASCIIByte.lowercased(String($0)) }) else { return false }
         guard scheme == "bearer", words.count == 2 else { return scheme == "dpop" }
         let token = words[1].drop { $0 == " " }
         return token.hasPrefix("eyJ") && token.split(separator: ".", omittingEmptySubsequences: false).count == 3
