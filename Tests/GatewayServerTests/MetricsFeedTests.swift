@@ -20,15 +20,18 @@ struct MetricsFeedTests {
     private let bench: ConfigurationBench
     private let gateway: Gateway
     private let port: Int
+    private let folder: TemporaryDirectory
 
     init() async throws {
         (apple, bench) = (try SimulatedApple(), try ConfigurationBench())
+        folder = try TemporaryDirectory()
         target = try await TargetServer.start(.echo)
         let settings = bench.least([
             "WS_PORT": "0", "REACTOR_THREADS": "1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(target.port)",
             "APPATTEST_TEAM_ID": apple.app.teamID, "APPATTEST_BUNDLE_ID": apple.app.bundleID,
             "APPATTEST_ROOT_CA_PATH": apple.rootPath, "APPATTEST_ALLOW_CUSTOM_ROOT": "true",
             "MAX_CONNECTIONS_PER_ADDRESS": "\(Self.connections)",
+            "ADMIN_BIND": "unix:" + folder.file("admin.sock"),
             // Every line is lost, and clients are admitted none the less.
             "AUDIT_LOG_PATH": "/dev/full", "AUDIT_FULL": "continue",
         ])
@@ -45,6 +48,8 @@ struct MetricsFeedTests {
         #expect(try await post("/attest/register", device.registration(nonce: challenge())).status == 200)
         #expect(try await post("/attest/register", "{}").status == 400)
         #expect(try await get("/nowhere").status == 404)
+        #expect(try await post("/token", "{}").status == 400)
+        #expect(try await authorize() == 401)
         guard case .refused(let answer, _) = try await TestWebSocket.attempt(Handshake(), on: connect()) else {
             throw EdgeTestError("a client without credentials is admitted")
         }
@@ -58,6 +63,15 @@ struct MetricsFeedTests {
                 #expect(counter.totalValue > 0, "\(name) \(direction)")
             }
         }
+    }
+
+    /// A proxy asks about a request without a token.
+    private func authorize() async throws -> Int {
+        let connection = try await RawConnection.open(socketPath: folder.file("admin.sock"))
+        try await connection.send(
+            "GET /authz HTTP/1.1\r\nHost: localhost\r\nX-Original-Method: GET\r\nX-Original-URL: https://localhost/\r\n\r\n"
+        )
+        return try await connection.answer().status
     }
 
     /// A session from its upgrade to its end.
