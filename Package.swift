@@ -186,7 +186,9 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",
-            dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "COpenSSL", logging],
+            dependencies: [
+                "Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "CLibwebsockets", "COpenSSL", logging,
+            ],
             swiftSettings: houseSettings),
         .target(
             name: "SettingsTestKit", dependencies: ["Settings", crypto, x509, asn1], path: "Tests/SettingsTestKit",
