@@ -189,7 +189,10 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",
-            dependencies: ["Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "WireText", "COpenSSL", logging],
+            dependencies: [
+                "Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "WireText", "CLibwebsockets", "COpenSSL",
+                logging,
+            ],
             swiftSettings: houseSettings),
         .target(
             name: "SettingsTestKit", dependencies: ["Settings", crypto, x509, asn1], path: "Tests/SettingsTestKit",

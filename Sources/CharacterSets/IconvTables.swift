@@ -102,14 +102,20 @@ extension DoubleByteSet {
         }
     }
 
+    /// Pairs of GB 18030 for which glibc has private-use characters: the first in every version, the others since the edition of 2022
+    /// (glibc 2.41 has them, 2.36 doesn't). The WHATWG Encoding Standard has these scalars.
+    private static let standardScalars: [UInt16: UInt32] = [
+        0xA3A0: 0x3000, 0xFE51: 0x2_0087, 0xFE52: 0x2_0089, 0xFE53: 0x2_00CC, 0xFE6C: 0x2_15D7, 0xFE76: 0x2_298F,
+        0xFE91: 0x2_41FE,
+    ]
+
     /// nil if the encoding has no such pair. The two bytes are then two characters, or part of a longer one.
     fileprivate func place(of lead: UInt8, _ trail: UInt8) -> SourcePlace? {
         guard trail != 0x7F else { return nil }
         switch self {
         case .gb18030:
-            // A full-width space in the standard, a private-use character in glibc.
-            if lead == 0xA3, trail == 0xA0 { return SourcePlace(scalar: 0x3000) }
-            return SourcePlace(bytes: [lead, trail])
+            return SourcePlace(
+                bytes: [lead, trail], scalar: Self.standardScalars[UInt16(lead) << 8 | UInt16(trail)])
         case .big5:
             guard trail <= 0x7E || trail >= 0xA1 else { return nil }
             return SourcePlace(source: (0xA1...0xA3).contains(lead) ? 1 : 0, bytes: [lead, trail])

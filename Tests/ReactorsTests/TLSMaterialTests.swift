@@ -141,12 +141,15 @@ import Testing
         return material.vouches(for: certificate, of: pair.server)
     }
 
-    @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `of a handshake no exchanged key is left, and the connection goes on`(version: Int32) throws {
-        let pair = TLSPair(try TLSMaterial(settings(ca: TestCertificates.authorityFile.path)), version)
+    /// With TLS 1.2 OpenSSL itself keeps no keys. In the hybrid exchange the server has no key of its own: it keeps the client's.
+    @Test(arguments: [(TLS1_2_VERSION, KeyExchange.groups, 0), (TLS1_3_VERSION, KeyExchange.groups, 2)] + hybrid)
+    func `of a handshake no exchanged key is left, and the connection goes on`(
+        version: Int32, groups: String, kept: Int
+    ) throws {
+        let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
+        let pair = TLSPair(material, version, groups: groups)
         #expect(pair.shakeHands())
-        // With TLS 1.2 OpenSSL itself keeps no keys.
-        #expect(pair.exchangedKeys.count { !$0.isEmpty } == (version == TLS1_3_VERSION ? 2 : 0))
+        #expect(pair.exchangedKeys.count { !$0.isEmpty } == kept)
         TLSMaterial.wipeHandshakeSecrets(pair.server)
         #expect(!pair.exchangedKeys.contains { !$0.isEmpty })
         #expect(ERR_peek_error() == 0)
@@ -157,6 +160,15 @@ import Testing
         #expect(pair.says("c", from: pair.client, to: pair.server))
         #expect(pair.says("d", from: pair.server, to: pair.client))
     }
+
+    /// Only where OpenSSL has it: since 3.5.
+    static let hybrid: [(Int32, String, Int)] = {
+        let context = SSL_CTX_new(TLS_server_method())!
+        defer { SSL_CTX_free(context) }
+        let group = "X25519MLKEM768"
+        defer { OpenSSLError.clear() }
+        return portcullis_SSL_CTX_set1_groups_list(context, group) == 1 ? [(TLS1_3_VERSION, group, 1)] : []
+    }()
 }
 
 /// A server that uses the material, and a client, connected through memory. One thread.
@@ -166,10 +178,10 @@ private final class TLSPair {
 
     init(
         _ material: TLSMaterial, _ version: Int32, client identity: TestIdentity? = nil,
-        sending others: [TestIdentity] = []
+        sending others: [TestIdentity] = [], groups: String = KeyExchange.groups
     ) {
-        server = Self.make(TLS_server_method(), version)
-        client = Self.make(TLS_client_method(), version)
+        server = Self.make(TLS_server_method(), version, groups)
+        client = Self.make(TLS_client_method(), version, groups)
         var ends: (OpaquePointer?, OpaquePointer?)
         BIO_new_bio_pair(&ends.0, 0, &ends.1, 0)
         SSL_set_bio(server, ends.0, ends.0)
@@ -190,9 +202,10 @@ private final class TLSPair {
         SSL_free(client)
     }
 
-    private static func make(_ method: OpaquePointer?, _ version: Int32) -> OpaquePointer {
+    private static func make(_ method: OpaquePointer?, _ version: Int32, _ groups: String) -> OpaquePointer {
         let context = SSL_CTX_new(method)!
         defer { SSL_CTX_free(context) }
+        #expect(portcullis_SSL_CTX_set1_groups_list(context, groups) == 1)
         #expect(ClientChain.limit(context))
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)

@@ -154,6 +154,45 @@ struct WebSocketMessageTests {
         await server.stop()
     }
 
+    /// As `::1` refuses it, for the name `localhost` of a gateway that listens on 127.0.0.1.
+    @Test func `our own client tries the next address if one refuses the connection`() async throws {
+        let server = EdgeBench()
+        let port = try await server.serve()
+        let client = EdgeBench()
+        // The kernel refuses the first without waiting.
+        let addresses = ["255.255.255.255", "127.0.0.2", "::1", "127.0.0.1"]
+        let status = await withCheckedContinuation { answered in
+            client.reactor.submit {
+                let dialler = try? EdgeClient(
+                    on: client.reactor, settings: EdgeClientSettings(host: "localhost", port: port, isTLS: false),
+                    addresses: addresses)
+                dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
+                dialler?.request(path: "/") { answered.resume(returning: try? $0.get().status) }
+            }
+        }
+        #expect(status == 404)
+        var events = client.events.makeAsyncIterator()
+        #expect(await events.next() == .opened)
+        await client.reactor.run { client.clientSocket?.drop() }
+        await server.stop()
+    }
+
+    @Test func `our own client reports the failure at the last address`() async throws {
+        let server = EdgeBench()
+        let port = try await server.serve()
+        await server.stop()
+        let client = EdgeBench()
+        let failure = await withCheckedContinuation { failed in
+            client.reactor.submit {
+                let dialler = try? EdgeClient(
+                    on: client.reactor, settings: EdgeClientSettings(host: "localhost", port: port, isTLS: false),
+                    addresses: ["127.0.0.2", "127.0.0.1"])
+                dialler?.connect(headers: [], handler: client) { failed.resume(returning: $0) }
+            }
+        }
+        #expect(failure.status == nil)
+    }
+
     @Test func `our own client learns the code of a Close`() async throws {
         let server = EdgeBench { $0.close(code: 1008, reason: "session_replaced") }
         let port = try await server.serve()

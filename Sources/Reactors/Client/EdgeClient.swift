@@ -52,12 +52,20 @@ package final class EdgeClient {
     private let reactor: Reactor
     private let settings: EdgeClientSettings
     private let vhost: OpaquePointer
+    /// Tried in this order. libwebsockets would resolve the name itself, but gives up when the first address refuses the connection, as
+    /// `::1` does if the gateway listens on 127.0.0.1 only.
+    private let addresses: [String]
 
-    /// On the reactor's thread.
-    package init(on reactor: Reactor, settings: EdgeClientSettings) throws(ReactorError) {
+    /// On the reactor's thread. Waits for the name to be resolved, as libwebsockets would.
+    ///
+    /// - Parameter addresses: of the host; nil resolves it.
+    package init(
+        on reactor: Reactor, settings: EdgeClientSettings, addresses: [String]? = nil
+    ) throws(ReactorError) {
         reactor.preconditionOnThread()
         self.reactor = reactor
         self.settings = settings
+        self.addresses = addresses ?? settings.address.map { [$0] } ?? Self.resolve(settings.host)
         guard let vhost = Self.makeVhost(on: reactor, settings) else { throw .vhostFailed("client TLS settings") }
         self.vhost = vhost
     }
@@ -70,10 +78,21 @@ package final class EdgeClient {
         failed: @escaping (WebSocketClientFailure) -> Void
     ) {
         reactor.preconditionOnThread()
+        connect(to: addresses[...], headers: headers, from: source, handler: handler, failed: failed)
+    }
+
+    /// - Parameter addresses: those that haven't been tried; not empty.
+    private func connect(
+        to addresses: ArraySlice<String>, headers: [(name: String, value: String)], from source: String?,
+        handler: any ClientWebSocketHandler, failed: @escaping (WebSocketClientFailure) -> Void
+    ) {
         let attempt = WebSocketAttempt(
             reactor: reactor, headers: headers, handler: handler, maximumMessageBytes: settings.maximumMessageBytes,
             failed: failed)
-        if !dial(attempt, method: nil, path: settings.path, source: source) {
+        attempt.tryNextAddress = later(addresses) {
+            $0.connect(to: $1, headers: headers, from: source, handler: handler, failed: failed)
+        }
+        if !dial(attempt, to: addresses.first, method: nil, path: settings.path, source: source) {
             attempt.fail("libwebsockets refused to dial")
         }
     }
@@ -90,21 +109,74 @@ package final class EdgeClient {
         done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
     ) {
         reactor.preconditionOnThread()
+        let content = RequestContent(method: method, path: path, headers: headers, body: body, streamed: streamed)
+        request(content, to: addresses[...], done: done)
+    }
+
+    private struct RequestContent {
+        let method: String
+        let path: String
+        let headers: [(name: String, value: String)]
+        let body: [UInt8]?
+        let streamed: ((UnsafeRawBufferPointer) -> Void)?
+    }
+
+    /// - Parameter addresses: those that haven't been tried; not empty.
+    private func request(
+        _ content: RequestContent, to addresses: ArraySlice<String>,
+        done: @escaping (Result<HTTPClientAnswer, HTTPClientFailure>) -> Void
+    ) {
         let request = HTTPClientRequest(
-            reactor: reactor, method: method, headers: headers, body: body, streamed: streamed, done: done)
-        if !dial(request, method: request.method, path: path) {
-            done(.failure(HTTPClientFailure(reason: "libwebsockets refused to dial")))
+            reactor: reactor, method: content.method, headers: content.headers, body: content.body,
+            streamed: content.streamed, done: done)
+        request.tryNextAddress = later(addresses) { $0.request(content, to: $1, done: done) }
+        if !dial(request, to: addresses.first, method: request.method, path: content.path) {
+            request.fail("libwebsockets refused to dial")
         }
     }
 
-    /// - Parameter method: nil requests a WebSocket.
+    /// Runs `dial` with the addresses after the first, outside libwebsockets' callbacks. Nil if there are none.
+    private func later(
+        _ addresses: ArraySlice<String>, _ dial: @escaping (EdgeClient, ArraySlice<String>) -> Void
+    ) -> (() -> Void)? {
+        guard addresses.count > 1 else { return nil }
+        return { [self] in
+            reactor.submit { [next = Pinned((self, dial, addresses.dropFirst()), to: reactor)] in
+                let (client, dial, addresses) = next.value
+                dial(client, addresses)
+            }
+        }
+    }
+
+    /// The host's numeric addresses; only the host itself if it has none, so that libwebsockets reports that.
+    private static func resolve(_ host: String) -> [String] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &found) == 0, let found else { return [host] }
+        defer { freeaddrinfo(found) }
+        let texts = sequence(first: found, next: { $0.pointee.ai_next }).compactMap { info -> String? in
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            let code = getnameinfo(
+                info.pointee.ai_addr, info.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+            guard code == 0 else { return nil }
+            return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        return texts.isEmpty ? [host] : texts
+    }
+
+    /// - Parameters:
+    ///   - address: nil resolves the host.
+    ///   - method: nil requests a WebSocket.
     /// - Returns: whether the owner will get callbacks. If true, the owner is retained until WSI_DESTROY.
-    private func dial(_ owner: LWSOwner, method: String?, path: String, source: String? = nil) -> Bool {
+    private func dial(
+        _ owner: LWSOwner, to address: String?, method: String?, path: String, source: String? = nil
+    ) -> Bool {
         let opaque = Unmanaged.passRetained(owner)  // Released by the trampoline at WSI_DESTROY.
         let authority = "\(settings.host):\(settings.port)"
         let offered = method == nil ? settings.subprotocols.joined(separator: ", ") : ""
         let texts: [UnsafeMutablePointer<CChar>?] =
-            ([settings.address ?? settings.host, path, authority, offered, method ?? "", source ?? ""] as [String])
+            ([address ?? settings.host, path, authority, offered, method ?? "", source ?? ""] as [String])
             .map { strdup($0) }
         defer { texts.forEach { free($0) } }
         var info = lws_client_connect_info()
@@ -122,11 +194,11 @@ package final class EdgeClient {
         info.local_protocol_name = clientProtocolName
         info.ietf_version_or_minus_one = -1
         info.opaque_user_data = opaque.toOpaque()
-        reactor.hasCreatedWSI = false
-        if lws_client_connect_via_info(&info) == nil, !reactor.hasCreatedWSI {
+        if lws_client_connect_via_info(&info) == nil, !owner.hasBeenCalled {
             opaque.release()
             return false
         }
+        // A connection that failed at once may be closed in a later turn: nil doesn't say whether WSI_DESTROY was called.
         return true
     }
 
@@ -150,8 +222,27 @@ package final class EdgeClient {
     }
 }
 
-/// One client connection, from dial to close. Reactor thread only.
-private final class WebSocketAttempt: LWSOwner {
+/// A client's connection, from dial to close. Reactor thread only.
+class ClientConnection: LWSOwner {
+    /// Called instead of reporting a failure, as long as no request was sent: a request that may have arrived isn't repeated.
+    var tryNextAddress: (() -> Void)?
+
+    override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
+        if reason == LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER { tryNextAddress = nil }
+        return 0
+    }
+
+    /// - Returns: whether another address is tried.
+    func triesNextAddress() -> Bool {
+        guard let tryNextAddress else { return false }
+        self.tryNextAddress = nil
+        tryNextAddress()
+        return true
+    }
+}
+
+/// The connection of a WebSocket, and the request that opens it.
+private final class WebSocketAttempt: ClientConnection {
     private let headers: [(name: String, value: String)]
     private let maximumMessageBytes: Int
     private var handler: (any ClientWebSocketHandler)?
@@ -171,6 +262,7 @@ private final class WebSocketAttempt: LWSOwner {
 
     override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
         let input = UnsafeRawBufferPointer(buffer)
+        _ = super.callback(reason, buffer)
         switch reason {
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
         case LWS_CALLBACK_CLIENT_ESTABLISHED: return established()
@@ -213,6 +305,7 @@ private final class WebSocketAttempt: LWSOwner {
         guard let failed else { return }
         self.failed = nil
         handler = nil
+        if triesNextAddress() { return }
         let status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
         failed(
             WebSocketClientFailure(

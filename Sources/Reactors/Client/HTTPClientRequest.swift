@@ -19,7 +19,7 @@ package struct HTTPClientFailure: Error, Sendable {
 }
 
 /// One HTTP client request on its own connection, from dial to response. Reactor thread only.
-final class HTTPClientRequest: LWSOwner {
+final class HTTPClientRequest: ClientConnection {
     /// A longer body ends the request. No gateway response comes near this size.
     static let maximumBodyBytes = 1 << 20
 
@@ -50,6 +50,7 @@ final class HTTPClientRequest: LWSOwner {
 
     override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
         let input = UnsafeRawBufferPointer(buffer)
+        _ = super.callback(reason, buffer)
         switch reason {
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: return appendHeaders(input)
         case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return writeBody()
@@ -63,13 +64,20 @@ final class HTTPClientRequest: LWSOwner {
             finish(.success(HTTPClientAnswer(status: status, body: received, nonce: nonce, authenticate: authenticate)))
             return -1
         case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-            finish(.failure(HTTPClientFailure(reason: String(decoding: input, as: UTF8.self))))
+            fail(String(decoding: input, as: UTF8.self))
             return 0
         case LWS_CALLBACK_WSI_DESTROY:
-            finish(.failure(HTTPClientFailure(reason: "the connection ended")))
+            fail("the connection ended")
             return 0
         default: return 0
         }
+    }
+
+    func fail(_ reason: String) {
+        guard let done else { return }
+        self.done = nil
+        if triesNextAddress() { return }
+        done(.failure(HTTPClientFailure(reason: reason)))
     }
 
     private func finish(_ result: Result<HTTPClientAnswer, HTTPClientFailure>) {

@@ -12,7 +12,7 @@ func lwsTrampoline(
     _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ length: Int
 ) -> Int32 {
-    guard let wsi else { return 0 }
+    guard let wsi, !isPollBookkeeping(reason) else { return 0 }
     if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS {
         // Called with a placeholder wsi that has only its context; `user` is the SSL_CTX.
         guard let reactor = lws_context_user(lws_get_context(wsi)), let user else { return 0 }
@@ -39,6 +39,20 @@ func lwsTrampoline(
     return result
 }
 
+/// Calls that libwebsockets makes for an application with a poll loop of its own, if it is built for one: Debian 13's 4.3.5 is, Debian
+/// 12's 4.1.6 isn't. libuv polls here, so they never reach the owner, and the answer is always 0.
+///
+/// They aren't events, and -1 doesn't close the connection. If LOCK_POLL is refused while libwebsockets closes a connection, its tables
+/// keep the wsi, which is freed then, under a descriptor that is closed. The next connection with that descriptor aborts the process.
+private func isPollBookkeeping(_ reason: lws_callback_reasons) -> Bool {
+    switch reason {
+    case LWS_CALLBACK_LOCK_POLL, LWS_CALLBACK_UNLOCK_POLL, LWS_CALLBACK_ADD_POLL_FD, LWS_CALLBACK_DEL_POLL_FD,
+        LWS_CALLBACK_CHANGE_MODE_POLL_FD, LWS_CALLBACK_GET_THREAD_ID:
+        true
+    default: false
+    }
+}
+
 /// A wsi without an owner was not adopted by us or is already torn down: it is not served.
 private func lwsUnownedResult(_ reason: lws_callback_reasons) -> Int32 {
     switch reason {
@@ -56,6 +70,8 @@ class LWSOwner {
     let reactor: Reactor
     /// Nil before adoption and after WSI_DESTROY.
     var wsi: OpaquePointer?
+    /// libwebsockets knows this owner, so it calls WSI_DESTROY at the end.
+    private(set) var hasBeenCalled = false
     /// The number of libwebsockets callbacks for this wsi on the stack. Inside one, the connection is closed by returning -1.
     private var depth = 0
     /// `kill` was called: all further work for it stops.
@@ -72,6 +88,7 @@ class LWSOwner {
 
     fileprivate func entered(_ wsi: OpaquePointer, _ body: () -> Int32) -> Int32 {
         self.wsi = wsi
+        hasBeenCalled = true
         depth += 1
         let result = body()
         depth -= 1

@@ -1,7 +1,8 @@
 /// All kinds of certificates that the edge tests need, created once per test run by the openssl program.
 ///
-/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged: the result is an X.509
-/// v1 certificate without extensions, which must be accepted. Every other file has a defect or a different issuer.
+/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged. With OpenSSL 3.0 the result is
+/// an X.509 v1 certificate without extensions, which must be accepted; newer versions add extensions. The second client has an X.509 v1
+/// certificate with every OpenSSL. Every other file has a defect or a different issuer.
 package struct DevCertificates: Sendable {
     private let directory: TemporaryDirectory
 
@@ -39,7 +40,7 @@ package struct DevCertificates: Sendable {
     /// The guide's client CA and client.
     package var clientCA: String { directory.file("config/client-ca/ca.pem") }
     package var client: Identity { identity("config/client-ca/client") }
-    /// A second client of the same CA, which is never revoked.
+    /// A second client of the same CA, with an X.509 v1 certificate, which is never revoked.
     package var secondClient: Identity { identity("second") }
 
     /// Signed by the guide's CA, valid for one day of 2020.
@@ -107,8 +108,14 @@ extension DevCertificates {
     private static let wrongClients = """
         ca=config/client-ca
         sign() { openssl x509 -req -days 30 -in $1.csr -CA $2 -CAkey $3 -set_serial $4 -out $1.crt; }
+        # Without extensions, which newer versions of `openssl x509` always add.
+        sign_v1() {
+            openssl req -help 2>&1 | grep -q -e -x509v1 || { sign "$@"; return; }
+            printf '[req]\\ndistinguished_name = name\\n[name]\\n' > v1.cnf
+            openssl req -x509v1 -config v1.cnf -days 30 -in $1.csr -CA $2 -CAkey $3 -set_serial $4 -out $1.crt
+        }
         \(newKey) -subj "/CN=Second Client" -keyout second.key -out second.csr
-        sign second $ca/ca.pem $ca/ca.key 2
+        sign_v1 second $ca/ca.pem $ca/ca.key 2
         \(newKey) -x509 -days 30 -subj "/CN=MudApp Debug CA/O=YourOrg" -keyout foreign-ca.key -out foreign-ca.crt
         \(newKey) -subj "/CN=MudApp Debug Client" -keyout foreign.key -out foreign.csr
         sign foreign foreign-ca.crt foreign-ca.key 3
