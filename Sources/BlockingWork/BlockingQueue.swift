@@ -79,10 +79,15 @@ final class BlockingQueue: Sendable {
     }
 
     private func startThread() {
-        Thread.detachNewThread { [self] in
+        // Foundation can't name a thread before `start` has returned.
+        let started = DispatchSemaphore(value: 0)
+        let thread = Thread { [self] in
+            started.wait()
             Thread.current.name = name
             work()
         }
+        thread.start()
+        started.signal()
     }
 
     /// A thread's life. It begins idle.

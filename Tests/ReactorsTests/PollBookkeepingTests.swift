@@ -1,6 +1,7 @@
 import CLibwebsockets
 import HTTPWire
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -69,9 +70,9 @@ private final class KeepingHandler: EdgeHandler, @unchecked Sendable {
     }
 
     func handle(_ upgrade: UpgradeExchange) {}
-    func limit(_ head: RequestHead?, peer: PeerAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() { sink.yield(.closed) }
-    func answer(to fault: EdgeFault, peer: PeerAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
+    func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer { HTTPAnswer(status: 400) }
 }

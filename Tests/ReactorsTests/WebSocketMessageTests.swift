@@ -167,7 +167,7 @@ struct WebSocketMessageTests {
                     on: client.reactor, settings: EdgeClientSettings(host: "localhost", port: port, isTLS: false),
                     addresses: addresses)
                 dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
-                dialler?.request(path: "/") { answered.resume(returning: try? $0.get().status) }
+                dialler?.request("GET", path: "/") { answered.resume(returning: try? $0.get().status) }
             }
         }
         #expect(status == 404)
