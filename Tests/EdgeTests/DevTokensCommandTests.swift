@@ -73,6 +73,28 @@ extension EdgeTests {
             #expect(try await edge.gateway.developmentTokens("list").outputText.contains("revoked"))
         }
 
+        /// The upgrade's path isn't the only place where a client names a target.
+        @Test func `a token for one route reaches no other target during its session`() async throws {
+            let staging = try await TargetServer.start(.echo)
+            let edge = try await start { $0.setting("MUD_ROUTES", "staging=127.0.0.1:\(staging.port)") }
+            let issued = try await edge.gateway.issueDevelopmentToken("--route", "staging")
+            let client = try TokenClient.simulator(at: edge.gateway)
+            let token = try await client.token(for: issued.token)
+            func handshake(_ path: String) throws -> Handshake {
+                try Handshake().path(path).adding([
+                    "Authorization": "Bearer \(token)", "DPoP": client.proof("GET", "http://localhost\(path)"),
+                ])
+            }
+            expectRefusal(try await edge.gateway.refusal(handshake("/")), 403, "way_not_allowed")
+            try await Edge.expectEcho(edge.gateway.open(handshake("/mud/staging")))
+            for target in [#""host":"mud.example","port":4000"#, #""host":"127.0.0.1","port":\#(edge.target.port)"#] {
+                let socket = try await edge.gateway.open(handshake("/mud/staging"))
+                try await socket.send(text: #"{"type":"connect",\#(target)}"#)
+                #expect(try await socket.nextTyped("error")["code"] == "invalid_request")
+            }
+            #expect(edge.target.connectionCount == 0)
+        }
+
         @Test func `a fault is named`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("keys.sqlite")

@@ -87,7 +87,9 @@ extension EdgeTests {
             }
             #expect(house.api.connectionCount == 0)
             // The same lies don't keep a good request from passing.
-            let lie = "X-Original-Method: PUT\r\nX-Forwarded-Uri: /x\r\n"
+            let lie =
+                "X-Original-Method: PUT\r\nX-Forwarded-Uri: /x\r\nForwarded: for=192.0.2.1\r\n"
+                + "Connection: X-Portcullis-Subject, X-Portcullis-Mode\r\n"
             try await house.expectPassed("/v1/models", lie + client.headers("GET", other, token))
         }
 

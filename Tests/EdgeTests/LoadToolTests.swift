@@ -29,7 +29,7 @@ extension EdgeTests {
                 let result = try await ChildProcess.run(
                     Binaries.find("portcullis-sim"),
                     words("https://localhost:\(edge.gateway.port)", ca: certificates.serverCA)
-                        + ["--scenario", "idle", "--transport", transport])
+                        + ["--scenario", "idle", "--transport", transport], within: .seconds(120))
                 #expect(result.ending == .exited(1))
                 #expect(result.outputText.contains("error refused_401_"), "\(result)")
             }

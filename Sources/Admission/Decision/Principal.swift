@@ -24,6 +24,9 @@ package struct Principal: Sendable {
 
     static let anonymous = Principal(.anonymous, proof: nil)
 
+    /// The only routes that the client may use; nil: all that its method may use.
+    package var routes: Set<String>? { proof?.routes }
+
     /// The client presented its credentials earlier, for a ticket, and now presented that ticket.
     package var isByTicket: Bool { ticketChainEnd != nil }
 

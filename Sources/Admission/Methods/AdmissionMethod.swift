@@ -108,6 +108,12 @@ package protocol AdmissionProof: Sendable {
     /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
     /// (``TicketOffice/maximumLargeProofs``).
     var isLarge: Bool { get }
+    /// The only routes that it opens, for targets that the client chooses during its session too; nil: all that its method may use.
+    var routes: Set<String>? { get }
+}
+
+extension AdmissionProof {
+    package var routes: Set<String>? { nil }
 }
 
 /// A credential with its method, type-erased.

@@ -23,12 +23,13 @@ package struct ResourceVerifier: Sendable {
         } catch {
             return .failure(error)
         }
-        let proof = AccessTokenProof(token)
+        var proof = AccessTokenProof(token)
         let grant: DevelopmentGrant?
         switch try TokenSubject(settings).standing(of: proof, at: request.moment) {
         case .refused(let refusal): return .failure(RefusedRequest(refusal))
         case .good(let found): grant = found
         }
+        proof.routes = grant?.routes
         if let refusal = refuse(proof.identity, grant) { return .failure(RefusedRequest(refusal)) }
         do throws(RefusedRequest) {
             let verified = try verifiedProof(request, for: token, at: time)

@@ -62,6 +62,8 @@ package struct TokenIssuer: Sendable {
             guard body.hasAttestation != isDevelopment else {
                 throw TokenDialectBody.malformed("exactly one of attestation and dev_token is needed")
             }
+            // Before the proof, whose use takes a place in the replay store.
+            if isDevelopment, settings.development == nil { throw Self.developmentOff }
             let proof = try settings.verifyProof(of: request, body, demandsNonce: settings.nonces != .off)
             let holder =
                 isDevelopment
@@ -99,6 +101,10 @@ package struct TokenIssuer: Sendable {
             text: text, lifetimeSeconds: settings.lifetimeSeconds, identity: holder.identity,
             isDevelopment: isDevelopment, id: id, detail: holder.detail, hasTokenType: body.wantsTokenType,
             freshNonce: isRenewalDue ? settings.keys.nonces.nonce(at: time) : nil)
+    }
+
+    private static var developmentOff: RefusedRequest {
+        RefusedRequest(.token(.invalidToken, detail: "development tokens are off"))
     }
 
     private static func unavailable(_ detail: String) -> RefusedRequest {
@@ -204,9 +210,7 @@ extension TokenIssuer {
         _ body: TokenDialectBody, at moment: Moment, unless refuse: @Sendable (Identity) -> Refusal?
     ) async throws(RefusedRequest) -> Holder {
         let (token, app) = (try body.developmentToken(), try body.unattestedApp())
-        guard let development = settings.development else {
-            throw RefusedRequest(.token(.invalidToken, detail: "development tokens are off"))
-        }
+        guard let development = settings.development else { throw Self.developmentOff }
         let standing: DevelopmentStanding
         do throws(KeyRegistryError) {
             standing = try await development.redeem(

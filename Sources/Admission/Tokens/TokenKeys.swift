@@ -29,13 +29,18 @@ package final class TokenKeys: Sendable {
         state = Mutex(State(set: set, revoked: Set(stored.revoked.map(\.id))))
     }
 
-    /// - Returns: false if the stored keys can't be read; then nothing changes.
+    /// A revoked key stays revoked, even if an older state of the store comes later or a key can't be read.
+    ///
+    /// - Returns: false if the stored keys can't be read; then the keys stay as they are, without the revoked ones.
     @discardableResult
     package func replace(_ stored: StoredSigningKeys) -> Bool {
         state.withLock { state in
-            guard let set = SigningKeySet(stored, schedule: state.set.schedule) else { return false }
-            state = State(set: set, revoked: Set(stored.revoked.map(\.id)))
-            return true
+            let set = SigningKeySet(stored, schedule: state.set.schedule)
+            state.revoked.formUnion(stored.revoked.map(\.id))
+            let keys = (set ?? state.set).keys.filter { !state.revoked.contains($0.key.keyID) }
+            guard let good = SigningKeySet(keys, schedule: state.set.schedule) else { return false }
+            state.set = good
+            return set != nil
         }
     }
 

@@ -24,6 +24,9 @@ final class InternalConnection: TCPHandler, TimerTarget {
     private var stage = Stage.reading
     private lazy var timer = ReactorTimer(on: reactor)
 
+    /// Bytes of responses that may wait for a peer that doesn't read them; with more the connection is dropped.
+    private static let maximumQueuedBytes = 262_144
+
     /// The proxy repeats its client's header fields, and adds some.
     private static let limits: RequestLimits = {
         var limits = RequestLimits()
@@ -117,10 +120,14 @@ final class InternalConnection: TCPHandler, TimerTarget {
         var bytes: [UInt8] = []
         writer.write(answer.response(strictTransport: nil), body: answer.body, into: &bytes)
         bytes.withUnsafeBytes { connection?.send($0) }
+        guard let connection, connection.queuedBytes <= Self.maximumQueuedBytes else {
+            drop()
+            return false
+        }
         guard writer.closesConnection || answer.closesConnection else { return true }
         stage = .ending
         arm(Self.stepNanoseconds)
-        connection?.finish()
+        connection.finish()
         return false
     }
 

@@ -12,7 +12,8 @@ extension Session {
     func dial(_ request: TargetRequest) {
         // Nothing would close what a session dials after its end.
         guard machine.isUnderway else { return }
-        switch settings.targets.authorize(request, for: client.principal.identity.method) {
+        let decision = settings.targets.authorize(request, for: client.principal.identity.method)
+        switch decision.limited(to: client.principal.routes) {
         case .refused(let refusal): refuse(request, refusal)
         case .authorized(let target) where leg?.target == target: meetTarget()
         case .authorized(let target): dial(target)

@@ -34,6 +34,14 @@ package struct AuthorizedTarget: Hashable, Sendable {
     package func mayDial(_ address: [UInt8]) -> Bool { !mustBePublic || !ReservedNetworks.contain(address) }
 }
 
+extension TargetDecision {
+    /// The same for a client that may use these routes alone; nil: it may use all.
+    package func limited(to routes: Set<String>?) -> TargetDecision {
+        guard let routes, case .authorized(let target) = self else { return self }
+        return target.route.map(routes.contains) == true ? self : .refused(.wayNotAllowed)
+    }
+}
+
 /// Why a client isn't connected. For the log only: every client gets the same message, so that it can't learn which targets exist.
 package enum TargetRefusal: String, Hashable, Sendable, CaseIterable {
     case noDefaultTarget = "there is no default target"

@@ -16,6 +16,16 @@ package enum ProcessMemory {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd").count
     }
 
+    /// Without files such as those of the store, which are opened and closed at any time.
+    package static func openSockets(of processID: Int32) throws -> Int {
+        let folder = "/proc/\(processID)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).count {
+            // A file that was closed meanwhile has no destination any more.
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)"))?.hasPrefix("socket:")
+                == true
+        }
+    }
+
     private static func field(_ name: String, of processID: Int32) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }

@@ -219,4 +219,18 @@ struct TargetPolicyTests {
         #expect(TargetRefusal.message == "Target not allowed")
         #expect(Set(TargetRefusal.allCases.map(\.rawValue)).count == TargetRefusal.allCases.count)
     }
+
+    @Test func `a client that is limited to routes reaches no other target`() throws {
+        let policy = try policy(.fixed)
+        for (request, isOpen) in [
+            (TargetRequest.route("live"), true), (.address(host: "live.example", port: 23), true),
+            (.route("twin"), false),
+            (.standard, false), (.address(host: "mud.example", port: 4_000), false), (.route("nowhere"), false),
+        ] {
+            let decision = policy.authorize(request, for: "app")
+            #expect(decision.limited(to: nil) == decision)
+            #expect((decision.limited(to: ["live"]) == decision && target(decision) != nil) == isOpen, "\(request)")
+            #expect(target(decision.limited(to: [])) == nil)
+        }
+    }
 }

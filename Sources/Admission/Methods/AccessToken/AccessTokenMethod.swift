@@ -53,7 +53,9 @@ package struct AccessTokenMethod: AdmissionMethod {
         of identity: Identity, _ grant: DevelopmentGrant?, for request: AdmissionRequest
     ) -> Refusal? {
         guard request.allows(identity.method) else {
-            return Refusal(.wayNotAllowed, detail: "the route is not open to \(identity.method.label)")
+            let detail = "the route is not open to \(identity.method.label)"
+            return identity.method == developmentName
+                ? .token(.invalidToken, detail: detail) : Refusal(.wayNotAllowed, detail: detail)
         }
         guard let routes = grant?.routes, !(request.route.map(routes.contains) ?? false) else { return nil }
         return Refusal(.wayNotAllowed, detail: "the development token is not for this route")

@@ -20,6 +20,8 @@ package struct AccessTokenProof: AdmissionProof {
     package let expiresAt: Date
     /// `client_id`.
     package let app: String
+    /// Those of the development token.
+    package var routes: Set<String>?
     /// `sub`.
     private let name: String
     private let isDevelopment: Bool
