@@ -1,4 +1,5 @@
 import CLibuv
+import CLibwebsockets
 import Glibc
 import WireText
 

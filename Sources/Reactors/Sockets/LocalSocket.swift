@@ -1,4 +1,5 @@
 import CLibuv
+import CLibwebsockets
 import Glibc
 
 /// A listening Unix socket for tools of the same user on the same machine. Its connections are `TCPConnection`s.
