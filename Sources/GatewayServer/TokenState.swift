@@ -12,8 +12,7 @@ struct TokenState: Sendable {
     private let issuer: String
     private let audience: String
     private let publicOrigin: String?
-    private let tokenReplays: MemoryReplayStore
-    private let resourceReplays: MemoryReplayStore
+    private let replays: ProofReplays
 
     /// Seconds for which verifiers may keep the key set, at most.
     private static let longestKeySetAge = 3_600
@@ -34,9 +33,7 @@ struct TokenState: Sendable {
         audience = configuration.tokens.audience ?? issuer
         // Proofs that an earlier process has accepted were made before this one began.
         let forgotten = isFirst ? nil : now + (DPoPVerifier.defaultWindow - 1)
-        let maximum = configuration.tokens.maximumProofs
-        tokenReplays = MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten)
-        resourceReplays = MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten)
+        replays = ProofReplays(maximum: configuration.tokens.maximumProofs, forgottenThrough: forgotten)
     }
 
     /// - Parameters:
@@ -47,7 +44,7 @@ struct TokenState: Sendable {
     ) -> TokenSettings {
         var settings = TokenSettings(
             issuer: issuer, audience: audience, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
-            tokenReplays: tokenReplays, resourceReplays: resourceReplays, devices: devices)
+            replays: replays, devices: devices)
         settings.nonces = tokens.nonces
         settings.sessionOutlivesToken = tokens.sessionOutlivesToken
         settings.publicOrigin = publicOrigin

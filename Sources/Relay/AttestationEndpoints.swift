@@ -51,6 +51,14 @@ final class AttestationEndpoints {
         exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 
+    /// The block list names the client's address.
+    func refuseBlocked(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
+        let isForToken = exchange.head.isMethod("POST") && RequestPath(exchange.head) == .challenge
+        refuse(
+            exchange,
+            isForToken ? refusal.forTokenClient() : services.registrar.phrased(refusal, for: exchange.body), context)
+    }
+
     /// Verifying takes milliseconds, and the store and the audit log wait for the disk, so registrations have their own threads. The answer
     /// is sent on the reactor.
     func register(_ exchange: HTTPExchange, _ context: RequestContext) {
@@ -58,7 +66,7 @@ final class AttestationEndpoints {
             let refusal = Refusal(
                 .attestationUnavailable, detail: "too many registrations at once",
                 retryAfter: PendingRegistrations.retryAfterSeconds)
-            return answer(exchange, .refused(refusal), context)
+            return answer(exchange, .refused(services.registrar.phrased(refusal, for: exchange.body)), context)
         }
         let reactor = exchange.reactor
         let request = TokenRequest(exchange, tokens, context)

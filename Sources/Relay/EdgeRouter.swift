@@ -126,7 +126,7 @@ final class EdgeRouter: EdgeHandler {
 
     private func attest(_ exchange: HTTPExchange, _ context: RequestContext) {
         if let refusal = settings.gate.refuseBlocked(context.address) {
-            refuse(exchange, refusal, context)
+            attestation?.refuseBlocked(exchange, refusal, context)
         } else if RequestPath(exchange.head) == .challenge {
             attestation?.challenge(exchange, context)
         } else {

@@ -180,6 +180,21 @@ extension EdgeTests {
             expectError(try await edge.gateway.refusal(client.handshake(token)), 403, "device_blocked")
         }
 
+        @Test(.enabled(if: SteppedClock.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
+        func `a session ends with its token where it may not outlive it`() async throws {
+            let clock = try await SteppedClock()
+            let target = try await TargetServer.start(.echo)
+            let settings = GatewaySettings(targetPort: target.port).appAttest(apple)
+                .setting("SESSION_OUTLIVES_TOKEN", "false").setting("ACCESS_TOKEN_TTL_SECONDS", "120")
+            let gateway = try await GatewayProcess.start(settings, clock: clock)
+            let client = try TokenClient(apple, at: gateway)
+            let socket = try await gateway.open(client.handshake(client.firstToken()))
+            try clock.step(to: 60)
+            try await Edge.expectEcho(socket)
+            try clock.step(to: 130)
+            #expect(try await socket.closedByServer(within: .seconds(30)).reason == "session_expired")
+        }
+
         @Test func `a blocked key gets no token and its tokens are refused`() async throws {
             let directory = try TemporaryDirectory()
             let list = try directory.write("# none\n", to: "blocked")

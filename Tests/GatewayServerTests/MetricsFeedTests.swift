@@ -31,6 +31,9 @@ struct MetricsFeedTests {
             "APPATTEST_TEAM_ID": apple.app.teamID, "APPATTEST_BUNDLE_ID": apple.app.bundleID,
             "APPATTEST_ROOT_CA_PATH": apple.rootPath, "APPATTEST_ALLOW_CUSTOM_ROOT": "true",
             "MAX_CONNECTIONS_PER_ADDRESS": "\(Self.connections)",
+            // The test may wait for a processor much longer than a client would.
+            "TLS_HANDSHAKE_TIMEOUT_MS": "120000", "HTTP_HEADER_TIMEOUT_MS": "120000", "HTTP_BODY_TIMEOUT_MS": "120000",
+            "UPGRADE_TIMEOUT_MS": "120000", "CHALLENGE_TTL_SECONDS": "600",
             "ADMIN_BIND": "unix:" + folder.file("admin.sock"),
             // Every line is lost, and clients are admitted none the less.
             "AUDIT_LOG_PATH": "/dev/full", "AUDIT_FULL": "continue",

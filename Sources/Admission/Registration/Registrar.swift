@@ -49,6 +49,12 @@ package struct Registrar: Sendable {
         }
     }
 
+    /// A refusal from outside of the registrar, in the words of the request's dialect.
+    package func phrased(_ refusal: Refusal, for body: [UInt8]) -> Refusal {
+        let dialect = RegistrationDialect(of: body, maximumBytes: maximumBodyBytes)
+        return dialect == .token ? refusal.ofRegistrationInTokenDialect : refusal
+    }
+
     private func registerByGuide(
         _ body: [UInt8], at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
@@ -163,7 +169,8 @@ extension Registrar {
         let body = try TokenDialectBody(request.body, maximumBytes: maximumBodyBytes)
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
         let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
-        _ = try tokens.verifyProof(of: request, body, demandsNonce: false)
+        let proof = try tokens.checkProof(of: request, body, demandsNonce: false)
+        _ = try tokens.spend(proof, in: tokens.replays.registration, at: request.moment)
         let challenge = try spend(nonce, for: .registration, of: settings.challenges, at: request.moment)
         let verified: VerifiedAttestation
         do throws(AttestationError) {

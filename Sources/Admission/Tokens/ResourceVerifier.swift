@@ -69,7 +69,7 @@ package struct ResourceVerifier: Sendable {
             return try DPoPVerifier(nonces: rule).verify(
                 ProofRequest(
                     proofs: request.proofs, method: request.method, url: request.url, token: BoundToken(token)),
-                at: time, spending: settings.resourceReplays)
+                at: time, spending: settings.replays.resource)
         } catch {
             throw RefusedRequest(
                 .proof(error, at: .resource, time: time, freshNonce: settings.keys.nonces.nonce(at: time)))

@@ -29,8 +29,9 @@ package enum TokenOutcome: Sendable {
 
 /// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the store.
 ///
-/// The order is rate, body, proof (with the server's nonce, and its one use), then of an assertion: block list, challenge, key, signature,
-/// counter; of a development token: its registry. So a client that has to send a request again with a nonce can send the same assertion.
+/// The order is rate, body, proof (with the server's nonce), then of an assertion: block list, key, the proof's one use, challenge, signature,
+/// counter; of a development token: its registry, the proof's one use. So a client that has to send a request again with a nonce can send the
+/// same assertion, and only who names a registered key or a valid development token takes a place in the replay store.
 package struct TokenIssuer: Sendable {
     private static let storeRetryAfter = 5
 
@@ -62,14 +63,14 @@ package struct TokenIssuer: Sendable {
             guard body.hasAttestation != isDevelopment else {
                 throw TokenDialectBody.malformed("exactly one of attestation and dev_token is needed")
             }
-            // Before the proof, whose use takes a place in the replay store.
+            // Before the proof, whose signature costs more.
             if isDevelopment, settings.development == nil { throw Self.developmentOff }
-            let proof = try settings.verifyProof(of: request, body, demandsNonce: settings.nonces != .off)
-            let holder =
+            let proof = try settings.checkProof(of: request, body, demandsNonce: settings.nonces != .off)
+            let (holder, verified) =
                 isDevelopment
-                ? try await developer(body, at: request.moment, unless: refuse)
-                : try await device(body, at: request.moment, unless: refuse)
-            return .issued(try sign(holder, body, proof, at: request.moment.date))
+                ? try await developer(body, proof, at: request.moment, unless: refuse)
+                : try await device(body, proof, at: request.moment, unless: refuse)
+            return .issued(try sign(holder, body, verified, at: request.moment.date))
         } catch {
             return .refused(error.refusal)
         }
@@ -118,8 +119,9 @@ package struct TokenIssuer: Sendable {
 
 extension TokenIssuer {
     private func device(
-        _ body: TokenDialectBody, at moment: Moment, unless refuse: @Sendable (Identity) -> Refusal?
-    ) async throws(RefusedRequest) -> Holder {
+        _ body: TokenDialectBody, _ proof: UnspentProof, at moment: Moment,
+        unless refuse: @Sendable (Identity) -> Refusal?
+    ) async throws(RefusedRequest) -> (Holder, VerifiedProof) {
         guard let devices = settings.devices, let registry else {
             throw RefusedRequest(.token(.attestationFailed, detail: "App Attest is not configured"))
         }
@@ -128,8 +130,9 @@ extension TokenIssuer {
             object: try body.assertionObject(maximumBytes: devices.maximumAssertionBytes), key: body.key)
         let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
         if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
-        let challenge = try spend(assertion.nonce, for: .token, of: devices.challenges, at: moment)
         let key = try await standing(of: assertion, in: registry, devices.scope)
+        let spentProof = try settings.spend(proof, in: settings.replays.token, at: moment)
+        let challenge = try spend(assertion.nonce, for: .token, of: devices.challenges, at: moment)
         let verified: VerifiedAssertion
         do throws(AssertionError) {
             verified = try devices.assertionVerifier.verify(
@@ -139,9 +142,10 @@ extension TokenIssuer {
             throw RefusedRequest(.token(.attestationFailed, detail: "assertion: \(error)"))
         }
         try await advance(assertion.id, to: verified, in: registry, at: moment)
-        return Holder(
+        let holder = Holder(
             identity: identity, app: assertion.app.description, method: AppAttestMethod.name,
             detail: "app \(assertion.app)")
+        return (holder, spentProof)
     }
 
     private struct SignedAssertion {
@@ -207,8 +211,9 @@ func spend(
 
 extension TokenIssuer {
     private func developer(
-        _ body: TokenDialectBody, at moment: Moment, unless refuse: @Sendable (Identity) -> Refusal?
-    ) async throws(RefusedRequest) -> Holder {
+        _ body: TokenDialectBody, _ proof: UnspentProof, at moment: Moment,
+        unless refuse: @Sendable (Identity) -> Refusal?
+    ) async throws(RefusedRequest) -> (Holder, VerifiedProof) {
         let (token, app) = (try body.developmentToken(), try body.unattestedApp())
         guard let development = settings.development else { throw Self.developmentOff }
         let standing: DevelopmentStanding
@@ -224,9 +229,10 @@ extension TokenIssuer {
                 method: AccessTokenMethod.developmentName,
                 subject: TokenSubjectName.development(grant, body.key.thumbprint))
             if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
-            return Holder(
+            let holder = Holder(
                 identity: identity, app: app, method: AccessTokenMethod.developmentName,
                 detail: "development token \(grant.id), app \(app)")
+            return (holder, try settings.spend(proof, in: settings.replays.token, at: moment))
         }
     }
 }

@@ -26,20 +26,15 @@ package struct TokenRequest: Sendable {
 }
 
 extension TokenSettings {
-    /// Verifies that the sender holds the key that the body names. Nothing else is used up before.
+    /// Verifies that the sender holds the key that the body names. Nothing else is used up before the proof is spent (`spend`).
     ///
     /// - Parameter demandsNonce: never for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
-    func verifyProof(
+    func checkProof(
         of request: TokenRequest, _ body: TokenDialectBody, demandsNonce: Bool
-    ) throws(RefusedRequest) -> VerifiedProof {
-        let time = request.moment.date
-        let proof: VerifiedProof
-        do throws(ProofRefusal) {
-            proof = try DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored).verify(
-                ProofRequest(proofs: request.proofs, method: request.method, url: request.url), at: time,
-                spending: tokenReplays)
-        } catch {
-            throw RefusedRequest(.proof(error, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+    ) throws(RefusedRequest) -> UnspentProof {
+        let proof = try refusing(at: request.moment) { () throws(ProofRefusal) in
+            try DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored).check(
+                ProofRequest(proofs: request.proofs, method: request.method, url: request.url), at: request.moment.date)
         }
         guard proof.key == body.key else {
             throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: another key than device_key_jwk"))
@@ -48,5 +43,21 @@ extension TokenSettings {
             throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: dpop is another one than the header's"))
         }
         return proof
+    }
+
+    /// - Parameter replays: the store of the endpoint.
+    func spend(
+        _ proof: UnspentProof, in replays: MemoryReplayStore, at moment: Moment
+    ) throws(RefusedRequest) -> VerifiedProof {
+        try refusing(at: moment) { () throws(ProofRefusal) in try proof.spend(in: replays, at: moment.date) }
+    }
+
+    private func refusing<Proof>(
+        at moment: Moment, _ body: () throws(ProofRefusal) -> Proof
+    ) throws(RefusedRequest) -> Proof {
+        do throws(ProofRefusal) { return try body() } catch {
+            let time = moment.date
+            throw RefusedRequest(.proof(error, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+        }
     }
 }

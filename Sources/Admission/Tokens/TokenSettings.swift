@@ -1,4 +1,5 @@
 package import DPoP
+package import FoundationEssentials
 package import KeyStore
 
 /// `DPOP_NONCE`: where a proof needs a nonce of the server. A registration never needs one.
@@ -8,6 +9,24 @@ package enum NonceDemand: String, CaseIterable, Sendable {
     case token
     /// At `POST /token` and at every request with an access token.
     case always
+}
+
+/// The replay stores of a gateway. Each endpoint has its own, so proofs that are sent to one can't fill the store of another.
+package struct ProofReplays: Sendable {
+    /// `POST /attest/register`
+    package let registration: MemoryReplayStore
+    /// `POST /token`
+    package let token: MemoryReplayStore
+    /// Requests with an access token.
+    package let resource: MemoryReplayStore
+
+    /// - Parameters:
+    ///   - maximum: of each store.
+    ///   - forgotten: see ``MemoryReplayStore``.
+    package init(maximum: Int = MemoryReplayStore.defaultMaximum, forgottenThrough forgotten: Date? = nil) {
+        func store() -> MemoryReplayStore { MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten) }
+        (registration, token, resource) = (store(), store(), store())
+    }
 }
 
 /// The settings of access tokens, and the state that they share with the rest of the gateway.
@@ -27,9 +46,8 @@ package struct TokenSettings: Sendable {
     /// `PUBLIC_ORIGIN`: scheme, host and port of the URLs that clients use; nil: those of each request.
     package var publicOrigin: String?
     package var keys: TokenKeys
-    /// The uses of proofs at `/token` and `/attest/register`, and those at resources: neither can fill the other.
-    package var tokenReplays: MemoryReplayStore
-    package var resourceReplays: MemoryReplayStore
+    /// The used proofs of each endpoint: none can fill the store of another.
+    package var replays: ProofReplays
     /// The devices' keys, for tokens of attested devices; nil: there are none.
     package var devices: AppAttestSettings?
     /// nil: development tokens are off, and all of them are refused.
@@ -37,14 +55,13 @@ package struct TokenSettings: Sendable {
 
     package init(
         issuer: String, audience: String, lifetimeSeconds: Int = defaultLifetimeSeconds, keys: TokenKeys,
-        tokenReplays: MemoryReplayStore, resourceReplays: MemoryReplayStore, devices: AppAttestSettings?
+        replays: ProofReplays, devices: AppAttestSettings?
     ) {
         self.issuer = issuer
         self.audience = audience
         self.lifetimeSeconds = lifetimeSeconds
         self.keys = keys
-        self.tokenReplays = tokenReplays
-        self.resourceReplays = resourceReplays
+        self.replays = replays
         self.devices = devices
     }
 

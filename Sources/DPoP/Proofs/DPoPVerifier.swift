@@ -40,19 +40,13 @@ public struct DPoPVerifier: Sendable {
     public func verify(
         _ request: ProofRequest, at time: Date, spending replays: some ReplayStore
     ) throws(ProofRefusal) -> VerifiedProof {
-        let proof = try check(request, at: time)
-        switch replays.spend(proof.use, at: time) {
-        case .spent: return proof.verified
-        case .replayed: throw .replayed
-        case .keyLimit: throw .keyLimit
-        case .full: throw .storeFull
-        case .undecidable: throw .undecidable
-        }
+        try check(request, at: time).spend(in: replays, at: time)
     }
 
-    /// All checks but the replay store's.
-    func check(_ request: ProofRequest, at time: Date) throws(ProofRefusal) -> (verified: VerifiedProof, use: ProofUse)
-    {
+    /// All checks but the replay store's. The caller must spend the proof before it acts on the request.
+    ///
+    /// - Throws: the first way found in which the request isn't proven.
+    public func check(_ request: ProofRequest, at time: Date) throws(ProofRefusal) -> UnspentProof {
         if let token = request.token, token.key == nil { throw .tokenNotBound }
         let jws = try parse(try singleProof(request))
         let claims = try claims(jws)
@@ -67,7 +61,8 @@ public struct DPoPVerifier: Sendable {
             key: key, method: claims.method, uri: uri, issuedAt: Date(timeIntervalSince1970: claims.issuedAt),
             nonce: claims.nonce, isForToken: request.token != nil)
         let expires = Date(timeIntervalSince1970: claims.issuedAt + window)
-        return (verified, ProofUse(key: key.thumbprint, uri: uri, id: claims.id, expires: expires))
+        return UnspentProof(
+            verified: verified, use: ProofUse(key: key.thumbprint, uri: uri, id: claims.id, expires: expires))
     }
 }
 

@@ -14,3 +14,24 @@ public struct VerifiedProof: Hashable, Sendable {
     /// Whether the proof was checked together with an access token.
     public let isForToken: Bool
 }
+
+/// A proof that has passed every check but the replay store's. Only ``DPoPVerifier`` can make one.
+///
+/// A server that checks more than the proof spends it last: a request that fails elsewhere then takes no place in the replay store.
+public struct UnspentProof: Sendable {
+    /// The key that signed.
+    public var key: PublicJWK { verified.key }
+    let verified: VerifiedProof
+    let use: ProofUse
+
+    /// Uses the proof up. Of any number of calls for the same proof one succeeds.
+    public func spend(in replays: some ReplayStore, at time: Date) throws(ProofRefusal) -> VerifiedProof {
+        switch replays.spend(use, at: time) {
+        case .spent: return verified
+        case .replayed: throw .replayed
+        case .keyLimit: throw .keyLimit
+        case .full: throw .storeFull
+        case .undecidable: throw .undecidable
+        }
+    }
+}

@@ -42,6 +42,6 @@ package struct TokenSection: SettingSection {
     package let maximumProofs = Setting<Int>.integer(
         "MAX_SPENT_PROOFS", default: 100_000, 16...10_000_000, "proofs",
         "Used proofs that are remembered for a minute at most; above it requests with further ones are answered 429.",
-        details: "Those of POST /token and registrations, and those of requests with an access token, each as many.",
+        details: "Registrations, POST /token and requests with an access token may have as many each.",
         reload: .restart)
 }

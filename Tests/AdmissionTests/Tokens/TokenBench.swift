@@ -27,7 +27,7 @@ struct TokenBench {
         settings = TokenSettings(
             issuer: Self.issuer, audience: Self.issuer,
             keys: try #require(TokenKeys(stored, schedule: schedule, nonceSecret: secret)),
-            tokenReplays: MemoryReplayStore(maximum: maximumProofs), resourceReplays: MemoryReplayStore(),
+            replays: ProofReplays(maximum: maximumProofs),
             devices: bench.appAttest(over: bench.registry))
     }
 

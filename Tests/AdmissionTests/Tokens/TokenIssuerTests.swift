@@ -130,6 +130,36 @@ struct TokenIssuerTests {
         #expect(await bench.issuer().issue(larger).refusal?.answer == .bodyTooLarge)
     }
 
+    @Test mutating func `a request for an unknown key or token takes no place in the replay store`() async throws {
+        bench = try TokenBench(maximumProofs: 1)
+        bench.settings.development = OneDevelopmentToken()
+        let unknownKey = Data(repeating: 7, count: 32).base64EncodedString()
+        let stranger = try bench.request { members in
+            members["attestation"] =
+                #"{"type":"app_attest","key_id":"\#(unknownKey)","team_id":"ABCDE12345","assertion":"AAAA"}"#
+        }
+        #expect(await bench.issuer().issue(stranger).refusal?.answer == .registrationRequired)
+        let guess = try bench.request { members in
+            members["attestation"] = nil
+            members["dev_token"] = #""pdt_wrong""#
+        }
+        #expect(await bench.issuer().issue(guess).refusal?.answer == .invalidToken)
+        #expect(await bench.issuer().issue(try bench.request()).token != nil)
+    }
+
+    @Test mutating func `a proof that was used leaves the challenge and the counter unused`() async throws {
+        let first = try bench.request()
+        #expect(await bench.issuer().issue(first).token != nil)
+        let nonce = bench.challenge()
+        let assertion = try bench.assertion(over: nonce)
+        var again = try bench.request(nonce: nonce, assertion: assertion) { $0["dpop"] = nil }
+        let fresh = again.proofs
+        again.proofs = first.proofs
+        #expect(await bench.issuer().issue(again).refusal?.answer == .invalidProofAtToken)
+        again.proofs = fresh
+        #expect(await bench.issuer().issue(again).token != nil)
+    }
+
     @Test mutating func `challenges of both purposes are bounded apart`() async throws {
         bench = try TokenBench(maximumSpent: 1)
         #expect(await bench.issuer().issue(try bench.request()).token != nil)

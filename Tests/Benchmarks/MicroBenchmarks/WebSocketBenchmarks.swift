@@ -59,6 +59,7 @@ enum WebSocketStage {
         }
 
         func send() throws {
+            let line = line
             var span = output.mutableSpan
             blackHole(try deflater.deflate(line.span, into: &span))
         }

@@ -36,10 +36,11 @@ package final class GatewayProcess: Sendable {
     ///   - maximumFiles: the descriptor limit of the process, for tests in which descriptors run out.
     ///   - disk: a small disk, for tests in which it runs full. It holds the key store unless the settings name another place.
     ///   - stalling: a disk that can stall. It holds the key store under the same condition.
+    ///   - clock: a clock that the test steps; not together with `stalling`.
     /// - Throws: the process's output, if it ends or reports nothing within `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, streamsAreOne: Bool = false,
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false,
         within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
@@ -52,7 +53,7 @@ package final class GatewayProcess: Sendable {
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
         let child = try launch(
             ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling,
-            streamsAreOne: streamsAreOne)
+            clock: clock, streamsAreOne: streamsAreOne)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -80,7 +81,7 @@ package final class GatewayProcess: Sendable {
     /// The settings go into a file, as with an operator, and the environment stays plain.
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, streamsAreOne: Bool = false
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -91,7 +92,7 @@ package final class GatewayProcess: Sendable {
         for (name, value) in ProcessInfo.processInfo.environment where name.hasSuffix("SAN_OPTIONS") {
             environment[name] = value
         }
-        environment.merge(stalling?.environment ?? [:]) { $1 }
+        environment.merge(stalling?.environment ?? clock?.environment ?? [:]) { $1 }
         var program = try Binaries.portcullis()
         if let maximumFiles {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments

@@ -62,7 +62,7 @@ enum Cell {
     static let ungated = "the same without the gate"
     static let challenge = "challenges, 16 connections"
     static let token = "challenge, assertion, proof, access token, 16 connections"
-    static let authorization = "access token and proof on /authz, 64 devices, 16 connections"
+    static let authorization = "access token and proof on /authz, 768 devices"
     static let idle = "idle wss sessions"
     static let oneReactor = "one reactor, CPU-bound"
     static let twoReactors = "two reactors, CPU-bound"

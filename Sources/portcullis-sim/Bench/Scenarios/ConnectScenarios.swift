@@ -42,8 +42,8 @@ extension BenchRun {
         var token = job(.token, clients: 16)
         token.further = Self.devices(16, settings)
         // The gateway remembers at most 1,000 proofs of one key in a minute.
-        var proof = job(.proof, clients: 64)
-        proof.further = Self.devices(64, settings) + ["--admin", "http://127.0.0.1:\(admin)"]
+        var proof = job(.proof, clients: 768)
+        proof.further = Self.devices(768, settings) + ["--admin", "http://127.0.0.1:\(admin)"]
         for round in 0..<plan.rounds {
             for (job, quantity, cell) in [
                 (token, Quantity.cpuPerToken, Cell.token), (proof, .cpuPerAuthorization, Cell.authorization),
