@@ -7,12 +7,17 @@ import Glibc
 ///
 /// All blocks come from the C library, which alone knows their sizes. Any block may therefore be freed anywhere, here or elsewhere.
 enum OpenSSLMemory {
-    /// Whether OpenSSL uses this allocator. It must be installed before OpenSSL's first allocation; if that fails, only speed is lost.
+    /// Whether OpenSSL uses this allocator. It must be installed before OpenSSL's first allocation; if that fails, messages allocate.
+    ///
+    /// Under Address Sanitizer it isn't installed, so that the sanitizer sees each use of a freed block.
     static let isInstalled =
-        CRYPTO_set_mem_functions(
+        !isUnderSanitizer
+        && CRYPTO_set_mem_functions(
             { size, _, _ in take(size) },
             { block, size, _, _ in realloc(block, size) },
             { block, _, _ in give(block) }) == 1
+
+    private static let isUnderSanitizer = dlsym(nil, "__asan_init") != nil
 
     /// The value is the thread's `SpareBlocks`, at +1, released when the thread ends. Only reactor threads have one.
     private static let key = {
