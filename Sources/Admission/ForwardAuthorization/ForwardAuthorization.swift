@@ -1,7 +1,7 @@
 package import KeyStore
 package import WireText
 
-/// Decides about requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
+/// Decides on requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
 ///
 /// It runs on reactors, like the gate.
 package struct ForwardAuthorization: Sendable {
@@ -54,14 +54,14 @@ package struct ForwardAuthorization: Sendable {
         return try verifier.verify(resource) { refusal(of: $0, $1, question) }
     }
 
-    /// Before the proof is used up.
+    /// Called before the proof is spent.
     private func refusal(of identity: Identity, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
         guard !blockList.contains(identity) else {
             return .token(.deviceBlocked, detail: "\(identity.method.label) is on the block list")
         }
         let name = identity.method.route ?? ""
         guard admits.contains(name), question.methods?.contains(name) ?? true else {
-            // A development token where an attestation is demanded: whatever the client claims to be, this token isn't enough.
+            // A development token where an attestation is required: this token isn't enough, whatever else the request contains.
             return .token(.invalidToken, detail: "\(identity.method.label) is not admitted here")
         }
         guard let routes = grant?.routes, !(question.route.map(routes.contains) ?? false) else { return nil }

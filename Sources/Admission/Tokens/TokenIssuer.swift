@@ -9,7 +9,7 @@ package struct IssuedToken: Sendable {
     /// Secret.
     package let text: String
     package let lifetimeSeconds: Int
-    /// To whom it was issued.
+    /// The subject that it was issued to.
     package let identity: Identity
     package let isDevelopment: Bool
     /// `jti`, for the audit log.
@@ -29,8 +29,8 @@ package enum TokenOutcome: Sendable {
 
 /// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the store.
 ///
-/// The order is rate, body, proof (with the server's nonce, and its one use), then of an assertion: block list, challenge, key, signature,
-/// counter; of a development token: its registry. So a client that has to send a request again with a nonce can send the same assertion.
+/// The order is rate, body, proof (with the server's nonce, and its single use). Then, for an assertion: block list, challenge, key, signature,
+/// counter; for a development token: its registry. A client that must repeat a request with a nonce can therefore send the same assertion.
 package struct TokenIssuer: Sendable {
     private static let storeRetryAfter = 5
 
@@ -49,7 +49,7 @@ package struct TokenIssuer: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// - Parameter refuse: called with the claimed identity before its assertion is used up; for the block list.
+    /// - Parameter refuse: called with the claimed identity before its assertion is spent; for the block list.
     package func issue(
         _ request: TokenRequest, unless refuse: @Sendable (Identity) -> Refusal?
     ) async -> TokenOutcome {
@@ -62,7 +62,7 @@ package struct TokenIssuer: Sendable {
             guard body.hasAttestation != isDevelopment else {
                 throw TokenDialectBody.malformed("exactly one of attestation and dev_token is needed")
             }
-            // Before the proof, whose use takes a place in the replay store.
+            // Before the proof, whose use takes room in the replay store.
             if isDevelopment, settings.development == nil { throw Self.developmentOff }
             let proof = try settings.verifyProof(of: request, body, demandsNonce: settings.nonces != .off)
             let holder =
@@ -75,7 +75,7 @@ package struct TokenIssuer: Sendable {
         }
     }
 
-    /// To whom a token is issued.
+    /// The subject of a token to issue.
     private struct Holder {
         let identity: Identity
         let app: String

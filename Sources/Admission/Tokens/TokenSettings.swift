@@ -4,7 +4,7 @@ package import KeyStore
 /// `DPOP_NONCE`: where a proof needs a nonce of the server. A registration never needs one.
 package enum NonceDemand: String, CaseIterable, Sendable {
     case off
-    /// At `POST /token` alone.
+    /// Only at `POST /token`.
     case token
     /// At `POST /token` and at every request with an access token.
     case always
@@ -27,7 +27,7 @@ package struct TokenSettings: Sendable {
     /// `PUBLIC_ORIGIN`: scheme, host and port of the URLs that clients use; nil: those of each request.
     package var publicOrigin: String?
     package var keys: TokenKeys
-    /// The uses of proofs at `/token` and `/attest/register`, and those at resources: neither can fill the other.
+    /// The spent proofs of `/token` and `/attest/register`, and those of resources: separate, so that neither can fill the other.
     package var tokenReplays: MemoryReplayStore
     package var resourceReplays: MemoryReplayStore
     /// The devices' keys, for tokens of attested devices; nil: there are none.

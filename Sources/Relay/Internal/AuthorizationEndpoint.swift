@@ -7,8 +7,8 @@ import WireText
 /// `ext_authz`). Reactor thread.
 ///
 /// The answer to an authorized request has no content, and the verified identity in `X-Portcullis-…` fields. A refusal is 401 or 403, because
-/// proxies make an error of any other status; `X-Refusal-Code` and `X-Refusal-Description` repeat what its body says, for proxies that pass
-/// on header fields alone. 503 is left to failures of the gateway's own.
+/// proxies turn any other status into an error. `X-Refusal-Code` and `X-Refusal-Description` repeat the body for proxies that pass
+/// on only header fields. 503 is used only for failures of the gateway.
 struct AuthorizationEndpoint {
     private let authorization: ForwardAuthorization
     private let record: DecisionRecord
@@ -63,7 +63,7 @@ struct AuthorizationEndpoint {
         var fields = verified.identityFields
         fields += [("X-Portcullis-Request-Id", context.id), ("Cache-Control", "no-store")]
         if let nonce = verified.freshNonce { fields.append(("DPoP-Nonce", nonce)) }
-        // Envoy takes no other status for a yes.
+        // Envoy accepts no other status as permission.
         return HTTPAnswer(status: isEnvoy ? 200 : 204, headers: fields)
     }
 
@@ -79,7 +79,7 @@ struct AuthorizationEndpoint {
         return HTTPAnswer(status: status(of: refusal), headers: headers, body: answer.body)
     }
 
-    /// What another credential may change is a 401.
+    /// 401 if another credential could succeed, otherwise 403.
     private static func status(of refusal: Refusal) -> Int {
         switch refusal.status {
         case 401, 500...: refusal.status

@@ -35,7 +35,7 @@ package struct AuthorizedTarget: Hashable, Sendable {
 }
 
 extension TargetDecision {
-    /// The same for a client that may use these routes alone; nil: it may use all.
+    /// The same for a client that may use only these routes; nil: all.
     package func limited(to routes: Set<String>?) -> TargetDecision {
         guard let routes, case .authorized(let target) = self else { return self }
         return target.route.map(routes.contains) == true ? self : .refused(.wayNotAllowed)

@@ -10,7 +10,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownOption(String)
     case repeatedOption(String)
     case optionValue(String)
-    /// Lists the names of all methods of admission.
+    /// Lists the names of all admission methods.
     case admitValue([String])
     case repeatedRoute(String)
     case tooManyRoutes

@@ -1,8 +1,8 @@
 import AppAttest
 import WireText
 
-/// Parses the texts of settings. Texts that are almost right are refused with a hint: to guess what the operator meant would be to guess who
-/// is admitted.
+/// Parses the texts of settings. Texts that are almost right are refused with a hint, because guessing the operator's intention could admit
+/// the wrong clients.
 enum SettingGrammar {
     static func integer(_ text: String, in range: ClosedRange<Int>) throws(SettingProblem) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(ASCIIByte.isDigit) else {
