@@ -98,7 +98,7 @@ struct EveryByteTests {
         #expect(read > 200)
     }
 
-    @Test func `an Authorization field presents what stands in it`() {
+    @Test func `an Authorization field presents exactly its token`() {
         let text = "DPoP abc.DEF-123_~+/=="
         for changed in cut(text) + changed(text) {
             guard let token = try? PresentedToken.read(authorization: [changed]) else { continue }

@@ -19,7 +19,7 @@ struct DocumentationTests {
         #expect(Set(listed) == Set(answers))
     }
 
-    @Test func `PROTOCOL.md names every code that the gateway closes a session with, and its reason`() throws {
+    @Test func `PROTOCOL.md names every close code of the gateway, with its reason`() throws {
         let orders =
             try Repository.text("Sources/RelayCore/Session/CloseReason.swift")
             + Repository.text("Sources/Reactors/WebSocket/WebSocketConnection.swift")
@@ -55,7 +55,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every source file that ARCHITECTURE.md names is there`() throws {
+    @Test func `every source file that ARCHITECTURE.md names exists`() throws {
         let text = try Repository.text("docs/ARCHITECTURE.md")
         let named = text.matches(of: /`([A-Za-z+]+\.swift)`/).map { String($0.1) }
         let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(
@@ -87,7 +87,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every link to a file of the project leads to one, and every anchor to a heading`() throws {
+    @Test func `every link to a project file leads to a file, and every anchor to a heading`() throws {
         #expect(Documentation.paths.contains("README.md") && Documentation.paths.contains("docs/PROTOCOL.md"))
         for path in Documentation.paths {
             for link in Documentation.links(in: try Repository.text(path)) {
@@ -101,7 +101,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every script that the documentation names is there and can be run`() throws {
+    @Test func `every script that the documentation names exists and is executable`() throws {
         var named: Set<String> = []
         for path in Documentation.paths {
             for match in try Repository.text(path).matches(of: /\bscripts\/[a-z-]+/) { named.insert(String(match.0)) }
@@ -125,7 +125,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every command and option that the README shows is one of the programs'`() throws {
+    @Test func `every command and option in the README exists`() throws {
         let blocks = Documentation.codeBlocks("sh", in: try Repository.text("README.md")).joined(separator: "\n")
         let lines = blocks.replacing("\\\n", with: " ").split(separator: "\n").map(String.init)
         for program in ["portcullis", "portcullis-sim"] {
@@ -211,7 +211,7 @@ struct DocumentationReaderTests {
         ("b.md", "a.md", "b.md"), ("b.md", "docs/a.md", "docs/b.md"), ("../b.md", "docs/a.md", "b.md"),
         ("", "docs/a.md", "docs/a.md"), ("./x/../b.md", "a.md", "b.md"),
     ])
-    func `resolves links from where they stand`(link: String, path: String, target: String) {
+    func `resolves links relative to their document`(link: String, path: String, target: String) {
         #expect(Documentation.resolve(link, from: path) == target)
     }
 }

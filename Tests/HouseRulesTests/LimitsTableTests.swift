@@ -28,14 +28,14 @@ struct LimitsTableTests {
         #expect(costs.count == 12 && session.count > 10)
     }
 
-    @Test func `has the values of what can't be set`() throws {
+    @Test func `has the values of the fixed limits`() throws {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
         #expect(reactor.count == 47)
     }
 
-    @Test func `has room for all that a reactor keeps`() throws {
+    @Test func `covers everything that a reactor keeps`() throws {
         let stated = try #require(text.firstMatch(of: /each further\s+reactor may keep ([0-9]+) MiB more/))
         let kept =
             try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")

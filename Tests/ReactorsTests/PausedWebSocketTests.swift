@@ -20,7 +20,7 @@ struct PausedWebSocketTests {
         """.utf8)
 
     @Test(arguments: [true, false])
-    func `a paused client that has gone is noticed when it is pinged`(resets: Bool) async throws {
+    func `a ping detects that a paused client has gone`(resets: Bool) async throws {
         let handler = PausingHandler()
         let port = try #require(await TestReactor.shared.run { handler.serve(on: TestReactor.shared) })
         let client = try PlainSocket.connected(host: "127.0.0.1", port: port)

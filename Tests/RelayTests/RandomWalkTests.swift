@@ -20,7 +20,7 @@ struct RandomWalkTests {
     }
 
     @Test(arguments: UInt64(0)..<120)
-    func `wherever it is, a session ends once, in its time, and nothing is left of it`(
+    func `in every state a session ends exactly once, in time, and leaves nothing behind`(
         seed: UInt64
     ) throws {
         var walk = try Walk(seed: 1_000 + seed)

@@ -16,13 +16,13 @@ import Testing
         try bench.load(bench.least(["ADMIN_BIND": text])).configuration.internalListener.address
     }
 
-    @Test func `both are off unless they are switched on`() throws {
+    @Test func `the internal listener and development tokens are off by default`() throws {
         let configuration = try bench.load(bench.least()).configuration
         #expect(configuration.internalListener.address == nil && !configuration.developmentTokens.isAllowed)
         #expect(configuration.internalListener.admits.methods == ["token"])
     }
 
-    @Test func `the listener is on this machine alone`() throws {
+    @Test func `the listener accepts only loopback addresses and Unix sockets`() throws {
         #expect(try address("127.0.0.1:9090") == .loopback(host: "127.0.0.1", port: 9_090))
         #expect(try address("[::1]:0") == .loopback(host: "::1", port: 0))
         #expect(try address("unix:\(bench.folder)/admin.sock") == .unix(path: "\(bench.folder)/admin.sock"))
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    @Test func `the listener is never on the clients port`() throws {
+    @Test func `the internal and the public listener have different ports`() throws {
         let changes = ["ADMIN_BIND": "127.0.0.1:6200", "WS_PORT": "6200"]
         #expect(
             bench.problems(bench.least(changes)) == ["ADMIN_BIND has the port of WS_PORT, which clients reach"])
     }
 
-    @Test func `a socket needs a path that the system takes and a folder`() throws {
+    @Test func `a socket needs an existing folder and a path that the system accepts`() throws {
         let longest = LocalSocket.maximumPathBytes
         #expect(
             bench.problems(bench.least(["ADMIN_BIND": "unix:" + String(repeating: "a", count: longest + 1)]))

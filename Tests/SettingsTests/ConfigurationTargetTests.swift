@@ -195,7 +195,7 @@ private final class ListeningSocketFile {
             ),
             ("a=a.example:1,tls=on", "the option tls has no such value: plain, prefer, required"),
             ("a=a.example:1,encoding=utf9", "the option encoding has no such value: see TN_ENCODING for its values"),
-        ]) func `an error in a route says what is possible`(routes: String, fault: String)
+        ]) func `an error in a route lists the possible values`(routes: String, fault: String)
     {
         let errors = bench.errors(bench.least(["MUD_ROUTES": routes]))
         #expect(errors.map(\.remedy) == ["It says: entry 1: \(fault)."])
@@ -206,7 +206,7 @@ private final class ListeningSocketFile {
         #expect(errors.count == 1 && errors[0].remedy.hasPrefix("It is entry 3. "))
     }
 
-    @Test func `a CA beside a pin would have no effect`() throws {
+    @Test func `a CA beside a pin is an error, since it has no effect`() throws {
         let authority = try bench.file("ca.pem", bench.authority.certificate)
         let settings = bench.least([
             "MUD_TLS_MODE": "required", "MUD_TLS_PIN": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",

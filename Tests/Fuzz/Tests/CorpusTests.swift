@@ -53,12 +53,12 @@ struct CorpusTests {
         }
     }
 
-    @Test func `finds what is broken`() {
+    @Test func `detects a broken reader`() {
         #expect(throws: FuzzViolation.self) { try require(1 + 1 == 3, "sums are right") }
     }
 
     @Test(arguments: FuzzTarget.all.map(\.name))
-    func `breaks no promise of any reader`(name: String) async throws {
+    func `violates no property of any reader`(name: String) async throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let folder = Self.folder.appendingPathComponent(name)
         let names = try Self.names(in: folder)

@@ -3,7 +3,7 @@ import Telnet
 import Testing
 
 /// Seeded nonsense from both sides. What must hold whatever comes.
-@Suite("A translation under nonsense")
+@Suite("A translation of random input")
 struct TranslationFuzzTests {
     private static let kinds: [DialectKind] = [.terminal, .gmcp, .json, .typed, .legacy]
 
@@ -31,7 +31,7 @@ struct TranslationFuzzTests {
     }
 
     @Test(arguments: kinds)
-    func `tells the client the same of a target's stream wherever it is cut`(kind: DialectKind) throws {
+    func `sends the client the same wherever the target's stream is split`(kind: DialectKind) throws {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<12 {
             let stream = (0..<4).flatMap { _ in Self.mutated(Self.streams, using: &generator) }
