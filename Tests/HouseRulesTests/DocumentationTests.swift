@@ -34,7 +34,7 @@ struct DocumentationTests {
     @Test func `ARCHITECTURE.md describes every folder of Sources, and no other`() throws {
         let folders = try FileManager.default.contentsOfDirectory(
             atPath: Repository.root.appendingPathComponent("Sources").path)
-        let text = try Documentation.section("Rooms", of: Repository.text("docs/ARCHITECTURE.md"))
+        let text = try Documentation.section("Source folders", of: Repository.text("docs/ARCHITECTURE.md"))
         let rooms = Documentation.rows(of: text).dropFirst()
         #expect(Set(rooms.map { $0[0] }) == Set(folders.filter { !$0.hasPrefix(".") }))
         #expect(rooms.allSatisfy { $0.count == 2 && $0[1].count > 20 })
@@ -44,7 +44,7 @@ struct DocumentationTests {
         func modules(_ cell: String) -> Set<String> {
             cell == "–" ? [] : Set(cell.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
         }
-        let text = try Documentation.section("Who may import whom", of: Repository.text("docs/ARCHITECTURE.md"))
+        let text = try Documentation.section("Import table", of: Repository.text("docs/ARCHITECTURE.md"))
         let rows = Documentation.rows(of: text).dropFirst()
         #expect(rows.map { $0[0] }.sorted() == ImportTable.rows.map(\.target).sorted())
         for cells in rows {
