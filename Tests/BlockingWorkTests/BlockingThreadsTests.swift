@@ -119,7 +119,7 @@ struct BlockingThreadsTests {
         }
     }
 
-    /// Returns when so many wait, or the gate has given up, which the test then finds.
+    /// Returns when this many wait, or when the gate has given up, which the test then detects.
     private func waiting(_ count: Int, in threads: BlockingThreads, at gate: Gate) async {
         while threads.waiting != count, gate.isHolding { await Task.yield() }
     }

@@ -95,7 +95,7 @@ struct EastAsianTests {
         }
     }
 
-    /// As the WHATWG Encoding Standard has it: what isn't a character is one U+FFFD, and an ASCII byte is never swallowed.
+    /// As in the WHATWG Encoding Standard: each malformed sequence is one U+FFFD, and an ASCII byte is never swallowed.
     private static let malformed: [Sample] = [
         (.gbk, [0x81, 0x20], "\u{FFFD} "), (.gbk, [0xFF, 0x41], "\u{FFFD}A"),
         (.gbk, [0x81], "\u{FFFD}"),

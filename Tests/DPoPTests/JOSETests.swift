@@ -140,7 +140,7 @@ struct PublicJWKTests {
         #expect(error("[]") == .malformedJSON(.notAnObject))
         let zero = base64URL(Data(count: 32))
         #expect(throws: JWKError.notOnCurve) { try PublicJWK(x: zero, y: zero) }
-        // The field's prime, which stands for 0 where nobody looks: x = 0 is on the curve.
+        // The field's prime, which equals 0 unless that is checked: x = 0 is on the curve.
         let prime = base64URL(
             Data(
                 [255, 255, 255, 255, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 12) + [UInt8](repeating: 255, count: 12)

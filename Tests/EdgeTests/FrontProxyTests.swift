@@ -87,7 +87,7 @@ extension EdgeTests {
                 expectTokenRefusal(try await house.get("/v1/secrets", headers), 401, "invalid_dpop_proof")
             }
             #expect(house.api.connectionCount == 0)
-            // The same lies don't keep a good request from passing.
+            // The same forged fields don't prevent a valid request.
             let lie =
                 "X-Original-Method: PUT\r\nX-Forwarded-Uri: /x\r\nForwarded: for=192.0.2.1\r\n"
                 + "Connection: X-Portcullis-Subject, X-Portcullis-Mode\r\n"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// What an operator reads if the gateway can't listen.
+/// The operator's error message if the gateway can't listen.
 struct ListenErrorTests {
     private func message(_ error: ReactorError) -> String? {
         do throws(GatewayError) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documentation says about the code, compared with the code.
+/// Compares the documentation's statements about the code with the code.
 @Suite("The documentation")
 struct DocumentationTests {
     @Test func `PROTOCOL.md lists every refusal, with its status, code and text, and no other`() throws {
@@ -134,7 +134,7 @@ struct DocumentationTests {
             #expect(!shown.isEmpty, "\(program)")
             for line in shown {
                 let words = line.split(separator: " ").map(String.init).drop { !$0.hasSuffix(program) }.dropFirst()
-                // What follows the second word is an argument.
+                // Words after the second one are arguments.
                 let commands = words.prefix { !$0.hasPrefix("-") }.prefix(2)
                 #expect(!commands.isEmpty && commands.allSatisfy(names.contains), "\(line)")
                 for option in words where option.hasPrefix("--") { #expect(options.contains(option), "\(line)") }

@@ -1,6 +1,6 @@
 import Testing
 
-/// What docs/LIMITS.md computes, computed again.
+/// Repeats the computations of docs/LIMITS.md.
 @Suite("docs/LIMITS.md")
 struct LimitsTableTests {
     private let costs: [[String]]
@@ -43,7 +43,7 @@ struct LimitsTableTests {
         #expect(kept <= (try #require(Int(stated.1))) << 20)
     }
 
-    /// The number that `Type.name` stands for in the sources.
+    /// The value of `Type.name` in the sources.
     private func constant(_ path: String) throws -> Int {
         let names = path.split(separator: ".")
         let type = try Regex("(enum|struct|class) \(names[0])\\b")

@@ -97,7 +97,7 @@ struct MakeDevCertsTests {
         openssl(folder, "pkcs12", "-in", file, "-noout", "-passin", "pass:\(passphrase)")
     }
 
-    /// What openssl says of how the archive is encrypted. It says so on standard error.
+    /// openssl's report on the archive's encryption, from standard error.
     private func algorithms(_ folder: URL, _ file: String, _ passphrase: String) -> String {
         let command = "openssl pkcs12 -in \(file) -info -noout -passin 'pass:\(passphrase)' 2>&1"
         return run("bash", ["-c", command], in: folder)?.output ?? ""

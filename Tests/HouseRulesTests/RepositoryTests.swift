@@ -47,7 +47,7 @@ struct RepositoryTests {
         #expect(files.filter { path in (try? Repository.text(path)).map(HouseRules.holdsPrivateKey) ?? false } == [])
     }
 
-    /// What git tracks and is still there; nil without git or outside of a work tree.
+    /// The existing files that git tracks; nil without git or outside of a work tree.
     private func trackedFiles() -> [String]? {
         guard let git = run("git", ["ls-files", "-z"]), git.status == 0 else { return nil }
         return git.output.split(separator: "\0").map(String.init)

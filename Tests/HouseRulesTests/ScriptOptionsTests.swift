@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What every script does with its options, before it looks at the machine, builds or makes anything.
+/// Every script handles its options before it inspects the machine, builds or creates anything.
 @Suite("The scripts' options")
 struct ScriptOptionsTests {
     static let scripts = [

@@ -56,7 +56,7 @@ struct DevelopmentTokenContractTests {
         }
         #expect(try await store.redeem(token.hash, by: device(3), at: 1_600) == .refused(.deviceLimit))
         #expect(try await store.redeem(token.hash, by: device(2), at: 1_700) == .granted(token.grant))
-        // What it has opened isn't counted again.
+        // A known device isn't counted again.
         #expect(try store.standing(ofGrant: token.grant.id, at: 1_700) == .granted(token.grant))
         let listed = try #require(try await store.developmentTokens().first)
         #expect(listed.devices == 2 && listed.lastUsedAt == 1_700)

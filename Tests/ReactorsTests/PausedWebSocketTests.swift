@@ -4,7 +4,7 @@ import WireText
 
 @testable import Reactors
 
-/// What the gateway still detects about the client of a paused WebSocket.
+/// The gateway's detection of lost clients while their WebSocket is paused.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PausedWebSocketTests {
     private static let handshake = Array(

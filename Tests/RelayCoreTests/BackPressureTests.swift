@@ -1,7 +1,7 @@
 import RelayCore
 import Testing
 
-/// Bounded queues: who queues too much is not read until half of it has gone.
+/// Bounded queues: a side that queues too much isn't read until half of the queue is written.
 struct BackPressureTests {
     private let mark = SessionLimits().clientBufferBytes
 

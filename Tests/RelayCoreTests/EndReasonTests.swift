@@ -33,7 +33,7 @@ struct EndReasonTests {
             var session = start
             _ = session.close(reason)
             #expect(session.machine.endReason == reason.end)
-            // What follows from it isn't another cause.
+            // Its consequences aren't another cause.
             _ = session.clientClosed()
             _ = session.targetClosed(.targetLost)
             #expect(session.machine.endReason == reason.end)

@@ -25,7 +25,7 @@ struct FairPaceTests {
     @Test(arguments: [1, 2, 5])
     func `a client that sends little never waits, however much the others send`(floods: Int) {
         var address = Address(perSecond: 100, begin: begin)
-        // What a read of tiny messages brings: many seconds' worth of the budget.
+        // A read of tiny messages: many seconds of the budget.
         for _ in 0..<floods { address.sources.append(Source(greedyWithReadsOf: 2_000)) }
         address.sources.append(Source(every: 100_000_000))
         address.run(seconds: 120)

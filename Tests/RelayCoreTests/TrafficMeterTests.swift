@@ -26,7 +26,7 @@ struct TrafficMeterTests {
         for _ in 0..<50 { meter.count(bytes: 1_000, isMessage: true, now: begin) }
         #expect(meter.readableAt(begin) == nil)
         meter.count(bytes: 1, isMessage: true, now: begin)
-        // For itself, and for a tenth of a second's worth more.
+        // For itself, and for a tenth of a second's allowance.
         #expect(meter.readableAt(begin) == begin + second / 50 + second / 10)
         #expect(meter.readableAt(begin + second / 50 - 1) != nil)
         #expect(meter.readableAt(begin + second / 50) == nil)

@@ -93,7 +93,7 @@ struct BackPressureTests {
         #expect(next.text.count == 30_000)
     }
 
-    /// What waits here behind the queue isn't what the client has read.
+    /// Bytes waiting here aren't bytes that the client has read.
     @Test func `a client that reads almost nothing is too slow, whatever the queue's length`() throws {
         let bench = try Bench {
             $0.session.clientBufferBytes = 10_000

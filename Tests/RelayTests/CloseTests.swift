@@ -17,7 +17,7 @@ struct CloseTests {
         }
     }
 
-    /// A client whose bytes pass as they are.
+    /// A client of a raw session.
     private func rawClient() throws -> TestClient {
         let client = try bench.client(.raw)
         bench.network.settle()
@@ -267,7 +267,7 @@ struct DrainTests {
         #expect(bench.endings == ["shutting_down"])
         let late = try bench.client(.raw)
         #expect(late.closeCode == 1001)
-        // What goes on has its time.
+        // Attached sessions have the grace period.
         player.type("save")
         #expect(bench.network.targets[0].text == "save")
         bench.onEachTable { $0.close(.shuttingDown) }

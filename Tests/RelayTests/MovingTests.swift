@@ -5,7 +5,7 @@ import Testing
 @testable import Reactors
 @testable import Relay
 
-/// What happens while a session is on its way from one loop to another.
+/// Events while a session moves from one loop to another.
 struct MovingTests {
     /// A player on the first loop, and another connection of its on the second that has asked for the session: the job that asks the first
     /// loop has not run yet.

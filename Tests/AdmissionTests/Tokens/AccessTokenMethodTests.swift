@@ -72,7 +72,7 @@ struct AccessTokenMethodTests {
             }
             #expect(Gate(settings).evaluate(alone).refusal?.code == .invalidToken)
         }
-        // What isn't a token is no credential of this method.
+        // Text that isn't a token is no credential of this method.
         for text in ["Bearer secret", "Basic eyJ.a.b", "Bearer eyJ.b", "Bearer a.b.c", "Bearer"] {
             #expect(!AccessTokenCredential.looksLikeToken(text), "\(text)")
         }

@@ -3,10 +3,10 @@ import DPoP
 import Foundation
 import Testing
 
-/// The inputs that are kept: seeds of every kind, and whatever once broke something. libFuzzer begins with them.
+/// The stored inputs: seeds of every kind, and inputs that once revealed a defect. libFuzzer begins with them.
 @Suite("The fuzz corpus")
 struct CorpusTests {
-    /// So that nobody has to wonder what a large one is.
+    /// Bytes of one input, so that each stays small enough to understand.
     static let maximumBytes = 8_192
 
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

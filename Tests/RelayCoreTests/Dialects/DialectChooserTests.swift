@@ -94,7 +94,7 @@ struct DialectChooserTests {
         let message = chooser.takeHeldMessage()
         let held = try #require(message)
         #expect(held.bytes == Array("{\"type\":".utf8) && !held.isLast)
-        // What comes now belongs to a raw session.
+        // Later input belongs to a raw session.
         #expect(chooser.receive(bytes("\"connect\"}"), isText: true, isLast: true) == nil && chooser.kind == .raw)
     }
 

@@ -64,7 +64,7 @@ struct JSONReaderTests {
             #expect(throws: JSONError.tooDeep) { try JSONReader.read(nested(depth, "[]")) }
             #expect(throws: JSONError.tooDeep) { try JSONReader.read(nested(20_000, "1")) }
         }
-        // What has been closed doesn't count.
+        // Closed containers don't count.
         #expect(JSONReader.isValid(bytes("[" + String(repeating: "[],", count: 1_000) + "{}]")))
     }
 

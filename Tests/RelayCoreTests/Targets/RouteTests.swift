@@ -112,5 +112,5 @@ struct RouteTests {
     }
 }
 
-/// What routes call the methods of admission.
+/// The names of the admission methods in routes.
 let allMethods = ["app", "cert", "ticket", "anonymous"]

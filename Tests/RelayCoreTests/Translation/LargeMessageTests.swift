@@ -11,7 +11,7 @@ struct LargeMessageTests {
         return session
     }
 
-    /// What reaches the target of a typed message whose text is `content`, a JSON string's.
+    /// The target's input from a typed message whose text is `content`, the inside of a JSON string.
     private func typed(_ content: String, cid: Int = 7) throws -> [String] {
         var session = try connected(.typed)
         return session.say(#"{"type":"input","text":"\#(content)","cid":\#(cid)}"#)

@@ -33,7 +33,7 @@ struct OwnMessageTests {
                 let answer = session.say(message(name))
                 #expect(!answer.contains { $0.hasPrefix("D") }, "\(kind) \(name): \(answer)")
                 #expect(answer.count == 1, "\(kind) \(name): \(answer)")
-                // Names alone, without data, too.
+                // Also names without data.
                 let bare = message(name).replacing(#" {"state":"detached"}"#, with: "")
                 #expect(!session.say(bare).contains { $0.hasPrefix("D") })
             }

@@ -186,7 +186,7 @@ struct ResumeOtherTests {
         session.translation.attached(Transcript.resumed, after: 0, into: &session.output)
         _ = session.lines()
         #expect(session.say("look\n", isText: false) == [#"D look\r\n"#])
-        // Taken over: nobody has said that the connection before is gone.
+        // A takeover: the loss of the previous connection wasn't reported.
         #expect(session.say("never sent", isText: false, isLast: false) == [])
         session.translation.attached(Transcript.resumed, after: 0, into: &session.output)
         _ = session.lines()

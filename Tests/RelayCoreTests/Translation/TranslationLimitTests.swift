@@ -19,7 +19,7 @@ struct TranslationLimitTests {
         }
     }
 
-    /// Of so much text: what is around it doesn't count.
+    /// A message with this much text; the rest of the message doesn't count.
     private func message(of size: Int) -> String {
         #"{"type":"input","text":""# + String(repeating: "x", count: size) + #""}"#
     }
@@ -70,7 +70,7 @@ struct TranslationLimitTests {
             }
             #expect(!session.translation.holdsClientBack)
         }
-        // What waits for an option may wait for ever.
+        // A command that waits for an option may wait forever.
         var session = try Conversation(.gmcp)
         _ = session.connect()
         for _ in 0..<2 { #expect(session.say("A \"" + String(repeating: "b", count: 10_000) + "\"") == []) }

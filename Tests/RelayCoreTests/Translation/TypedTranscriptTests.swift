@@ -140,7 +140,7 @@ struct TypedTranscriptTests {
         #expect(Self.joined(Transcript.replay(.typed, pieceBytes: 3, Self.whole)) == once)
     }
 
-    /// What the client is told, without numbers and with neighbouring data put together; and what the target is.
+    /// The output to the client, without numbers and with adjacent data joined, and the output to the target.
     static func joined(_ transcript: String) -> [String] {
         var toClient: [String] = []
         var toTarget = ""
