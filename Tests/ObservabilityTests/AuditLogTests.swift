@@ -193,7 +193,7 @@ import Testing
         #expect(others["count"] == "9223372036854775807")
     }
 
-    /// The line size in docs/LIMITS.md for lines that unauthenticated clients can cause.
+    /// What docs/LIMITS.md reckons with for each line that a stranger can cause.
     @Test func `the line of a refusal has at most 1536 bytes`() throws {
         let longest = String(repeating: "\u{E0041}", count: 5_000)
         let line = AuditEntry(

@@ -42,21 +42,21 @@ private final class ListeningSocketFile {
         arguments: [
             (
                 ["TARGET_MODE": "allowlist"],
-                ["TARGET_MODE can't be used so: TARGET_MODE=allowlist needs TARGET_ALLOWLIST"]
+                ["TARGET_MODE can't be used like this: TARGET_MODE=allowlist needs TARGET_ALLOWLIST"]
             ),
             (
                 ["TARGET_ALLOWLIST": "a.example:1"],
-                ["TARGET_MODE can't be used so: TARGET_ALLOWLIST means nothing with TARGET_MODE=fixed"]
+                ["TARGET_MODE can't be used like this: TARGET_ALLOWLIST means nothing with TARGET_MODE=fixed"]
             ),
-            (["TARGET_MODE": "arbitrary"], ["TARGET_MODE can't be used so: TARGET_MODE=arbitrary needs TARGET_PORTS"]),
+            (["TARGET_MODE": "arbitrary"], ["TARGET_MODE can't be used like this: TARGET_MODE=arbitrary needs TARGET_PORTS"]),
             (
                 ["TARGET_PORTS": "4000"],
-                ["TARGET_MODE can't be used so: TARGET_PORTS means something with TARGET_MODE=arbitrary only"]
+                ["TARGET_MODE can't be used like this: TARGET_PORTS means something with TARGET_MODE=arbitrary only"]
             ),
             (
                 ["TARGET_MODE": "arbitrary", "TARGET_PORTS": "4000", "REQUIRE_APP_AUTH": "false"],
                 [
-                    "TARGET_MODE can't be used so: TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay"
+                    "TARGET_MODE can't be used like this: TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay"
                         + " otherwise"
                 ]
             ),
@@ -84,8 +84,8 @@ private final class ListeningSocketFile {
                     "MUD_ROUTES": "staging=staging.example:4001,admit=cert",
                 ],
                 [
-                    "TARGET_MODE can't be used so: the route staging is open to some ways of admission only (admit=), and its"
-                        + " port is in TARGET_PORTS: with TARGET_MODE=arbitrary everybody else would reach it by another name of"
+                    "TARGET_MODE can't be used like this: the route staging allows only some admission methods (admit=), and its"
+                        + " port is in TARGET_PORTS: with TARGET_MODE=arbitrary other clients would reach it by another name of"
                         + " its host"
                 ]
             ),
@@ -135,7 +135,7 @@ private final class ListeningSocketFile {
     private static let arbitrary =
         "TARGET_MODE: is arbitrary: every admitted client can connect from this machine to any public address, on TARGET_PORTS."
     private static let systemPorts =
-        "TARGET_PORTS: opens ports up to 1023 beside telnet's (23, 992): mail, web and other services listen there."
+        "TARGET_PORTS: opens ports up to 1023 besides telnet's (23, 992): mail, web and other services listen there."
     private static let pinUnderPrefer =
         "MUD_TLS_PIN: isn't enforced if TLS is `prefer`: an attacker who blocks TLS gets plain text despite the pin."
         + " Use `required`."
@@ -187,7 +187,7 @@ private final class ListeningSocketFile {
             ),
             (
                 "a=a.example:1,admit=cert,ticket",
-                "an option isn't name=value; several ways behind admit= are joined by +"
+                "an option isn't name=value; several methods in admit= are joined by +"
             ),
             (
                 "a=a.example:1,admit=certificate",
@@ -212,7 +212,7 @@ private final class ListeningSocketFile {
             "MUD_TLS_MODE": "required", "MUD_TLS_PIN": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
             "MUD_CA_PATH": authority,
         ])
-        #expect(bench.problems(settings) == ["MUD_CA_PATH is set besides MUD_TLS_PIN, which alone would count"])
+        #expect(bench.problems(settings) == ["MUD_CA_PATH has no effect if MUD_TLS_PIN is set"])
     }
 
     @Test func `a header name is case-insensitive`() throws {

@@ -61,7 +61,7 @@ package struct ForwardAuthorization: Sendable {
         }
         let name = identity.method.route ?? ""
         guard admits.contains(name), question.methods?.contains(name) ?? true else {
-            // A development token where an attestation is required: this token isn't enough, whatever else the request contains.
+            // A development token where an attestation is demanded: whatever the client claims to be, this token isn't enough.
             return .token(.invalidToken, detail: "\(identity.method.label) is not admitted here")
         }
         guard let routes = grant?.routes, !(question.route.map(routes.contains) ?? false) else { return nil }

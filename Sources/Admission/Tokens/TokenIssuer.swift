@@ -29,8 +29,8 @@ package enum TokenOutcome: Sendable {
 
 /// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the store.
 ///
-/// The order is rate, body, proof (with the server's nonce, and its single use). Then, for an assertion: block list, challenge, key, signature,
-/// counter; for a development token: its registry. A client that must repeat a request with a nonce can therefore send the same assertion.
+/// The order is rate, body, proof (with the server's nonce, and its one use), then of an assertion: block list, challenge, key, signature,
+/// counter; of a development token: its registry. So a client that has to send a request again with a nonce can send the same assertion.
 package struct TokenIssuer: Sendable {
     private static let storeRetryAfter = 5
 
@@ -62,7 +62,7 @@ package struct TokenIssuer: Sendable {
             guard body.hasAttestation != isDevelopment else {
                 throw TokenDialectBody.malformed("exactly one of attestation and dev_token is needed")
             }
-            // Before the proof, whose use takes room in the replay store.
+            // Before the proof, whose use takes a place in the replay store.
             if isDevelopment, settings.development == nil { throw Self.developmentOff }
             let proof = try settings.verifyProof(of: request, body, demandsNonce: settings.nonces != .off)
             let holder =

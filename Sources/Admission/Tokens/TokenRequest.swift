@@ -26,9 +26,9 @@ package struct TokenRequest: Sendable {
 }
 
 extension TokenSettings {
-    /// Verifies that the sender holds the key that the body names. Nothing else is spent before this.
+    /// Verifies that the sender holds the key that the body names. Nothing else is used up before.
     ///
-    /// - Parameter demandsNonce: false for registrations: clients don't repeat them, and each failed one costs an App Attest key.
+    /// - Parameter demandsNonce: never for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
     func verifyProof(
         of request: TokenRequest, _ body: TokenDialectBody, demandsNonce: Bool
     ) throws(RefusedRequest) -> VerifiedProof {

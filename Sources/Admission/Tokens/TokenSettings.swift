@@ -27,7 +27,7 @@ package struct TokenSettings: Sendable {
     /// `PUBLIC_ORIGIN`: scheme, host and port of the URLs that clients use; nil: those of each request.
     package var publicOrigin: String?
     package var keys: TokenKeys
-    /// The spent proofs of `/token` and `/attest/register`, and those of resources: separate, so that neither can fill the other.
+    /// The uses of proofs at `/token` and `/attest/register`, and those at resources: neither can fill the other.
     package var tokenReplays: MemoryReplayStore
     package var resourceReplays: MemoryReplayStore
     /// The devices' keys, for tokens of attested devices; nil: there are none.

@@ -130,7 +130,7 @@ struct TokenIssuerTests {
         #expect(await bench.issuer().issue(larger).refusal?.answer == .bodyTooLarge)
     }
 
-    @Test mutating func `challenges of both purposes have separate limits`() async throws {
+    @Test mutating func `challenges of both purposes are bounded apart`() async throws {
         bench = try TokenBench(maximumSpent: 1)
         #expect(await bench.issuer().issue(try bench.request()).token != nil)
         #expect(await bench.issuer().issue(try bench.request()).refusal?.answer == .challengesExhausted)
