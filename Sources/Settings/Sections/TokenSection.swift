@@ -41,7 +41,7 @@ package struct TokenSection: SettingSection {
         "How long a signing key signs before the next one does; `0` is until `portcullis signing-keys rotate`.")
     package let maximumProofs = Setting<Int>.integer(
         "MAX_SPENT_PROOFS", default: 100_000, 16...10_000_000, "proofs",
-        "Used proofs that are stored, each for at most a minute; above it further proofs are answered 429.",
+        "Used proofs that are remembered for a minute at most; above it requests with further ones are answered 429.",
         details: "Those of POST /token and registrations, and those of requests with an access token, each as many.",
         reload: .restart)
 }
