@@ -42,21 +42,21 @@ private final class ListeningSocketFile {
         arguments: [
             (
                 ["TARGET_MODE": "allowlist"],
-                ["TARGET_MODE can't be used like this: TARGET_MODE=allowlist needs TARGET_ALLOWLIST"]
+                ["TARGET_MODE can't be used so: TARGET_MODE=allowlist needs TARGET_ALLOWLIST"]
             ),
             (
                 ["TARGET_ALLOWLIST": "a.example:1"],
-                ["TARGET_MODE can't be used like this: TARGET_ALLOWLIST means nothing with TARGET_MODE=fixed"]
+                ["TARGET_MODE can't be used so: TARGET_ALLOWLIST means nothing with TARGET_MODE=fixed"]
             ),
-            (["TARGET_MODE": "arbitrary"], ["TARGET_MODE can't be used like this: TARGET_MODE=arbitrary needs TARGET_PORTS"]),
+            (["TARGET_MODE": "arbitrary"], ["TARGET_MODE can't be used so: TARGET_MODE=arbitrary needs TARGET_PORTS"]),
             (
                 ["TARGET_PORTS": "4000"],
-                ["TARGET_MODE can't be used like this: TARGET_PORTS means something with TARGET_MODE=arbitrary only"]
+                ["TARGET_MODE can't be used so: TARGET_PORTS means something with TARGET_MODE=arbitrary only"]
             ),
             (
                 ["TARGET_MODE": "arbitrary", "TARGET_PORTS": "4000", "REQUIRE_APP_AUTH": "false"],
                 [
-                    "TARGET_MODE can't be used like this: TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay"
+                    "TARGET_MODE can't be used so: TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay"
                         + " otherwise"
                 ]
             ),
@@ -84,7 +84,7 @@ private final class ListeningSocketFile {
                     "MUD_ROUTES": "staging=staging.example:4001,admit=cert",
                 ],
                 [
-                    "TARGET_MODE can't be used like this: the route staging allows only some admission methods (admit=), and its"
+                    "TARGET_MODE can't be used so: the route staging allows only some admission methods (admit=), and its"
                         + " port is in TARGET_PORTS: with TARGET_MODE=arbitrary other clients would reach it by another name of"
                         + " its host"
                 ]

@@ -52,7 +52,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
             "TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay otherwise"
         case .routeOpenByPort(let name):
             "the route \(name) allows only some admission methods (admit=), and its port is in TARGET_PORTS: with"
-                + " TARGET_MODE=arbitrary other clients could reach it by another name of its host"
+                + " TARGET_MODE=arbitrary other clients would reach it by another name of its host"
         }
     }
 }

@@ -77,7 +77,7 @@ extension SettingGrammar {
         }
         guard addresses.count == 1 || !addresses.contains(where: \.isWildcard) else {
             throw SettingProblem(
-                problem: "has `0.0.0.0` or `::` together with another address", remedy: "Write only `::` for every address.")
+                problem: "has `0.0.0.0` or `::` and another address", remedy: "Write only `::` for every address.")
         }
         return addresses
     }

@@ -13,7 +13,7 @@ extension ConfigurationLoader {
         let chain = certificates(settings.inboundTLS.certificatePath, certificatePath)
         let key = privateKey(keyPath)
         if NamedFile.isReadableByEverybody(keyPath) {
-            warn(settings.inboundTLS.keyPath, "every user of this machine can read the key: chmod 600 it.")
+            warn(settings.inboundTLS.keyPath, "all users of this machine can read the key: chmod 600 it.")
         }
         guard let leaf = chain.first else { return }
         for certificate in chain { warnOfExpiry(settings.inboundTLS.certificatePath, certificate) }

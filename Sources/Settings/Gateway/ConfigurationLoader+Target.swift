@@ -31,7 +31,7 @@ extension ConfigurationLoader {
             let target = settings.target
             for entry in error.entries {
                 refuse(
-                    target.mode, "can't be used like this: \(entry.fault)",
+                    target.mode, "can't be used so: \(entry.fault)",
                     "See docs/CONFIGURATION.md for what each mode needs.",
                     involving: [target.mode, target.allowed, target.ports, settings.gate.requiresCredentials])
             }

@@ -103,7 +103,7 @@ struct AttackCommand: AsyncParsableCommand {
         var edge = try gateway.settings()
         if edge.host == "localhost" { edge.address = "127.0.0.1" }
         guard (edge.address ?? edge.host).hasPrefix("127.") else {
-            throw SimOutput.failure("attacks are allowed against this machine only.", hint: "--gateway https://localhost:6200")
+            throw SimOutput.failure("attacks may target only this machine.", hint: "--gateway https://localhost:6200")
         }
         return AttackSettings(
             edge: edge, messages: AttackMessages(authority: "\(edge.host):\(edge.port)", ticket: ticket),

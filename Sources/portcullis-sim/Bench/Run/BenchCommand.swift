@@ -68,7 +68,7 @@ struct BenchCommand: ParsableCommand {
     private func settings() throws -> BenchSettings {
         var peers: [Subject: String] = [:]
         for (name, path) in try pairs(peer, "--peer") {
-            guard let subject = Subject(rawValue: name) else { throw SimOutput.failure("\(name) is no value of --peer.") }
+            guard let subject = Subject(rawValue: name) else { throw SimOutput.failure("--peer has no \(name).") }
             peers[subject] = path
         }
         return BenchSettings(
