@@ -1,7 +1,7 @@
 package import HTTPWire
 import Synchronization
 
-/// The address of the internal listener.
+/// Where other programs of this machine reach the gateway.
 package enum InternalAddress: Sendable, Equatable {
     /// - Parameters:
     ///   - host: a numeric loopback address.

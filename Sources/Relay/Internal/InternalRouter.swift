@@ -4,7 +4,7 @@ import Reactors
 
 /// Routes each request of the internal listener on one reactor. Reactor thread only.
 ///
-/// Its clients are the operator's proxies and tools on the same machine. Data that they forward from their own clients is untrusted.
+/// Its clients are proxies and tools of the operator on the same machine. What they repeat of their own clients' requests is untrusted.
 final class InternalRouter: InternalHandler {
     private unowned let reactor: Reactor
     // All from the same reload.
@@ -67,9 +67,9 @@ enum InternalPath: Equatable {
     }
 }
 
-/// The options in the path of a proxy's request, from the proxy's configuration: `/admit/METHOD` and `/route/NAME`, each at most once, then `/authz`.
+/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD` and `/route/NAME`, each once.
 ///
-/// They aren't in the query, because some proxies append their client's.
+/// It isn't in the query, because some proxies append their client's.
 struct AuthorizationDemand: Equatable {
     /// Only these methods are admitted, of those that `AUTHZ_ADMIT` names; nil: all of these.
     private(set) var methods: Set<String>?
