@@ -1,16 +1,16 @@
 import KeyStore
 package import WireText
 
-/// Decides every upgrade, on the reactor that received it. No code behind it sees a client that it hasn't admitted.
+/// Decides every upgrade, on the reactor that received it. Later stages see only clients that it has admitted.
 ///
 /// The request selects one admission method: the first in the list that finds its credential. Then the policies, which are independent of
 /// the method, may refuse. Then the selected method verifies; no other one is tried. A request that nothing admits is refused. The order is
 /// part of the contract: handshake, draining, block, origin, capacity, rate, shared secret, route, then the method's own steps (of App
 /// Attest: challenge, key, signature, counter).
 ///
-/// - Steps that use up something of the client's (a ticket, the challenge, then the counter) come after all checks that use up nothing.
+/// - Steps that spend something of the client's (a ticket, the challenge, then the counter) come after all checks that spend nothing.
 /// - Among those checks, the cheap ones that need no proof come first: a blocked client learns nothing else about the gateway.
-/// - Guesses at the shared secret are rate-limited like all others, so its check comes after the rate and before everything more expensive.
+/// - Guesses at the shared secret are rate-limited like all others, so its check follows the rate and precedes all more expensive checks.
 ///
 /// A gate is a value. A new gate over the same objects (tables, challenges, tickets, registry) continues with their state; a reload uses
 /// this to change settings.

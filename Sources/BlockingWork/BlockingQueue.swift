@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The queue of `BlockingThreads`, and the threads themselves, which hold it and not their owner.
+/// The queue of `BlockingThreads`, and its threads. The threads retain the queue, not their owner.
 ///
 /// Each item is taken out once, under the lock: either to run, or to be refused.
 final class BlockingQueue: Sendable {
@@ -60,7 +60,7 @@ final class BlockingQueue: Sendable {
         return true
     }
 
-    /// Refuses an item that still waits; does nothing otherwise.
+    /// Refuses an item that still waits; otherwise does nothing.
     func expire(_ number: UInt64) {
         let item = state.withLock { state -> Item? in
             guard let index = state.waiting.firstIndex(where: { $0.number == number }) else { return nil }
@@ -90,7 +90,7 @@ final class BlockingQueue: Sendable {
         started.signal()
     }
 
-    /// A thread's life. It begins idle.
+    /// The body of a thread. It begins idle.
     private func work() {
         while true {
             ready.wait()
@@ -100,7 +100,7 @@ final class BlockingQueue: Sendable {
                 return (state.waiting.removeFirst(), false)
             }
             if isOver { return }
-            // The signal of an item that was refused finds nothing.
+            // The item of this signal may have been refused meanwhile.
             guard let item else { continue }
             let isLate = item.latestStart.map { $0 < .now } ?? false
             item.run(isLate ? .late : nil)

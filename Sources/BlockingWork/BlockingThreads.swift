@@ -9,7 +9,7 @@ import Synchronization
 /// - `run` makes one call. Its queue is bounded, and a call that has waited too long is refused.
 /// - As a `TaskExecutor` it runs a whole task. Swift doesn't let an executor refuse a job, so the caller bounds the number of such tasks.
 ///
-/// A thread starts when there is work for it. The threads end when the last reference to this object goes.
+/// A thread starts when there is work for it. The threads end when the last reference to this object is released.
 package final class BlockingThreads: TaskExecutor {
     /// Calls that wait for a thread, unless the owner says otherwise.
     package static let maximumWaiting = 64

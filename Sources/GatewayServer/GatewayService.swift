@@ -74,7 +74,7 @@ struct GatewayService: Service {
         }
     }
 
-    /// Closes the sessions whose access token has expired, where they may not outlive it.
+    /// Closes sessions whose access token has expired, unless sessions may outlive tokens.
     private func closeExpired() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: RevocationWatcher.interval)
@@ -116,10 +116,10 @@ struct CertificateReminder {
 
     private var last: (state: CertificateValidity.State, time: Int64)?
 
-    /// The first call only takes note: loading the settings has warned already.
+    /// The first call only records the state: loading the settings has already warned.
     ///
     /// - Parameter time: seconds since 1970; a clock that was set back makes a warning due.
-    /// - Returns: the warning that is due.
+    /// - Returns: the warning that is due, if any.
     mutating func due(_ validity: CertificateValidity?, at time: Int64) -> String? {
         guard let validity else {
             last = nil

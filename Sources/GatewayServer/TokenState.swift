@@ -31,7 +31,7 @@ struct TokenState: Sendable {
         publicOrigin = configuration.tickets.publicOrigin
         issuer = configuration.tokens.issuer ?? Self.origin(of: configuration)
         audience = configuration.tokens.audience ?? issuer
-        // Proofs that an earlier process has accepted were made before this one began.
+        // Proofs that an earlier process has accepted were made before this process started.
         let forgotten = isFirst ? nil : now + (DPoPVerifier.defaultWindow - 1)
         replays = ProofReplays(maximum: configuration.tokens.maximumProofs, forgottenThrough: forgotten)
     }
@@ -86,7 +86,7 @@ struct TokenState: Sendable {
         return keys
     }
 
-    /// Without a port where the kernel chooses it: a restart must not change the issuer.
+    /// Without the port if the kernel chooses it: a restart must not change the issuer.
     private static func origin(of configuration: GatewayConfiguration) -> String {
         let usual = configuration.tls == nil ? 80 : 443
         let port = configuration.listener.port

@@ -53,7 +53,7 @@ enum DevelopmentTokenTable {
         return try Row.fetchOne(statement, arguments: [Data(hash.bytes), Data(device)]) != nil
     }
 
-    /// Notes a use of a token. The device's first one takes a place.
+    /// Records a use of a token. The device's first use counts against the device limit.
     static func note(
         _ device: [UInt8], of hash: DevelopmentTokenHash, at time: Int64, in database: Database
     ) throws {

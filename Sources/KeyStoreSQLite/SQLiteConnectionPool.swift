@@ -95,7 +95,7 @@ private final class SQLiteConnection: Sendable {
         configuration.busyMode = .callback { attempt in deadline.pause(attempt) }
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA synchronous = \(access == .durable ? "FULL" : "NORMAL")")
-            // Signing keys are secret: what is deleted is overwritten.
+            // Signing keys are secret: deleted data is overwritten.
             if access != .readOnly { try database.execute(sql: "PRAGMA secure_delete = ON") }
             // Checkpoints wait for the disk, so they never happen in the middle of a commit: see `checkpoint()`.
             try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")

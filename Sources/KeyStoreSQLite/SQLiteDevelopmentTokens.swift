@@ -13,7 +13,7 @@ extension SQLiteKeyDatabase: ImmediateDevelopmentTokenRegistry {
     package func redeem(
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> DevelopmentStanding {
-        // Anybody can send tokens that are refused: they take no lock.
+        // Anyone can send invalid tokens, so refusing them takes no lock.
         let first = try readers.use { try DevelopmentTokenTable.fetch(hash, from: $0)?.standing(at: time) }
         guard case .granted = first else { return first ?? .refused(.unknown) }
         return try administer(until: deadline) { database in

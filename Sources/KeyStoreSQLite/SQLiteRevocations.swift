@@ -3,7 +3,7 @@ import GRDB
 package import KeyStore
 import Synchronization
 
-/// What was revoked in a store, and the signing keys, which any process may have changed.
+/// All revocations of a store, and its signing keys, which any process may have changed.
 package struct StoreRevocations: Hashable, Sendable {
     /// Devices' keys.
     package var keys: Set<KeyID>
@@ -37,7 +37,7 @@ package final class SQLiteRevocations: Sendable {
             busyMilliseconds: limits.busyMilliseconds)
     }
 
-    /// All that is revoked now; nil if the store hasn't changed since the last answer. After an error the next call starts over.
+    /// All current revocations; nil if the store hasn't changed since the last answer. After an error the next call starts over.
     package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
         try await thread.answer(limits) { [self] _ throws(KeyRegistryError) in try look() }
     }

@@ -13,7 +13,7 @@ package struct AuditEntry: Sendable, Equatable {
         case token
         /// A request for an HTTP service behind a proxy (`/authz`).
         case authorization
-        /// The end of a session; the reason says why.
+        /// The end of a session, with its reason.
         case session
     }
 
@@ -29,9 +29,9 @@ package struct AuditEntry: Sendable, Equatable {
     package var time: Timestamp
     package var event: Event
     package var outcome: Outcome
-    /// The label of the admission method; `none` where no credential was shown.
+    /// The label of the admission method; `none` if no credential was presented.
     package var method: String
-    /// The subject of the client's identity; nil where there is none.
+    /// The subject of the client's identity; nil if there is none.
     package var who: String?
     /// The stable public code of a refusal; nil if admitted.
     package var reason: String?

@@ -12,7 +12,7 @@ package final class AuditLog: Sendable {
     private let output: LineOutput
     private let logger: Logger
     private let state = Mutex(Condition())
-    /// The lines go where the log goes. Then the log doesn't repeat a line that is written here.
+    /// The lines go to the same output as the log, which then doesn't repeat them.
     package let isBesideLog: Bool
 
     package struct Condition: Sendable, Equatable {

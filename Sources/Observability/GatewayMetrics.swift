@@ -67,7 +67,7 @@ package final class GatewayMetrics: Sendable {
         counter(.tokens, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
     }
 
-    /// A request that no rule of the gate has seen, answered or not.
+    /// A request refused before the gate, answered or not.
     package func requestRefused(reason: some MetricLabel) {
         counter(.requestsRefused, [("reason", reason.rawValue)]).increment()
     }

@@ -33,7 +33,7 @@ package final class LineOutput: Sendable {
         return one.st_dev == other.st_dev && one.st_ino == other.st_ino
     }
 
-    /// A descriptor that somebody else opened and closes.
+    /// A descriptor that the caller opened and closes.
     package init(descriptor: CInt) {
         isOwned = false
         state = Mutex(State(descriptor: descriptor))

@@ -2,14 +2,14 @@ package import Admission
 import FoundationEssentials
 package import Reactors
 
-/// The period in which the server's certificate is valid, and what has to be said about it. The texts are public: every client sees the
+/// The period in which the server's certificate is valid, and its warnings. The texts are public: every client sees the
 /// certificate.
 package struct CertificateValidity: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case notYetValid, valid, expiring, expired
     }
 
-    /// `/health` and the log warn from so many days before the expiry.
+    /// `/health` and the log warn this many days before the expiry.
     package static let warningDays: Int64 = 14
 
     /// Seconds since 1970, both included.

@@ -59,8 +59,8 @@ struct DecisionRecord: Sendable {
         refused(.ticket, .ticket, refusal, method, context)
     }
 
-    /// Call this before the answer to a proxy is sent. Every use of a development token is recorded; a request of an attested device is
-    /// counted only, since there is one for each call of an HTTP service, and its access token's issue is in the audit log.
+    /// Call this before the answer to a proxy is sent. Every use of a development token is recorded. A request of an attested device is only
+    /// counted: there is one for each call of an HTTP service, and the issue of its access token is in the audit log.
     ///
     /// - Returns: a refusal if the use can't be recorded and therefore isn't allowed.
     func refuseUnwrittenAuthorization(of request: VerifiedResourceRequest, _ context: RequestContext) -> Refusal? {
@@ -117,7 +117,7 @@ struct DecisionRecord: Sendable {
         switch outcome {
         case .issued: metrics.tokenRequested(.admitted, reason: NoReason.none)
         case .refused(let refusal):
-            // Each client that has no nonce yet is told one: that is no decision about it.
+            // A demand for a nonce is no decision about the client: every client without one gets it.
             if refusal.code != .useNonce { refused(.token, .token, refusal, AccessTokenMethod.name, context) }
             metrics.tokenRequested(.refused, reason: refusal.code)
         }
@@ -132,7 +132,7 @@ struct DecisionRecord: Sendable {
         if !audit.record(entry) { metrics.auditLineLost() }
     }
 
-    /// A request that no rule of the gate has seen: its framing or its path was wrong, or it came too often.
+    /// A request refused before the gate: for its framing, its path or its rate.
     func requestRefused(_ refusal: Refusal, _ context: RequestContext) {
         metrics.requestRefused(reason: refusal.code)
         guard journal.isInFull(.request, refusal.code, context), logger.logLevel <= .info else { return }
@@ -180,7 +180,7 @@ struct DecisionRecord: Sendable {
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
         guard !isWritten || !audit.isBesideLog else { return true }
-        // Where nobody is admitted without a line the log doesn't say so either.
+        // If an admission requires its audit line, an admission without one isn't logged either.
         if isWritten || outcome != .admitted || whenAuditFails == .continue { log(entry) }
         return isWritten
     }

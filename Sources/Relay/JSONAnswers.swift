@@ -43,7 +43,7 @@ enum JSONAnswers {
 
     /// `{"code":…,"error":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
-    /// Clients of access tokens get `error` and `error_description` as RFC 6749 section 5.2 has them, besides.
+    /// Clients of access tokens get `error` and `error_description` of RFC 6749 section 5.2 in addition.
     ///
     /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {

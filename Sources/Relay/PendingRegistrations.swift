@@ -1,4 +1,4 @@
-/// Registrations that are verified or stored at once.
+/// The maximum number of registrations in progress.
 enum PendingRegistrations {
     /// 64 bodies of 64 KiB are 4 MiB; at a few milliseconds each, about a second of work for two cores.
     static let maximum = 64

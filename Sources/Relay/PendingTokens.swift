@@ -1,6 +1,6 @@
-/// Requests for access tokens that are verified or stored at once.
+/// The maximum number of requests for access tokens in progress.
 enum PendingTokens {
-    /// Their bodies are 16 MiB at most; at less than a millisecond each, a fraction of a second of work.
+    /// Their bodies are at most 16 MiB; at less than a millisecond each, they are a fraction of a second of work.
     static let maximum = 256
     static let retryAfterSeconds = 1
     private static let threadCount = 2

@@ -1,7 +1,7 @@
 import BlockingWork
 import Synchronization
 
-/// Requests of one kind that are answered away from the reactors, over all of them. Each one holds its body meanwhile.
+/// Counts the requests of one kind that are processed outside the reactors, for all reactors. Each holds its body meanwhile.
 final class PendingWork: Sendable {
     /// A request that waits for the store doesn't occupy a thread.
     let threads: BlockingThreads

@@ -60,7 +60,7 @@ package final class RelayServer: Sendable {
         return server.address
     }
 
-    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may outlive the gateway's sessions.
+    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may need answers after the last session.
     package func stopListeningInternally() {
         internalServer.withLock { server in
             server?.stopListening()
@@ -140,7 +140,7 @@ package final class RelayServer: Sendable {
     /// The number of registrations and requests for tokens that haven't been answered yet.
     package var registrationCount: Int { registrations.current + issuing.current }
 
-    /// Sessions on all reactors, each asked in turn.
+    /// The number of sessions on all reactors, each queried in turn.
     package func sessionCount() async -> Int {
         var total = 0
         for table in tables.withLock({ $0 }) {

@@ -11,7 +11,7 @@ import WireText
 package struct TokenServices: Sendable {
     package var settings: TokenSettings
     package var issuer: TokenIssuer
-    /// Seconds for which verifiers may keep the key set: a new key is published longer before it signs.
+    /// Seconds for which verifiers may cache the key set; a new key is published for longer before it signs.
     package var keySetMaximumAge: Int
 
     package init(settings: TokenSettings, issuer: TokenIssuer, keySetMaximumAge: Int) {
@@ -92,7 +92,7 @@ extension TokenRequest {
 }
 
 extension JSONAnswers {
-    /// Only the members that every client knows, unless the client has asked for more.
+    /// Only the members that every client accepts, unless the client has asked for more.
     static func token(_ token: IssuedToken) -> HTTPAnswer {
         var answer = json(200) {
             $0.member("access_token", token.text)

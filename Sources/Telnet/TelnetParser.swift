@@ -119,7 +119,7 @@ package struct TelnetParser: Sendable {
             let bytes = takePayload()
             return isComplete ? .subnegotiation(option, bytes) : .droppedSubnegotiation(option)
         }
-        // RFC 855 doesn't define this case. The peer forgot its IAC SE: what follows is worth more than the unfinished
+        // RFC 855 doesn't define this case. The peer forgot its IAC SE: the following command is more useful than the unfinished
         // subnegotiation.
         state = .command
         _ = takePayload()

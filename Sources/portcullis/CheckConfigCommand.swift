@@ -16,7 +16,7 @@ struct CheckConfigCommand: ParsableCommand {
         for warning in loaded.warnings {
             Console.complain("portcullis: warning: \(warning)")
         }
-        Console.say("portcullis: the configuration is good: \(loaded.configuration)")
+        Console.say("portcullis: the configuration is valid: \(loaded.configuration)")
     }
 }
 

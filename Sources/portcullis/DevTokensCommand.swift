@@ -5,7 +5,7 @@ import GatewayServer
 struct DevTokensCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev-tokens",
-        abstract: "Look after development tokens, which stand in for an attestation, also while the gateway runs.",
+        abstract: "Administer development tokens, which replace an attestation, also while the gateway runs.",
         discussion: """
             Simulators and automated tests can't attest themselves. A development token lets them have access tokens, which say so. The \
             gateway accepts development tokens only if ALLOW_DEV_TOKENS is true.
@@ -40,12 +40,12 @@ struct DevTokensCommand: ParsableCommand {
 
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a token and print it. It can't be shown again: the store has its hash alone.",
+            abstract: "Issue a token and print it. It can't be shown again: the store has only its hash.",
             discussion: "The token is on standard output, its identifier on standard error.")
 
         @OptionGroup var options: Options
 
-        @Option(help: "For whom or what it is; in the audit log and in `list`.")
+        @Option(help: "Its purpose, shown in the audit log and by `list`.")
         var name: String
 
         @Option(help: "How many days it can be used, at most 365.")

@@ -4,7 +4,7 @@ import GatewayServer
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Look after the registered keys, also while the gateway runs.",
+        commandName: "keys", abstract: "Administer the registered keys, also while the gateway runs.",
         subcommands: [List.self, Show.self, Revoke.self, Restore.self, Forget.self])
 
     /// The key store: `--store`, or the one in the settings.
@@ -63,7 +63,7 @@ struct KeysCommand: ParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Refuse a key from now on, whatever it can prove. Registering it again doesn't help it.")
+            abstract: "Refuse a key from now on. Registering it again doesn't lift the revocation.")
 
         @OptionGroup var options: Options
         @OptionGroup var key: KeyArgument

@@ -5,8 +5,8 @@ struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload", abstract: "Have the running gateway read its settings and their files again.",
         discussion: """
-            The gateway reads its own environment and --env-file, not this command's. The output is what has changed, a line each. \
-            Where anything is wrong nothing changes: all errors are said, and the command ends with 1.
+            The gateway reads its own environment and --env-file, not this command's. It prints one line for each change. \
+            If anything is wrong, nothing changes: all errors are printed, and the command ends with 1.
             """)
 
     @OptionGroup var settings: SettingsOptions

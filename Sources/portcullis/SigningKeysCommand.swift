@@ -5,7 +5,7 @@ import GatewayServer
 struct SigningKeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "signing-keys",
-        abstract: "Look after the keys that sign access tokens, also while the gateway runs.",
+        abstract: "Administer the keys that sign access tokens, also while the gateway runs.",
         subcommands: [List.self, Rotate.self, Revoke.self])
 
     /// The key store: `--store`, or the one in the settings.

@@ -40,7 +40,7 @@ struct DevelopmentTokensTests {
         }
     }
 
-    @Test func `have 256 random bits, and show in no description`() throws {
+    @Test func `have 256 random bits and appear in no description`() throws {
         let text = try text(0xAB)
         #expect(text.text == "pcdev_" + String(repeating: "ab", count: 32))
         #expect(DevelopmentTokenText(random: [1, 2, 3]) == nil)
@@ -51,7 +51,7 @@ struct DevelopmentTokensTests {
         }
     }
 
-    @Test func `are named by the beginning of their hash`() throws {
+    @Test func `are identified by a prefix of their hash`() throws {
         let text = try text(0)
         #expect(text.hash.id.text == Hexadecimal.encode(text.hash.bytes.prefix(8)))
         #expect(DevelopmentTokenID(text: text.hash.id.text) == text.hash.id)

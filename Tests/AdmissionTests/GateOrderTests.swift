@@ -76,7 +76,7 @@ struct GateOrderTests {
     }
 
     @Test(arguments: Fault.allCases.filter(\.isBeforeChallenge))
-    func `what is refused before the challenge can be sent again unchanged`(fault: Fault) throws {
+    func `a request refused before its challenge is spent can be sent again unchanged`(fault: Fault) throws {
         var attempt = try Attempt()
         let good = attempt
         try attempt.spoil(with: fault)
@@ -85,18 +85,18 @@ struct GateOrderTests {
         #expect(good.bench.gate.evaluate(good.request).admitted != nil)
     }
 
-    @Test func `everything wrong at once is a matter of the handshake`() throws {
+    @Test func `with every fault at once the handshake's answer comes first`() throws {
         var attempt = try Attempt()
         for fault in Fault.allCases { try attempt.spoil(with: fault) }
         #expect(attempt.bench.gate.evaluate(attempt.request).refusal?.answer == .unsupportedVersion)
     }
 
-    @Test func `nothing wrong is admitted`() throws {
+    @Test func `a request without a fault is admitted`() throws {
         let attempt = try Attempt()
         #expect(attempt.bench.gate.evaluate(attempt.request).admitted != nil)
     }
 
-    @Test func `undecided means refused, with a challenge for the next try`() throws {
+    @Test func `an undecided request is refused, with a challenge for the next attempt`() throws {
         let bench = try Bench()
         let refusal = try #require(bench.gate.evaluate(bench.request()).refusal)
         #expect(refusal.status == 401)
@@ -115,7 +115,7 @@ struct GateOrderTests {
         #expect(refusal?.freshChallenge == nil)
     }
 
-    @Test func `where authentication isn't required no credentials are anonymous, and wrong ones refused`() throws {
+    @Test func `without required authentication no credentials mean anonymous, and wrong ones are refused`() throws {
         var bench = try Bench()
         bench.settings.requiresAppAuth = false
         let principal = try #require(bench.gate.evaluate(bench.request()).admitted?.principal)
@@ -137,7 +137,7 @@ struct GateOrderTests {
         }
     }
 
-    @Test func `a full set of spent challenges is the gateway's trouble, and the challenge stays good`() throws {
+    @Test func `a full set of spent challenges causes a 503, and the challenge stays valid`() throws {
         let bench = try Bench(maximumSpent: 1)
         var device = try bench.registeredDevice()
         #expect(bench.gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil)

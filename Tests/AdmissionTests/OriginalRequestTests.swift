@@ -40,13 +40,13 @@ struct OriginalRequestTests {
     }
 
     @Test(arguments: ["x-original-method", "x-original-url"])
-    func `isn't read where a client has added nginx's form`(name: String) {
+    func `isn't read if a client has added nginx's form`(name: String) {
         #expect(outcome(caddy + [(name, "GET")]) == "\(Fault.ambiguous)")
         #expect(outcome(envoy + [(name, "GET")], path: "/p") == "\(Fault.ambiguous)")
     }
 
     @Test(arguments: ["x-forwarded-method", "x-forwarded-uri"])
-    func `isn't read where a client has added the common form`(name: String) {
+    func `isn't read if a client has added the common form`(name: String) {
         #expect(outcome(nginx + [(name, "GET")]) == "\(Fault.ambiguous)")
         #expect(outcome(envoy + [(name, "GET")], path: "/p") == "\(Fault.ambiguous)")
     }
@@ -64,7 +64,7 @@ struct OriginalRequestTests {
         #expect(outcome([("x-forwarded-proto", "https"), ("x-forwarded-host", "a")]) == "\(Fault.absent)")
     }
 
-    @Test func `isn't read with a host that reaches into the path, or a scheme that is none`() {
+    @Test func `isn't read with a host that contains a path, or with an invalid scheme`() {
         func caddy(_ name: String, _ value: String) -> String {
             outcome(self.caddy.map { $0.0 == name ? (name, value) : $0 })
         }
@@ -103,7 +103,7 @@ struct OriginalRequestTests {
         #expect(nginx(method, url + 1) == "\(Fault.malformed("x-original-url"))")
     }
 
-    @Test func `is described in the log without what the client has sent`() {
+    @Test func `is described in the log without client data`() {
         for fault in [
             Fault.absent, .ambiguous, .missing("x-original-url"), .repeated("host"), .malformed("x-forwarded-host"),
         ] { #expect(!"\(fault)".isEmpty && !"\(fault)".contains("\n")) }

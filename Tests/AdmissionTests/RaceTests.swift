@@ -5,7 +5,7 @@ import Testing
 
 /// Several reactors decide at the same time.
 struct RaceTests {
-    @Test func `of fifty upgrades with one challenge one is admitted`() throws {
+    @Test func `exactly one of fifty upgrades with one challenge is admitted`() throws {
         var bench = try Bench()
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1_000, verificationsPerSecond: 1_000)
         let gate = bench.gate
@@ -16,7 +16,7 @@ struct RaceTests {
         #expect(decisions.compactMap(\.refusal).allSatisfy { $0.answer == .invalidNonce })
     }
 
-    @Test func `of fifty upgrades with one counter and a challenge each one is admitted`() throws {
+    @Test func `exactly one of fifty upgrades with one counter and different challenges is admitted`() throws {
         var bench = try Bench()
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1_000, verificationsPerSecond: 1_000)
         let gate = bench.gate

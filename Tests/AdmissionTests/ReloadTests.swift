@@ -6,7 +6,7 @@ import WireText
 
 /// A gate with new settings continues with the state of the previous one.
 struct ReloadTests {
-    @Test func `what was spent stays spent, and what was issued stays good`() throws {
+    @Test func `spent challenges stay spent, and issued ones stay valid`() throws {
         let bench = try Bench()
         let gate = bench.gate
         var device = try bench.registeredDevice()
@@ -18,7 +18,7 @@ struct ReloadTests {
         #expect(next.evaluate(fresh).admitted != nil)
     }
 
-    @Test func `places that are taken stay taken, under the new limit`() throws {
+    @Test func `taken leases stay taken under the new limit`() throws {
         var bench = try Bench(maximumSessions: 2)
         bench.settings.requiresAppAuth = false
         let gate = bench.gate
@@ -37,7 +37,7 @@ struct ReloadTests {
         #expect(next.evaluate(bench.request()).admitted != nil)
     }
 
-    @Test func `failures that were counted stay counted, under the new limit`() throws {
+    @Test func `counted failures stay counted under the new limit`() throws {
         var bench = try Bench()
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 2, verificationsPerSecond: 1)
         let gate = bench.gate

@@ -6,7 +6,7 @@ import Testing
 /// The gate when its store can't answer, or answers differently from one moment to the next.
 struct StoreTroubleTests {
     @Test(arguments: [FailingRegistry.Operation.look, .advance])
-    func `a store that is busy or broken refuses with 503, not with 401`(operation: FailingRegistry.Operation) throws {
+    func `a busy or broken store causes a 503, not a 401`(operation: FailingRegistry.Operation) throws {
         for error in [KeyRegistryError.busy, .unavailable("disk full")] {
             var bench = try Bench()
             bench.settings.appAttest = bench.appAttest(
@@ -19,7 +19,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test func `the store's troubles don't count as failed upgrades`() throws {
+    @Test func `store errors don't count as failed upgrades`() throws {
         var bench = try Bench()
         bench.settings.appAttest = bench.appAttest(over: FailingRegistry(bench.registry, failing: [.look: .busy]))
         let gate = bench.gate
@@ -33,7 +33,7 @@ struct StoreTroubleTests {
         #expect(gate.evaluate(bench.request(at: start + 15_000)).refusal?.answer == .appAuthRequired)
     }
 
-    @Test func `only a proven assertion touches the counter`() throws {
+    @Test func `only a verified assertion advances the counter`() throws {
         var bench = try Bench()
         let registry = FailingRegistry(bench.registry)
         bench.settings.appAttest = bench.appAttest(over: registry)
@@ -44,7 +44,7 @@ struct StoreTroubleTests {
         #expect(registry.operations == [.look])
     }
 
-    @Test func `a lease that another client took meanwhile is gone`() throws {
+    @Test func `a lease that another client took meanwhile isn't granted`() throws {
         var bench = try Bench(maximumSessions: 1)
         var device = try bench.registeredDevice()
         var open = bench.settings
@@ -59,7 +59,7 @@ struct StoreTroubleTests {
         #expect(taken.all.count == 1 && taken.all.allSatisfy { $0 != nil })
     }
 
-    @Test func `what happens between looking and committing decides`() throws {
+    @Test func `a change between lookup and commit decides`() throws {
         let changes: [(RefusalAnswer, @Sendable (MemoryKeyRegistry, KeyID) -> Void)] = [
             (.assertionRejected, { _ = $0.advanceCounter(of: $1, to: 1, at: 0) }),
             (.unknownKey, { _ = $0.forget($1) }),

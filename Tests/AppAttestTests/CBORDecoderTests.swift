@@ -25,7 +25,7 @@ struct CBORDecoderTests {
         ]
 
     @Test(arguments: items.indices)
-    func `what is written in its shortest form is read, and has no other form`(index: Int) throws {
+    func `the shortest form is read, and no other`(index: Int) throws {
         let encoded = Self.items[index].encoded
         #expect(CBORItem(try decode(encoded)).encoded == encoded)
     }
@@ -102,7 +102,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test func `the size limit holds: a byte more is refused before it is looked at`() throws {
+    @Test func `input above the size limit is refused before it is read`() throws {
         for limit in [CBORLimits.maximumAttestationBytes, CBORLimits.maximumAssertionBytes] {
             let atLimit = CBORItem.bytes([UInt8](repeating: 0, count: limit - 3)).encoded
             #expect(atLimit.count == limit)
@@ -123,7 +123,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test func `the depth limit holds, for arrays and maps alike`() throws {
+    @Test func `the depth limit applies to arrays and maps`() throws {
         for opening in [[0x81], [0xa1, 0x00]] as [[UInt8]] {
             func nested(_ depth: Int) -> [UInt8] { (0..<depth).flatMap { _ in opening } + [0x00] }
             _ = try decode(nested(CBORLimits.maximumDepth))
@@ -132,7 +132,7 @@ struct CBORDecoderTests {
         }
     }
 
-    @Test func `the limit of items holds, keys and containers counted`() throws {
+    @Test func `the limit of items counts keys and containers`() throws {
         func array(_ count: Int) -> CBORItem { .array([CBORItem](repeating: .null, count: count)) }
         _ = try decode(array(CBORLimits.maximumItems - 1).encoded)
         #expect(throws: CBORError.tooManyItems) { try decode(array(CBORLimits.maximumItems).encoded) }
@@ -141,7 +141,7 @@ struct CBORDecoderTests {
         #expect(throws: CBORError.tooManyItems) { try decode(CBORItem.map(entries).encoded) }
     }
 
-    @Test func `an announced length costs nothing: it is compared with what is left first, at every width`() {
+    @Test func `an announced length is first compared with the remaining bytes, at every width`() {
         // These lengths must not size an allocation: the last exceeds Int, the one before exceeds memory.
         for length in [16 * 1024 * 1024, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, .max] as [UInt64] {
             for major in [2, 3, 4, 5] as [UInt8] {
@@ -154,7 +154,7 @@ struct CBORDecoderTests {
         #expect(throws: CBORError.truncated) { try decode([0xa2, 0, 0, 1]) }
     }
 
-    @Test func `a prefix is decoded and what follows it is handed back`() throws {
+    @Test func `a prefix is decoded and the remaining bytes are returned`() throws {
         let bytes: [UInt8] = [0xff, 0x82, 0x01, 0x41, 0x09, 0xaa, 0xbb]
         let (value, rest) = try CBORDecoder.decodePrefix(of: bytes[1...])
         #expect(value == .array([.unsigned(1), .bytes([9])]))

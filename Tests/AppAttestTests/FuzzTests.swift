@@ -12,7 +12,7 @@ struct FuzzTests {
     static let verifierIterations = Effort.count(10_000)
     private static let batches = 16
 
-    @Test func `mutated objects are decoded or refused, and what is decoded has no second encoding`() async throws {
+    @Test func `mutated objects are decoded or refused, and decoded ones have no second encoding`() async throws {
         let seeds = try Self.seeds()
         let failures = await inParallel(Array(0..<Self.batches)) { batch -> [UInt8]? in
             var mutator = Mutator(seed: 0x5eed + UInt64(batch))
@@ -50,7 +50,7 @@ struct FuzzTests {
         #expect(accepted.reduce(0, +) > Self.decoderIterations / 100)
     }
 
-    @Test func `a mutated attestation or assertion that verifies is worth no more than the genuine one`() async throws {
+    @Test func `a mutated attestation or assertion that verifies proves no more than the genuine one`() async throws {
         var simulation = try Simulation(.init(extensions: SimulatedExtensions()))
         let attestation = try simulation.attestation()
         let assertion = try simulation.device.assert(clientDataHash: Simulation.clientDataHash)

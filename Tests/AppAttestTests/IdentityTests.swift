@@ -45,7 +45,7 @@ struct IdentityTests {
         #expect(hex == "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932")
     }
 
-    @Test func `what is not a certificate authority in PEM is no trust root`() throws {
+    @Test func `data that is no CA certificate in PEM is no trust root`() throws {
         #expect(throws: TrustRootError.unreadable) { try TrustRoot(pem: "") }
         let pem = try Simulation().authority.rootPEM
         #expect(throws: TrustRootError.unreadable) { try TrustRoot(pem: String(pem.dropFirst(40))) }

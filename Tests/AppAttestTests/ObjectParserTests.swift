@@ -23,7 +23,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test func `authenticator data is complete at the end of its fields and of its map, and nowhere between`() throws {
+    @Test func `authenticator data may end only after its fields or after its map`() throws {
         var simulation = try Self.simulation()
         let attested = try AttestationObject(try simulation.attestation()).authenticatorData
         let map = attested.count - 164
@@ -44,7 +44,7 @@ struct ObjectParserTests {
         #expect(try AuthenticatorData(assertion: asserted).counter == 1)
     }
 
-    @Test func `flags decide nothing: with all 256 of them the same is read`() throws {
+    @Test func `flags change nothing: all 256 values give the same result`() throws {
         let bytes = try AttestationObject(try Self.simulation().attestation()).authenticatorData
         let header = Array(bytes.prefix(37))
         for flags in 0...255 as ClosedRange<UInt8> {
@@ -112,7 +112,7 @@ struct ObjectParserTests {
         }
     }
 
-    @Test func `fields are texts and bytes where App Attest has them so`() {
+    @Test func `fields have App Attest's types`() {
         let wrongFormat = CBORItem.map([(.text("fmt"), .bytes([1]))]).encoded
         #expect(throws: AttestationError.unreadableField(.fmt)) { try AttestationObject(wrongFormat) }
         #expect(throws: AttestationError.notAMap) { try AttestationObject(CBORItem.null.encoded) }

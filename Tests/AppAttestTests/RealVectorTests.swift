@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Real attestations and assertions", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
 struct RealVectorTests {
-    @Test func `the file has the 44 attestations and 27 assertions that it is described with`() {
+    @Test func `the file has the documented 44 attestations and 27 assertions`() {
         #expect(Vectors.attestations.count == 44)
         #expect(Vectors.assertions.count == 27)
     }
@@ -26,7 +26,9 @@ struct RealVectorTests {
     }
 
     @Test(arguments: Vectors.attestations)
-    func `an attestation is for its team, bundle, environment and root alone`(vector: AttestationVector) async throws {
+    func `an attestation is valid only for its team, bundle, environment and root`(vector: AttestationVector)
+        async throws
+    {
         var changed = vector
         changed.app = try #require(AppID(teamID: vector.app.teamID.replacingLast, bundleID: vector.app.bundleID))
         await #expect(throws: AttestationError.rpIDHashMismatch) { try await changed.verify() }
@@ -46,7 +48,7 @@ struct RealVectorTests {
     }
 
     @Test(arguments: Vectors.attestations)
-    func `an attestation is for its client data hash and key alone`(vector: AttestationVector) async {
+    func `an attestation is valid only for its client data hash and key`(vector: AttestationVector) async {
         var changed = vector
         changed.clientDataHash[0] ^= 1
         await #expect(throws: AttestationError.nonceMismatch) { try await changed.verify() }
@@ -61,7 +63,7 @@ struct RealVectorTests {
     }
 
     @Test(arguments: Vectors.attestations)
-    func `an attestation is good from its leaf's first second to its last`(vector: AttestationVector) async throws {
+    func `an attestation is valid from its leaf's first second to its last`(vector: AttestationVector) async throws {
         var changed = vector
         for time in [vector.notBefore, vector.notAfter] {
             changed.time = time
@@ -74,7 +76,7 @@ struct RealVectorTests {
     }
 
     @Test(arguments: Vectors.assertions)
-    func `an assertion is for its app, client data hash, key and counter alone`(vector: AssertionVector) throws {
+    func `an assertion is valid only for its app, client data hash, key and counter`(vector: AssertionVector) throws {
         var changed = vector
         changed.app = try #require(AppID(teamID: vector.app.teamID.replacingLast, bundleID: vector.app.bundleID))
         #expect(throws: AssertionError.rpIDHashMismatch) { try changed.verify() }
@@ -97,7 +99,7 @@ struct RealVectorTests {
         #expect(throws: refusal) { try changed.verify() }
     }
 
-    @Test func `what iOS 27 and macOS 27 append is read, and may be required`() async throws {
+    @Test func `extensions of iOS 27 and macOS 27 are read and may be required`() async throws {
         var seen: [String: UInt32] = [:]
         for vector in Vectors.attestations {
             seen[vector.os] = try await vector.verify().validationCategory
@@ -110,7 +112,7 @@ struct RealVectorTests {
         #expect(try macAssertion.verify().validationCategory == 6)
     }
 
-    @Test func `receipts are kept as received, where there are any`() async throws {
+    @Test func `receipts are kept as received`() async throws {
         var kept = 0
         for vector in Vectors.attestations {
             let receipt = try await vector.verify().receipt

@@ -51,7 +51,7 @@ struct SignatureDERTests {
         }
     }
 
-    @Test func `has no long form of a length, no other tag and nothing inside behind its numbers`() {
+    @Test func `has no long form of a length, no other tag and nothing after its numbers`() {
         let good = encoded([5], [6])
         #expect(SignatureDER.rawRepresentation(of: good) != nil)
         #expect(SignatureDER.rawRepresentation(of: [0x30, 0x81] + good.dropFirst()) == nil)

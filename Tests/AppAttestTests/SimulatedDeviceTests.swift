@@ -86,7 +86,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test func `times that no certificate can name are refused and trap nothing`() async throws {
+    @Test func `times that no certificate can state are refused without a trap`() async throws {
         let simulation = try Simulation()
         let attestation = try simulation.attestation()
         for seconds in [Double.nan, -.infinity, -1, 253_402_300_800, 1e300, .infinity] {
@@ -98,7 +98,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test func `a saved device and authority continue where they stopped`() async throws {
+    @Test func `a restored device and authority continue where they stopped`() async throws {
         var simulation = try Simulation(.init(extensions: SimulatedExtensions()))
         _ = try simulation.device.assert(clientDataHash: Simulation.clientDataHash)
         let savedDevice = try JSONEncoder().encode(simulation.device.saved)

@@ -24,7 +24,7 @@ struct BlockingThreadsTests {
         #expect(threadName() != "a name of twent")
     }
 
-    @Test func `as many calls as threads run at once, and one more waits`() async throws {
+    @Test func `as many calls as threads run at once, and the next one waits`() async throws {
         let (gate, threads) = (Gate(), BlockingThreads("two", count: 2))
         async let first: Void = threads.run(within: .seconds(60)) { gate.pass() }
         async let second: Void = threads.run(within: .seconds(60)) { gate.pass() }
@@ -53,7 +53,7 @@ struct BlockingThreadsTests {
     }
 
     @Test(arguments: [0, 1, 5])
-    func `at the limit one more call is refused at once, and never runs`(limit: Int) async throws {
+    func `a call above the limit is refused at once and never runs`(limit: Int) async throws {
         let (gate, threads) = (Gate(), BlockingThreads("full", maximumWaiting: limit))
         let ran = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -91,7 +91,7 @@ struct BlockingThreadsTests {
         #expect(try await threads.run(within: .seconds(60)) { 7 } == 7)
     }
 
-    @Test func `a task that prefers the threads runs on them alone, whatever it awaits`() async {
+    @Test func `a task that prefers the threads runs only on them, whatever it awaits`() async {
         let threads = BlockingThreads("of a task")
         let names = await Task(executorPreference: threads) {
             let before = threadName()
@@ -103,7 +103,7 @@ struct BlockingThreadsTests {
         #expect(names == ["of a task", "of a task", "of a task"])
     }
 
-    @Test func `the threads end with their owner`() async throws {
+    @Test func `the threads end when their owner is released`() async throws {
         var threads: BlockingThreads? = BlockingThreads("short-lived", count: 2)
         _ = try await threads?.run(within: .seconds(60)) {}
         #expect(try count("short-lived") >= 1)
@@ -119,7 +119,7 @@ struct BlockingThreadsTests {
         }
     }
 
-    /// Returns when so many wait, or the gate has given up, which the test then finds.
+    /// Returns when this many wait, or when the gate has given up, which the test then detects.
     private func waiting(_ count: Int, in threads: BlockingThreads, at gate: Gate) async {
         while threads.waiting != count, gate.isHolding { await Task.yield() }
     }

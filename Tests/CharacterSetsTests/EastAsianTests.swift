@@ -70,7 +70,7 @@ struct EastAsianTests {
         #expect(TextEncoding.allCases.allSatisfy(IconvTables.shared.have))
     }
 
-    @Test(arguments: samples) func `text is read, and written as it was`(
+    @Test(arguments: samples) func `text is read and written back unchanged`(
         sample: Sample
     ) {
         let (encoding, bytes, text) = sample
@@ -78,7 +78,7 @@ struct EastAsianTests {
         #expect(encode(text, encoding) == bytes || bytes == [0xFA, 0x54, 0x81, 0x5F], "NEC's ￢ goes before IBM's")
     }
 
-    @Test func `it makes no difference where text is cut, malformed or not`() {
+    @Test func `the result doesn't depend on where text is split, malformed or not`() {
         for encoding in Self.encodings {
             var all = Self.samples.filter { $0.encoding == encoding }.flatMap(\.bytes)
             all += [
@@ -95,7 +95,7 @@ struct EastAsianTests {
         }
     }
 
-    /// As the WHATWG Encoding Standard has it: what isn't a character is one U+FFFD, and an ASCII byte is never swallowed.
+    /// As in the WHATWG Encoding Standard: each malformed sequence is one U+FFFD, and an ASCII byte is never swallowed.
     private static let malformed: [Sample] = [
         (.gbk, [0x81, 0x20], "\u{FFFD} "), (.gbk, [0xFF, 0x41], "\u{FFFD}A"),
         (.gbk, [0x81], "\u{FFFD}"),
@@ -107,11 +107,11 @@ struct EastAsianTests {
         (.eucjp, [0x8F, 0xA1, 0x41], "\u{FFFD}A"), (.eucjp, [0x8F, 0xA2, 0xAF], "˘"),
     ]
 
-    @Test(arguments: malformed) func `malformed bytes are replaced, and nothing after them is lost`(sample: Sample) {
+    @Test(arguments: malformed) func `malformed bytes are replaced and nothing after them is lost`(sample: Sample) {
         #expect(decode([sample.bytes], sample.encoding) == sample.text)
     }
 
-    @Test func `what an encoding doesn't have becomes a question mark`() {
+    @Test func `a character that an encoding lacks becomes a question mark`() {
         for encoding: TextEncoding in [.gbk, .big5, .euckr, .shiftjis, .eucjp] {
             #expect(encode("a😀b", encoding) == Array("a?b".utf8), "\(encoding)")
         }

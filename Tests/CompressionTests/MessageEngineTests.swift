@@ -27,7 +27,7 @@ private func allocated(_ body: (UnsafeMutablePointer<z_stream>) throws -> Void) 
 struct MessageEngineTests {
     /// The statement is never below what zlib takes, and at most a KiB above.
     @Test(arguments: 9...15)
-    func `state what an inflater takes`(windowBits: Int) throws {
+    func `state an inflater's memory`(windowBits: Int) throws {
         let payload = Sample.mixed(100_000)
         var compressed = [UInt8](repeating: 0, count: MessageDeflateEngine.bound(payload.count))
         var span = compressed.mutableSpan
@@ -54,7 +54,7 @@ struct MessageEngineTests {
     }
 
     @Test(arguments: 9...15)
-    func `state what a deflater takes`(windowBits: Int) {
+    func `state a deflater's memory`(windowBits: Int) {
         for memoryLevel in 1...9 {
             let real = allocated { stream in
                 let status = deflateInit2_(
@@ -69,7 +69,7 @@ struct MessageEngineTests {
     }
 
     @Test(arguments: 9...15)
-    func `find room for whatever doesn't compress within the stated bound`(windowBits: Int) throws {
+    func `fit incompressible data into the stated bound`(windowBits: Int) throws {
         for memoryLevel in 1...9 {
             let engine = try MessageDeflateEngine(windowBits: windowBits, memoryLevel: memoryLevel, level: 9)
             for count in [1, 2, 63, 500, 5_000, 70_000] {
@@ -106,7 +106,7 @@ struct MessageEngineTests {
     }
 
     /// Empty final blocks of two bytes: each ends a stream of zlib's.
-    @Test func `go on behind any number of final blocks`() throws {
+    @Test func `continue after any number of final blocks`() throws {
         let engine = try MessageInflateEngine(windowBits: 15)
         let blocks = [[UInt8]](repeating: [0x03, 0x00], count: 50_000).flatMap { $0 }
         var output = [UInt8](repeating: 0, count: 10)

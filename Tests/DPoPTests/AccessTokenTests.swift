@@ -53,7 +53,7 @@ struct AccessTokenTests {
             header: header ?? #"{"typ":"at+jwt","alg":"ES256","kid":"\#(key.keyID)"}"#, payload: payload, by: key.key)
     }
 
-    @Test func `says what it was issued with, in the claims of RFC 9068 and 9449`() throws {
+    @Test func `has the claims of RFC 9068 and 9449`() throws {
         for isDevelopment in [false, true] {
             var claims = claims
             claims.isDevelopment = isDevelopment
@@ -73,7 +73,7 @@ struct AccessTokenTests {
         }
     }
 
-    @Test func `is good from its issue until it expires, within the tolerance for clocks`() throws {
+    @Test func `is valid from its issue until it expires, within the clock tolerance`() throws {
         let text = try claims.sign(with: key)
         #expect(try refusal(text, at: 299) == nil && refusal(text, at: 300) == .expired)
         #expect(try refusal(text, at: -1) == .notYetValid)
@@ -85,7 +85,7 @@ struct AccessTokenTests {
         #expect(try refusal(token(["nbf": "\"1\""])) == .notYetValid)
     }
 
-    @Test func `is for its issuer and audience alone`() throws {
+    @Test func `is valid only for its issuer and audience`() throws {
         let text = try claims.sign(with: key)
         #expect(try refusal(text, verifier(issuer: "https://other.example")) == .wrongIssuer)
         #expect(try refusal(text, verifier(audience: "https://other.example")) == .wrongAudience)
@@ -104,7 +104,7 @@ struct AccessTokenTests {
         #expect(try refusal(claims.sign(with: key), none) == .unknownKey)
     }
 
-    @Test func `has its own typ, so no proof and no other JWT passes for one`() throws {
+    @Test func `has its own typ, so that no proof and no other JWT is accepted as one`() throws {
         let kid = key.keyID
         #expect(try refusal(token(header: #"{"typ":"application/at+jwt","alg":"ES256","kid":"\#(kid)"}"#)) == nil)
         for typ in ["JWT", "dpop+jwt", "AT+JWT"] {
@@ -142,7 +142,7 @@ struct AccessTokenTests {
         #expect(try refusal(token(["mode": "\"prod\""])) == .claim(.mode))
     }
 
-    @Test func `opens a request together with a proof of the key that it is bound to`() throws {
+    @Test func `authorizes a request together with a proof of its key`() throws {
         let text = try claims.sign(with: key)
         let verified = try verifier().verify(try presented(text), at: now)
         var proof = try TestProof()

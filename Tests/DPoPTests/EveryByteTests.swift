@@ -6,7 +6,7 @@ import Testing
 /// Every reader of a peer's text is given it cut off at every byte, and with every byte changed.
 @Suite("Cut and changed at every byte")
 struct EveryByteTests {
-    /// Other bytes at one place: each bit, and what stands for something in these texts.
+    /// The replacements for one byte: each bit flipped, and the characters with a meaning in these texts.
     private func changes(of byte: UInt8) -> [UInt8] {
         let flipped = (0..<8).map { byte ^ 1 << UInt8($0) }
         return Set(flipped + Array("\".,:{}[]\\=-_ %/A0".utf8) + [0, 0x1F, 0x80, 0xFF]).filter { $0 != byte }
@@ -98,7 +98,7 @@ struct EveryByteTests {
         #expect(read > 200)
     }
 
-    @Test func `an Authorization field presents what stands in it`() {
+    @Test func `an Authorization field presents exactly its token`() {
         let text = "DPoP abc.DEF-123_~+/=="
         for changed in cut(text) + changed(text) {
             guard let token = try? PresentedToken.read(authorization: [changed]) else { continue }

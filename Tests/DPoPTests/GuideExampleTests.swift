@@ -20,7 +20,7 @@ struct ProtectedService {
     ///   - url: as the client sees it.
     ///   - authorization: the values of all `Authorization` fields.
     ///   - dpop: the values of all `DPoP` fields.
-    /// - Returns: nil without a token. Everything else that isn't right is thrown.
+    /// - Returns: nil without a token. Every other fault is thrown.
     func sender(method: String, url: String, authorization: [String], dpop: [String]) throws -> AccessTokenClaims? {
         guard let presented = try PresentedToken.read(authorization: authorization) else { return nil }
         let token = try tokens.verify(presented, at: Date())

@@ -27,7 +27,7 @@ struct JSONReaderTests {
         #expect(object[""] == .array([]) && object["c"] == nil)
     }
 
-    @Test func `is refused where parsers disagree`() {
+    @Test func `is refused if parsers disagree about it`() {
         for text in [
             "", "{", "{}x", "{} {}", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#, "{'a':1}", #"{"a":01}"#,
             #"{"a":+1}"#, #"{"a":.5}"#, #"{"a":1.}"#, #"{"a":1e}"#, #"{"a":NaN}"#, #"{"a":[1,]}"#, #"{"a":tru}"#,
@@ -140,7 +140,7 @@ struct PublicJWKTests {
         #expect(error("[]") == .malformedJSON(.notAnObject))
         let zero = base64URL(Data(count: 32))
         #expect(throws: JWKError.notOnCurve) { try PublicJWK(x: zero, y: zero) }
-        // The field's prime, which stands for 0 where nobody looks: x = 0 is on the curve.
+        // The field's prime, which equals 0 unless that is checked: x = 0 is on the curve.
         let prime = base64URL(
             Data(
                 [255, 255, 255, 255, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 12) + [UInt8](repeating: 255, count: 12)
@@ -150,7 +150,7 @@ struct PublicJWKTests {
         #expect(throws: JWKError.coordinate) { try PublicJWK(x: zero + "A", y: zero) }
     }
 
-    @Test func `comes in a set, with its thumbprint as kid, and is read from one`() throws {
+    @Test func `is written to and read from a set, with its thumbprint as kid`() throws {
         let (one, two) = (PublicJWK(try TestProof.key(1).publicKey), PublicJWK(try TestProof.key(2).publicKey))
         let set = JWKSet([one, two, one])
         #expect(set.keys == [one, two])

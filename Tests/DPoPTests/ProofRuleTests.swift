@@ -21,7 +21,7 @@ struct ProofRuleTests {
         } catch { return error }
     }
 
-    @Test func `is verified, and says what was signed`() throws {
+    @Test func `is verified and yields what was signed`() throws {
         var proof = try TestProof()
         proof.claims["nonce"] = "\"n\""
         let verified = try verifier.verify(try proof.request)
@@ -61,7 +61,7 @@ struct ProofRuleTests {
         }
     }
 
-    @Test func `has no member twice, in no part`() throws {
+    @Test func `has no member twice, in header and payload`() throws {
         let key = try TestProof.key(7)
         let genuine = try TestProof()
         func refusal(header: String = "", payload: String = "") throws -> ProofRefusal? {
@@ -101,13 +101,13 @@ struct ProofRuleTests {
         }
     }
 
-    @Test func `is for its method alone, and methods are case-sensitive`() throws {
+    @Test func `is valid only for its method, and methods are case-sensitive`() throws {
         for method in ["POST", "get", "GET ", "", "ＧＥＴ"] {
             #expect(try refusal { $0.claims["htm"] = "\"\(method)\"" } == .methodMismatch, "\(method)")
         }
     }
 
-    @Test func `is for its URI alone, also on the way to a WebSocket`() throws {
+    @Test func `is valid only for its URI, also for a WebSocket`() throws {
         for uri in ["wss://gate.example/api/x", "https://gate.example/api/x?a=b#c", "https://gate.example/api/./%78"] {
             #expect(try refusal { $0.claims["htu"] = "\"\(uri)\"" } == nil, "\(uri)")
         }
@@ -119,7 +119,7 @@ struct ProofRuleTests {
         #expect(refusal(of: request) == .uriMismatch)
     }
 
-    @Test func `is good for 30 seconds before and after its time, and then says how wrong the clock is`() throws {
+    @Test func `is valid for 30 seconds before and after its time, and the refusal has the clock's error`() throws {
         let request = try TestProof().request
         for offset in [-30.0, -29.5, 0, 30] { #expect(refusal(of: request, at: TestProof.now + offset) == nil) }
         #expect(refusal(of: request, at: TestProof.now + 30.5) == .clockSkew(seconds: -31))
@@ -164,7 +164,7 @@ struct ProofRuleTests {
         #expect(refusal(of: try proof.request("Bearer")) == nil)
     }
 
-    @Test func `is by the key that the token is bound to, and no bound token passes without one`() throws {
+    @Test func `is signed by the key that the token is bound to, and a bound token needs one`() throws {
         var request = try TestProof().request("Bearer")
         let presented = try #require(try PresentedToken.read(authorization: ["Bearer \(TestProof.token)"]))
         request.token = BoundToken(presented, boundTo: try TestProof(scalar: 8).thumbprint)
@@ -177,7 +177,7 @@ struct ProofRuleTests {
         #expect(ProofRefusal.tokenWithoutProof.code == .invalidToken)
     }
 
-    @Test func `is used once, and not used up by a refusal`() throws {
+    @Test func `is accepted once, and not spent by a refusal`() throws {
         let replays = MemoryReplayStore()
         let request = try TestProof().request
         var wrong = request
@@ -204,7 +204,7 @@ struct ProofRuleTests {
         #expect(replays.count == 3)
     }
 
-    @Test func `passes once when many threads present it together`() throws {
+    @Test func `is accepted once when many threads present it at the same time`() throws {
         let verifier = verifier
         for round in 0..<20 {
             let replays = MemoryReplayStore()

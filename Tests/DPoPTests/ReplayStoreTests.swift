@@ -12,7 +12,7 @@ struct ReplayStoreTests {
         return ProofUse(key: try TestProof(scalar: scalar).thumbprint, uri: uri, id: id, expires: time + expires)
     }
 
-    @Test func `tells proofs apart by key, URI and identifier, and keeps hashes of 16 bytes alone`() throws {
+    @Test func `distinguishes proofs by key, URI and identifier, and keeps only hashes of 16 bytes`() throws {
         let uri = try #require(TargetURI("https://a/b"))
         let thumbprint = try TestProof().thumbprint
         let one = ProofUse(key: thumbprint, uri: uri, id: "c", expires: TestProof.now)
@@ -34,7 +34,7 @@ struct ReplayStoreTests {
         #expect(MemoryReplayStore().spend(first, at: TestProof.now + 31) == .undecidable)
     }
 
-    @Test func `accepts nothing that it may have forgotten, when the clock is set back`() throws {
+    @Test func `accepts no proof that it may have forgotten when the clock is set back`() throws {
         let store = MemoryReplayStore()
         let first = try use("a")
         #expect(store.spend(first, at: TestProof.now) == .spent)
@@ -44,7 +44,7 @@ struct ReplayStoreTests {
         #expect(store.spend(try use("c", expires: 31), at: TestProof.now) == .spent)
     }
 
-    @Test func `is full at its maximum, and takes more when some have expired`() throws {
+    @Test func `is full at its maximum, and has room again when proofs have expired`() throws {
         let store = MemoryReplayStore(maximum: 40, maximumPerKey: 40)
         for scalar in 1...40 { #expect(store.spend(try use("a", scalar: UInt8(scalar)), at: TestProof.now) == .spent) }
         #expect(store.spend(try use("a", scalar: 41), at: TestProof.now) == .full)
@@ -54,7 +54,7 @@ struct ReplayStoreTests {
         #expect(store.count == 41 - SpentProofs.forgottenPerCall)
     }
 
-    @Test func `lets a key have its maximum and no more, and others go on`() throws {
+    @Test func `limits each key, and other keys aren't affected`() throws {
         let store = MemoryReplayStore(maximum: 10_000, maximumPerKey: 5)
         for index in 0..<5 { #expect(store.spend(try use("\(index)"), at: TestProof.now) == .spent) }
         #expect(store.spend(try use("5"), at: TestProof.now) == .keyLimit)
@@ -63,7 +63,7 @@ struct ReplayStoreTests {
         #expect(store.spend(try use("6", at: later), at: later) == .spent)
     }
 
-    @Test func `lets a busy key have less as it fills, so that one with a single proof still passes`() throws {
+    @Test func `lowers a busy key's limit as it fills, so that other keys still have room`() throws {
         let store = MemoryReplayStore(maximum: 160, maximumPerKey: 1_000)
         var taken = 0
         while store.spend(try use("\(taken)"), at: TestProof.now) == .spent { taken += 1 }
@@ -74,7 +74,7 @@ struct ReplayStoreTests {
         #expect(store.spend(try use("a", scalar: 151), at: TestProof.now) == .spent)
     }
 
-    @Test func `never has more than its maximum, and loses no entry, whatever comes`() throws {
+    @Test func `never exceeds its maximum and loses no entry under random use`() throws {
         let uses = try (0..<400).map { try use("\($0)", scalar: UInt8($0 % 20 + 1), expires: Double($0 % 61)) }
         var store = SpentProofs(maximum: 100, maximumPerKey: 50)
         var spent: [Int: Int64] = [:]
@@ -91,7 +91,7 @@ struct ReplayStoreTests {
         #expect(spent.count > 100)
     }
 
-    @Test func `gives each proof to one of many threads that want it together`() throws {
+    @Test func `accepts a proof from exactly one of many concurrent threads`() throws {
         let uri = try #require(TargetURI(TestProof.url))
         let keys = try (1...20).map { try TestProof(scalar: $0).thumbprint }
         // Long enough that the threads overlap, however they are started.

@@ -11,7 +11,7 @@ struct ServerNoncesTests {
 
     init() throws { nonces = try #require(ServerNonces(secret: [UInt8](repeating: 5, count: 32))) }
 
-    @Test func `are good in their step and the two beside it`() {
+    @Test func `are valid in their own step and its two neighbours`() {
         let nonce = nonces.nonce(at: start)
         #expect(
             nonce.utf8.count == 22 && nonces.nonce(at: start + 59.9) == nonce && nonces.nonce(at: start + 60) != nonce)
@@ -28,7 +28,7 @@ struct ServerNoncesTests {
         #expect(!nonces.isRenewalDue(nonces.nonce(at: start + 60), at: start + 60))
     }
 
-    @Test func `are known to every server with the secret, and to no other`() throws {
+    @Test func `are accepted by every server with the secret and by no other`() throws {
         let same = try #require(ServerNonces(secret: [UInt8](repeating: 5, count: 32)))
         let other = try #require(ServerNonces(secret: [UInt8](repeating: 6, count: 32)))
         #expect(same.accepts(nonces.nonce(at: start), at: start) && !other.accepts(nonces.nonce(at: start), at: start))
@@ -37,7 +37,7 @@ struct ServerNoncesTests {
         #expect(ServerNonces(secret: [UInt8](repeating: 5, count: 32), step: .nan) == nil)
     }
 
-    @Test func `are nothing else, whatever byte is changed`() {
+    @Test func `are invalid when any byte is changed`() {
         let nonce = nonces.nonce(at: start)
         for text in ["", "a", nonce + "A", String(nonce.dropLast()), nonce + "=", "\(nonce).\(nonce)"] {
             #expect(!nonces.accepts(text, at: start))

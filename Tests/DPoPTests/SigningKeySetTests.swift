@@ -27,7 +27,7 @@ struct SigningKeySetTests {
         set.published(at: start + offset).keys.map(\.thumbprint.text)
     }
 
-    @Test func `begin with one that signs at once`() throws {
+    @Test func `begin with one key that signs at once`() throws {
         var set = try makeSet()
         #expect(set.signer(at: start) == nil && set.isRotationDue(at: start))
         let addition = set.add(one, at: start)
@@ -52,7 +52,7 @@ struct SigningKeySetTests {
         #expect(!set.isRotationDue(at: start + 1_899) && set.isRotationDue(at: start + 1_900))
     }
 
-    @Test func `take one successor at a time, and no more than the maximum`() throws {
+    @Test func `take one successor at a time, up to the maximum`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         #expect(set.add(one, at: start) == nil)
@@ -85,7 +85,7 @@ struct SigningKeySetTests {
         }
     }
 
-    @Test func `that are revoked end at once, and the next published one takes over`() throws {
+    @Test func `end at once when revoked, and the next published key takes over`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         _ = set.add(two, at: start + 10)
@@ -96,7 +96,7 @@ struct SigningKeySetTests {
         #expect(set.add(three, at: start + 40)?.signsFrom == start + 40)
     }
 
-    @Test func `sign again when their successor is revoked, as long as verifiers have them`() throws {
+    @Test func `sign again when their successor is revoked while verifiers still have them`() throws {
         var set = try makeSet()
         _ = set.add(one, at: start)
         _ = set.add(two, at: start + 900)
@@ -109,7 +109,7 @@ struct SigningKeySetTests {
         #expect(late.signer(at: start + 1_311)?.keyID == three.keyID)
     }
 
-    @Test func `show nothing of themselves, and are scalars of the curve`() throws {
+    @Test func `don't appear in descriptions, and are scalars of the curve`() throws {
         #expect("\(one)" == "(signing key \(one.keyID))" && String(reflecting: one) == "\(one)")
         #expect(Mirror(reflecting: one).children.isEmpty)
         #expect(SigningKey(rawRepresentation: [UInt8](repeating: 0, count: 32)) == nil)

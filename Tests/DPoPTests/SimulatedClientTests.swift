@@ -63,7 +63,7 @@ import Testing
         #expect(!bytes.base64URL.contains { "+/=".contains($0) })
     }
 
-    @Test func `a saved device keeps its device key`() throws {
+    @Test func `a restored device keeps its key`() throws {
         let app = try #require(AppID(teamID: "ABCDE12345", bundleID: "com.example.mud"))
         let device = SimulatedDevice(app: app)
         let data = try JSONEncoder().encode(device.saved)
@@ -79,7 +79,7 @@ import Testing
         #expect(token.isFresh(at: Self.time + seconds) == isFresh)
     }
 
-    @Test func `nonces of two servers are kept apart, and an answer without one keeps the last`() {
+    @Test func `nonces are kept per server, and an answer without one keeps the last`() {
         var nonces = OriginNonces()
         nonces.note("one", from: "https://a:443")
         nonces.note("two", from: "https://b:443")
@@ -89,7 +89,7 @@ import Testing
         #expect(nonces["https://c:443"] == nil)
     }
 
-    @Test func `a 401 with a nonce is tried again once, and so is one for an invalid token`() {
+    @Test func `a 401 is retried once, for a nonce and for an invalid token`() {
         let invalid = #"DPoP algs="ES256", error="invalid_token""#
         let demand = #"DPoP algs="ES256", error="use_dpop_nonce""#
         func answer(_ status: Int, _ nonce: String?, _ scheme: String?, _ tried: Set<ProofAnswer> = []) -> ProofAnswer {

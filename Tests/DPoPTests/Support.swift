@@ -5,7 +5,7 @@ import Testing
 
 @testable import DPoP
 
-/// A proof that a test can break in any place. What it writes is made with Foundation's base64, not with ours.
+/// A proof that a test can break anywhere. It is encoded with Foundation's base64, not with ours.
 struct TestProof {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)
     static let url = "https://gate.example/api/x"

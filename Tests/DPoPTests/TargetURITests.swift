@@ -36,7 +36,9 @@ struct TargetURITests {
         "https://[g]/",
         "https://[::1]x/", "https://a/\u{0}", "https://a/\"", "https://a/<b>", " https://a/", "https ://a/",
     ])
-    func `is none without scheme and host, or with what no target has`(text: String) { #expect(TargetURI(text) == nil) }
+    func `is refused without scheme and host, or with parts that no target has`(text: String) {
+        #expect(TargetURI(text) == nil)
+    }
 
     @Test func `is different for another scheme, host, port or path`() {
         let uris = [

@@ -20,7 +20,7 @@ extension EdgeTests {
 
         // MARK: The first run
 
-        @Test func `one challenge registers and brings a token that opens a WebSocket`() async throws {
+        @Test func `one challenge registers and yields a token that opens a WebSocket`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -45,7 +45,7 @@ extension EdgeTests {
             #expect(!edge.gateway.output.outputText.contains(token) && !edge.gateway.output.errorText.contains(token))
         }
 
-        @Test func `the claims say who, what and for how long`() async throws {
+        @Test func `the claims name issuer, audience, device, app, method, key and lifetime`() async throws {
             let edge = try await start(["ACCESS_TOKEN_TTL_SECONDS": "120", "PUBLIC_ORIGIN": "http://localhost"])
             let client = try TokenClient(apple, at: edge.gateway)
             let claims = try TokenClient.claims(of: await client.firstToken())
@@ -68,7 +68,7 @@ extension EdgeTests {
             #expect(answer.field("token_type") == "DPoP", "\(answer)")
         }
 
-        @Test func `a token buys a ticket for a browser until the device is revoked`() async throws {
+        @Test func `a token yields browser tickets until the device is revoked`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -89,7 +89,7 @@ extension EdgeTests {
 
         // MARK: Challenges
 
-        @Test func `a challenge is an integer time and serves each purpose once`() async throws {
+        @Test func `a challenge has an integer time and is valid once per purpose`() async throws {
             let edge = try await start()
             let answer = try await edge.gateway.post("/attest/challenge", #"{"purpose":"token","extra":[]}"#)
             let members = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
@@ -105,7 +105,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["", "{", "[]", "{}", #"{"purpose":"other"}"#, #"{"purpose":7}"#])
-        func `a challenge is given for tokens alone`(body: String) async throws {
+        func `a challenge request must name the token purpose`(body: String) async throws {
             let edge = try await start()
             expectError(try await edge.gateway.post("/attest/challenge", body), 400, "invalid_request")
         }
@@ -129,7 +129,7 @@ extension EdgeTests {
 
         // MARK: Server nonces
 
-        @Test func `a demand for a nonce uses up nothing`() async throws {
+        @Test func `a demand for a nonce spends nothing`() async throws {
             let edge = try await start(["DPOP_NONCE": "token"])
             let client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -146,7 +146,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(client.handshake(token)))
         }
 
-        @Test func `with always an upgrade needs a nonce too`() async throws {
+        @Test func `with DPOP_NONCE=always an upgrade needs a nonce, too`() async throws {
             let edge = try await start(["DPOP_NONCE": "always"])
             let client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -161,7 +161,7 @@ extension EdgeTests {
 
         // MARK: Refusals
 
-        @Test func `a device that is unknown is told to register`() async throws {
+        @Test func `an unknown device is told to register`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let answer = try await client.token(nonce: client.challenge())
@@ -210,7 +210,7 @@ extension EdgeTests {
             expectRefusal(try await edge.gateway.refusal(client.handshake(token)), 403, "device_blocked")
         }
 
-        @Test func `a token is worth nothing without its key's proof`() async throws {
+        @Test func `a token without its key's proof is refused`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -231,7 +231,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.refusal(twice).status == 400)
         }
 
-        @Test func `a wrong clock is told the server's time`() async throws {
+        @Test func `a client with a wrong clock is told the server's time`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -244,7 +244,7 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(early))
         }
 
-        @Test func `an assertion is for one app and one device key`() async throws {
+        @Test func `an assertion is valid for one app and one device key only`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()
@@ -259,7 +259,7 @@ extension EdgeTests {
             expectError(try await stranger.register(nonce: stranger.challenge()), 401, "attestation_failed")
         }
 
-        @Test func `a registration is for the app that it names`() async throws {
+        @Test func `a registration is valid only for the app that it names`() async throws {
             let edge = try await start(["APPATTEST_APP_IDS": "\(apple.app.teamID).com.example.second"])
             let second = try TokenClient(apple, device: apple.device(bundleID: "com.example.second"), at: edge.gateway)
             expectError(try await second.register(nonce: second.challenge()), 401, "attestation_failed")
@@ -270,7 +270,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: ["app", "attestation", "device_key_jwk", "nonce"])
-        func `a missing member is named`(member: String) async throws {
+        func `a missing member is reported by name`(member: String) async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             _ = try await client.firstToken()

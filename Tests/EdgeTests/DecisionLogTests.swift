@@ -54,7 +54,7 @@ extension EdgeTests {
                 let found = lines.filter { line in words.allSatisfy { line.contains($0) } }
                 #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("{") }, "\(lines)")
             }
-            // What has no line in the audit log stays in the log.
+            // Lines that aren't in the audit log stay in the log.
             #expect(lines.contains { $0.contains("request refused") }, "\(lines)")
         }
 

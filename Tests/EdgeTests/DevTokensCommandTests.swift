@@ -95,7 +95,7 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        @Test func `a fault is named`() async throws {
+        @Test func `wrong arguments are reported`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("keys.sqlite")
             func run(_ arguments: String...) async throws -> ChildOutput {

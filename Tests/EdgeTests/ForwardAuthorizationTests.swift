@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct ForwardAuthorizationTests {
         private let url = "https://api.example.com/v1/chat?stream=1"
 
-        @Test func `a bound token with its proof is authorized and its holder named`() async throws {
+        @Test func `a bound token with its proof is authorized and its holder is named`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let answer = try await edge.gateway.ask(nginx("POST", url, client.headers("POST", url, token)))
@@ -48,7 +48,7 @@ extension EdgeTests {
             #expect(try await edge.gateway.ask(envoy).status == 200)
         }
 
-        @Test func `a proof is good for its own request once`() async throws {
+        @Test func `a proof is valid once, for its own request`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let headers = try client.headers("GET", url, token)
@@ -86,7 +86,7 @@ extension EdgeTests {
         }
 
         /// nginx makes a 500 of every status but 401 and 403.
-        @Test func `no client causes another status than 401 or 403`() async throws {
+        @Test func `no client can cause a status other than 401 or 403`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let good = try client.headers("GET", url, token)
@@ -191,7 +191,7 @@ extension EdgeTests {
             expectRefusal(refused, 401, "invalid_token")
         }
 
-        @Test func `the clients' listener has no /authz`() async throws {
+        @Test func `the public listener doesn't serve /authz`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let question = try nginx("GET", url, client.headers("GET", url, token))
@@ -224,7 +224,7 @@ extension EdgeTests {
         }
 
         /// `InternalServer.maximumConnections`
-        @Test func `one connection too many is closed`() async throws {
+        @Test func `a connection above the limit is closed`() async throws {
             let edge = try await start()
             let port = try await edge.gateway.internalPort()
             let health = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -241,7 +241,7 @@ extension EdgeTests {
             #expect(try await connections[1_023].answer().status == 200)
         }
 
-        @Test func `a request may come byte by byte`() async throws {
+        @Test func `a request may arrive byte by byte`() async throws {
             let edge = try await start()
             let (client, token) = try await developer(edge.gateway)
             let connection = try await RawConnection.open(port: edge.gateway.internalPort())
@@ -263,7 +263,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func `a Unix socket is shared with its group and goes with the gateway`() async throws {
+        @Test func `a Unix socket is open to its group and is removed with the gateway`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.file("admin.sock")
             let edge = try await start { $0.setting("ADMIN_BIND", "unix:" + path) }

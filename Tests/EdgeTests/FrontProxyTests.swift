@@ -41,7 +41,8 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func `a client without a token gets what it needs and the API hears nothing`(kind: FrontProxy.Kind) async throws
+        func `a client without a token gets a usable 401 and nothing reaches the API`(kind: FrontProxy.Kind)
+            async throws
         {
             let house = try await House(kind)
             let answer = try await house.get("/v1/models", "")
@@ -69,7 +70,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func `a proof for another request doesn't pass whatever the client says about itself`(kind: FrontProxy.Kind)
+        func `a proof for another request is refused whatever headers the client adds`(kind: FrontProxy.Kind)
             async throws
         {
             let house = try await House(kind)
@@ -86,7 +87,7 @@ extension EdgeTests {
                 expectTokenRefusal(try await house.get("/v1/secrets", headers), 401, "invalid_dpop_proof")
             }
             #expect(house.api.connectionCount == 0)
-            // The same lies don't keep a good request from passing.
+            // The same forged fields don't prevent a valid request.
             let lie =
                 "X-Original-Method: PUT\r\nX-Forwarded-Uri: /x\r\nForwarded: for=192.0.2.1\r\n"
                 + "Connection: X-Portcullis-Subject, X-Portcullis-Mode\r\n"
@@ -107,7 +108,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func `no request of a client is an error of the server`(kind: FrontProxy.Kind) async throws {
+        func `no client request causes a server error`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind)
             let (client, token) = try await house.developer()
             let headers = try client.headers("GET", house.proxy.origin + "/", token)
@@ -128,7 +129,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: FrontProxy.Kind.allCases)
-        func `without the gateway nothing passes`(kind: FrontProxy.Kind) async throws {
+        func `without the gateway every request is refused`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind)
             let (client, token) = try await house.developer()
             let headers = try client.headers("GET", house.proxy.origin + "/", token)

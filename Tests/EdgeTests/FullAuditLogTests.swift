@@ -4,7 +4,7 @@ import Testing
 
 extension EdgeTests {
     /// The disk of the audit log is full. The key store is on another disk, so only the audit log is affected.
-    @Suite(.enabled(if: SmallDisk.isAvailable, "nobody may mount a tmpfs in a namespace here (unshare)"))
+    @Suite(.enabled(if: SmallDisk.isAvailable, "this user may not mount a tmpfs in a namespace (unshare)"))
     struct FullAuditLogTests {
         private let apple: SimulatedApple
         private let directory: TemporaryDirectory

@@ -3,7 +3,7 @@ import Testing
 
 extension EdgeTests {
     /// The disk of the key store is full: what can't be stored isn't granted.
-    @Suite(.enabled(if: SmallDisk.isAvailable, "nobody may mount a tmpfs in a namespace here (unshare)"))
+    @Suite(.enabled(if: SmallDisk.isAvailable, "this user may not mount a tmpfs in a namespace (unshare)"))
     struct FullDiskTests {
         @Test func `no client is admitted whose counter can't be stored until the disk has room again`() async throws {
             let apple = try SimulatedApple()

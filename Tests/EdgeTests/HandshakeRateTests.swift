@@ -32,7 +32,7 @@ extension EdgeTests {
         }
 
         /// The time limit of a header starts at the end of the handshake, whose own limit is far longer here.
-        @Test func `a client that is silent after its TLS handshake has the header's time limit`() async throws {
+        @Test func `the header's time limit applies to a client that is silent after its TLS handshake`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {
                 $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 120_000).setting("HTTP_HEADER_TIMEOUT_MS", 300)

@@ -158,7 +158,7 @@ extension EdgeTests {
         ]
 
         /// All are sent to one gateway, which survives each of them.
-        @Test func `each odd request has one meaning or is refused`() async throws {
+        @Test func `each unusual request has exactly one meaning or is refused`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false").setting(

@@ -159,7 +159,7 @@ extension EdgeTests {
         }
 
         /// Raw isn't filtered: the client itself is the telnet peer of the target. See docs/DIALECTS.md.
-        @Test func `a raw client's telnet isn't counted as the gateway's`() async throws {
+        @Test func `telnet of a raw client isn't attributed to the gateway`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Dialect.raw.handshake)
             let message = TelnetBytes.gmcp(#"Portcullis.Session {"state":"detached"}"#)
@@ -174,7 +174,7 @@ extension EdgeTests {
             (.typed, #"{"type":"gmcp","package":"Portcullis.Session","data":{"state":"detached"}}"#),
             (.legacy, #"{"gmcp":"PORTCULLIS.Session {\"state\":\"detached\"}"}"#),
         ])
-        func `a client can't send telnet as the gateway`(dialect: Dialect, forged: String) async throws {
+        func `a client can't send telnet in the gateway's name`(dialect: Dialect, forged: String) async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(dialect.handshake)
             if let greeting = dialect.greeting { try await socket.send(greeting) }

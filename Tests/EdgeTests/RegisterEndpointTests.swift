@@ -48,7 +48,7 @@ extension EdgeTests {
             #expect(list.outputText.components(separatedBy: device.keyID).count == 2, "\(list)")
         }
 
-        @Test func `a missing field is named as V4 names it`() async throws {
+        @Test func `a missing field is reported in V4's words`() async throws {
             let edge = try await start()
             let whole = ["keyId": "a", "attestation": "b", "nonce": "c"]
             for missing in whole.keys {

@@ -35,7 +35,7 @@ extension EdgeTests {
             _ = try await mud.receiveToEnd()
         }
 
-        @Test func `JSON reports what is lost`() async throws {
+        @Test func `JSON reports lost output`() async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("OUTPUT_BUFFER_BYTES", 1024) }
             let socket = try await edge.gateway.open(Handshake().offering("json.mudstandards.org"))
             let session = try QuerySession(json: try await socket.nextText())

@@ -52,7 +52,7 @@ extension EdgeTests {
             #expect(resumed["sessionId"] == session.id)
         }
 
-        @Test func `a flooding client takes nothing from its neighbours`() async throws {
+        @Test func `a flooding client doesn't slow its neighbours`() async throws {
             let edge = try await start {
                 $0.setting("MESSAGES_PER_SECOND", 20).setting("MESSAGES_PER_SECOND_PER_IP", 60)
             }

@@ -14,7 +14,7 @@ extension EdgeTests {
             ("refuse", T.dont, "a <b>bold</b> &amp; more"), ("pass", T.do, "a <b>bold</b> &amp; more"),
             ("strip", T.do, "a bold & more"),
         ])
-        func `MXP_MODE decides about the option and the markup`(mode: String, verb: UInt8, text: String) async throws {
+        func `MXP_MODE controls the option and the markup`(mode: String, verb: UInt8, text: String) async throws {
             let edge = try await Edge.start(.scripted) { $0.setting("MXP_MODE", mode) }
             let socket = try await edge.gateway.open(
                 Handshake().setting("Sec-WebSocket-Protocol", "terminal.mudstandards.org"))
@@ -78,7 +78,7 @@ extension EdgeTests {
         }
 
         /// The output depends on nothing but the level: one message, and a generator with a seed.
-        @Test func `WS_COMPRESSION_LEVEL decides how small messages become`() async throws {
+        @Test func `WS_COMPRESSION_LEVEL sets the compression ratio`() async throws {
             var generator = SeededGenerator(seed: 1)
             let words = [
                 "north", "south", "clearing", "orc", "sword", "stands", "here", "the", "a", "obvious", "exits",
@@ -100,7 +100,7 @@ extension EdgeTests {
 
         /// Two gateways share a store that a third process has locked. The impatient one answers first, though it is asked last.
         @Test(.enabled(if: StoreLock.isAvailable, "needs the sqlite3 program"))
-        func `STORE_BUSY_MS decides how long an upgrade waits for the store`() async throws {
+        func `STORE_BUSY_MS limits how long an upgrade waits for the store`() async throws {
             let apple = try SimulatedApple()
             let patient = try await Edge.start { $0.appAttest(apple).setting("STORE_BUSY_MS", 1_000) }
             let impatient = try await Edge.start {

@@ -45,7 +45,7 @@ extension EdgeTests {
             #expect(try P256.Signing.PublicKey(rawRepresentation: point).isValidSignature(signature, for: signed))
         }
 
-        @Test func `tokens stay valid over a kill and a restart`() async throws {
+        @Test func `tokens stay valid across a kill and a restart`() async throws {
             let edge = try await start()
             var client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
@@ -64,7 +64,7 @@ extension EdgeTests {
             try await Edge.expectEcho(gateway.open(client.handshake(again)))
         }
 
-        @Test func `a nonce of the server stays good over a restart`() async throws {
+        @Test func `a server nonce stays valid across a restart`() async throws {
             let edge = try await start(["DPOP_NONCE": "token"])
             var client = try TokenClient(apple, at: edge.gateway)
             let nonce = try await client.challenge()
@@ -115,7 +115,7 @@ extension EdgeTests {
             #expect(try await signingKeys(edge.gateway, "revoke", kid).ending == .exited(1))
         }
 
-        @Test func `revoking a device closes the sessions that its tokens have opened`() async throws {
+        @Test func `revoking a device closes the sessions opened with its tokens`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let other = try TokenClient(apple, at: edge.gateway)
@@ -126,7 +126,7 @@ extension EdgeTests {
             try await Edge.expectEcho(otherSocket)
         }
 
-        @Test func `the store of the signing keys must be there`() async throws {
+        @Test func `a missing store of signing keys is an error`() async throws {
             let path = try TemporaryDirectory().file("none.sqlite")
             for command in [["list"], ["rotate"], ["revoke", "x"]] {
                 let output = try await GatewayProcess.run(["signing-keys"] + command + ["--store", path])

@@ -23,7 +23,7 @@ extension EdgeTests {
             #expect(try await target.receiveToEnd() == [])
         }
 
-        /// Pongs alone keep a session alive: three pings later, far beyond the silence limit, it still works.
+        /// Pongs are enough to keep a session alive: three pings later, far beyond the silence limit, it still works.
         @Test func `a client that answers pings stays`() async throws {
             let edge = try await Edge.start(.echo, Self.quick)
             let socket = try await edge.gateway.open()

@@ -42,7 +42,7 @@ extension EdgeTests {
             var authority: [String] { ["--authority", directory.file("authority.json")] }
         }
 
-        @Test func `a device registers gets a token and plays with it`() async throws {
+        @Test func `a device registers, gets a token and plays with it`() async throws {
             let stage = try await Stage()
             let token = try await stage.run(["device", "token"], stage.device + stage.authority)
             #expect(token.ending == .exited(0), "\(token)")
@@ -77,7 +77,7 @@ extension EdgeTests {
         }
 
         /// Any resource of the gateway will do: `/health` doesn't look at the token.
-        @Test func `requests at once share one token`() async throws {
+        @Test func `concurrent requests share one token`() async throws {
             let stage = try await Stage()
             let url = "https://localhost:\(stage.edge.gateway.port)/health"
             let answer = try await stage.run(
@@ -91,7 +91,7 @@ extension EdgeTests {
         @Test(arguments: [
             ["--scenario", "token"], ["--scenario", "connect", "--token"], ["--scenario", "echo", "--token"],
         ])
-        func `loads with tokens are answered`(arguments: [String]) async throws {
+        func `load sessions with tokens are answered`(arguments: [String]) async throws {
             let stage = try await Stage { $0.setting("VERIFICATIONS_PER_SECOND", 100_000) }
             let result = try await stage.run(
                 ["load"],

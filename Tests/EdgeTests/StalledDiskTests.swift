@@ -85,7 +85,7 @@ extension EdgeTests {
             bench.disk.goOn()
         }
 
-        @Test func `one registration above the queue limit is asked to come later`() async throws {
+        @Test func `a registration above the queue limit gets a Retry-After`() async throws {
             let bench = try await Bench()
             try await bench.prepared(count: 65) { registrations in
                 try bench.disk.stall()

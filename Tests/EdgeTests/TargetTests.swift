@@ -96,7 +96,7 @@ extension EdgeTests {
         }
 
         /// A client that knows no host, such as a web page, needn't name one.
-        @Test(arguments: ["allowlist", "arbitrary"]) func `an empty target is the default one`(mode: String)
+        @Test(arguments: ["allowlist", "arbitrary"]) func `an empty target means the default target`(mode: String)
             async throws
         {
             let apple = try SimulatedApple()
@@ -124,7 +124,7 @@ extension EdgeTests {
 
         // MARK: PROXY protocol
 
-        @Test func `a PROXY header of version 1 comes first`() async throws {
+        @Test func `a PROXY header of version 1 is sent first`() async throws {
             let edge = try await start { $0.setting("PROXY_PROTOCOL", "v1") }
             let socket = try await edge.gateway.open(Handshake().offering("telnet"))
             try await socket.send(text: "look")
@@ -136,7 +136,7 @@ extension EdgeTests {
             #expect(try await target.receiveText(4) == "look")
         }
 
-        @Test func `a PROXY header of version 2 has session and identity`() async throws {
+        @Test func `a PROXY header of version 2 contains session and identity`() async throws {
             let apple = try SimulatedApple()
             let edge = try await start { $0.appAttest(apple).setting("PROXY_PROTOCOL", "v2") }
             let device = try await apple.enrolledDevice(at: edge.gateway)
@@ -171,7 +171,7 @@ extension EdgeTests {
 
         // MARK: Keep-alive
 
-        @Test func `an idle target gets NOPs of a telnet session and none of a raw one`() async throws {
+        @Test func `an idle target gets NOPs in a telnet session and none in a raw one`() async throws {
             let edge = try await start { $0.setting("MUD_KEEPALIVE_SECONDS", 1) }
             let raw = try await edge.gateway.open(Handshake().offering("telnet"))
             let rawTarget = try await edge.target.connection(0)

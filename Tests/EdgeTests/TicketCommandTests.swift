@@ -12,7 +12,7 @@ extension EdgeTests {
             directory = try TemporaryDirectory()
         }
 
-        @Test func `an operator's ticket admits as often as it says`() async throws {
+        @Test func `an operator's ticket admits as often as its uses allow`() async throws {
             let edge = try await start()
             for uses in [1, 2] {
                 let ticket = try await ticket("--uses", "\(uses)")
@@ -57,7 +57,7 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        @Test func `the page's address is the one that the operator sets`() async throws {
+        @Test func `the page's address is the operator's setting`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", path).setting("ENABLE_WEB_CLIENT", "true")

@@ -25,7 +25,7 @@ extension EdgeTests {
             func another() -> TokenDialectClient { TokenDialectClient(edge.gateway, apple, tls: tls) }
         }
 
-        @Test func `a first run registers gets a token and opens web sockets`() async throws {
+        @Test func `a first run registers, gets a token and opens WebSockets`() async throws {
             let stage = try await Stage()
             try await Edge.expectEcho(stage.client.openWebSocket())
             // The library's URL may have the scheme of HTTP too, and a query.
@@ -36,7 +36,7 @@ extension EdgeTests {
         }
 
         /// Some decoders refuse members that they don't know.
-        @Test func `answers have the documented members alone`() async throws {
+        @Test func `answers have only the documented members`() async throws {
             let stage = try await Stage()
             _ = try await stage.client.currentAccessToken()
             let answers = await stage.client.exchanges.map(\.answer)
@@ -46,7 +46,7 @@ extension EdgeTests {
             #expect(challenge.count == 43 && !challenge.contains { "+/=".contains($0) })
         }
 
-        @Test func `eight calls at once make one token`() async throws {
+        @Test func `eight concurrent calls request one token`() async throws {
             let stage = try await Stage()
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<8 { group.addTask { try await stage.client.currentAccessToken() } }
@@ -107,7 +107,7 @@ extension EdgeTests {
         }
 
         /// On a first run the description is all that the app sees.
-        @Test func `a first run that fails tells the app the code`() async throws {
+        @Test func `a failed first run reports the code to the app`() async throws {
             let stage = try await Stage { $0.setting("APPATTEST_BUNDLE_ID", "com.example.another") }
             let failure = await #expect(throws: TokenDialectClient.AttestationFailed.self) {
                 try await stage.client.currentAccessToken()
@@ -116,7 +116,7 @@ extension EdgeTests {
         }
 
         @Test(arguments: [-120.0, 120.0])
-        func `a wrong clock is told with the servers time`(offset: TimeInterval) async throws {
+        func `a wrong clock is reported with the server's time`(offset: TimeInterval) async throws {
             let stage = try await Stage(clockOffset: offset)
             let failure = await #expect(throws: TokenDialectClient.AttestationFailed.self) {
                 try await stage.client.currentAccessToken()
@@ -125,7 +125,7 @@ extension EdgeTests {
             #expect(message.hasPrefix("clock_skew") && message.contains("20"), "\(message)")
         }
 
-        @Test func `another devices access token is worth nothing`() async throws {
+        @Test func `another device's access token is refused`() async throws {
             let stage = try await Stage()
             let thief = stage.another()
             _ = try await thief.currentAccessToken()
@@ -147,7 +147,7 @@ extension EdgeTests {
         }
 
         /// All arrive at once, on different reactors.
-        @Test func `of upgrades that race with one proof one is admitted`() async throws {
+        @Test func `exactly one of several concurrent upgrades with one proof is admitted`() async throws {
             let stage = try await Stage { $0.setting("FAILED_UPGRADES_PER_MINUTE", 100_000) }
             for _ in 0..<5 {
                 let headers = try await stage.client.authorizationHeaders(for: "/", method: "GET")

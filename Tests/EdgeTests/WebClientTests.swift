@@ -306,7 +306,7 @@ extension EdgeTests {
         }
 
         /// It can't be resumed any more, and would count as one of the client's sessions.
-        @Test func `a page that is left leaves no session behind`() async throws {
+        @Test func `closing the page leaves no session behind`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await gateway(target.port)
             let page = try await Chromium.start().page()
@@ -367,7 +367,7 @@ extension EdgeTests {
 extension EdgeTests {
     /// The page without a browser.
     @Suite struct WebClientPageTests {
-        @Test func `the page is served with its policy if enabled`() async throws {
+        @Test func `the page is served with its content security policy if enabled`() async throws {
             let edge = try await Edge.start { $0.setting("ENABLE_WEB_CLIENT", "true") }
             let answer = try await edge.gateway.get("/")
             #expect(answer.status == 200)

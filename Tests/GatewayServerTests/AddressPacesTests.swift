@@ -8,7 +8,7 @@ struct AddressPacesTests {
     private let prefix = IPAddress(ipv4: (192, 0, 2, 1)).prefix
     private let other = IPAddress(ipv4: (192, 0, 2, 2)).prefix
 
-    @Test func `an address is remembered as long as it has sessions`() {
+    @Test func `an address is kept as long as it has sessions`() {
         let paces = AddressPaces(perSecond: 10)
         var shares = [paces.join(prefix), paces.join(prefix), paces.join(other)]
         #expect(paces.count == 2)
@@ -31,7 +31,7 @@ struct AddressPacesTests {
         #expect(second.spend(now: begin) != nil)
     }
 
-    @Test func `a reload's rate holds for sessions that there are, and for new ones`() {
+    @Test func `a reload's rate applies to existing and new sessions`() {
         let paces = AddressPaces(perSecond: nil)
         let share = paces.join(prefix)
         for _ in 0..<100 { #expect(share.spend(now: begin) == nil) }

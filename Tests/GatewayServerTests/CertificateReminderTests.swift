@@ -27,7 +27,7 @@ struct CertificateReminderTests {
                 == "The server's certificate expired at 1970-04-11T00:16:40Z: clients can't connect")
     }
 
-    @Test func `the start has warned already, and then a day passes between two warnings`() {
+    @Test func `the start warns, and then a day passes between two warnings`() {
         var reminder = CertificateReminder()
         let start = end - 10 * Self.day
         #expect(reminder.due(validity, at: start) == nil)

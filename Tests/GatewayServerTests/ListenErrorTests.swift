@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// What an operator reads if the gateway can't listen.
+/// The operator's error message if the gateway can't listen.
 struct ListenErrorTests {
     private func message(_ error: ReactorError) -> String? {
         do throws(GatewayError) {
@@ -14,7 +14,7 @@ struct ListenErrorTests {
         }
     }
 
-    @Test func `a port without the right to it is explained with the capability and the ways to give it`() throws {
+    @Test func `a missing permission for a port is explained with the capability and how to grant it`() throws {
         let text = try #require(message(.portNotPermitted(address: "0.0.0.0:443")))
         #expect(text.hasPrefix("0.0.0.0:443 can't be listened on: "))
         for words in ["CAP_NET_BIND_SERVICE", "AmbientCapabilities=CAP_NET_BIND_SERVICE", "setcap", "WS_PORT"] {

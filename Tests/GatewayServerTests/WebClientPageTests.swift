@@ -20,14 +20,14 @@ struct WebClientPageTests {
     }
 
     @Test(arguments: ["script", "style"])
-    func `its policy names the hashes of its one script and its one style sheet`(name: String) throws {
+    func `the policy has the hashes of the one script and the one style sheet`(name: String) throws {
         let contents = try elements(name)
         #expect(contents.count == 1)
         let hash = Data(SHA256.hash(data: Data(contents.first.map { $0.utf8.map(\.self) } ?? []))).base64EncodedString()
         #expect(policy["\(name)-src"] == "'sha256-\(hash)'")
     }
 
-    @Test func `its policy allows nothing that it doesn't name`() {
+    @Test func `the policy allows nothing else`() {
         #expect(policy["default-src"] == "'none'")
         #expect(policy["connect-src"] == "'self'")
         for name in ["base-uri", "form-action", "frame-ancestors", "trusted-types"] {
@@ -37,7 +37,7 @@ struct WebClientPageTests {
         #expect(!WebClientPage.contentSecurityPolicy.contains("unsafe"))
     }
 
-    @Test func `it loads nothing, and has no handler or style in its markup`() throws {
+    @Test func `the page loads nothing and has no inline handler or style`() throws {
         let markup = page.replacing(try Regex("(?s)<(script|style)[^>]*>.*?</(script|style)>"), with: "")
         for forbidden in [" src=", " href=", " style=", "javascript:", "<iframe", "<object", "<embed", "<link"] {
             #expect(!markup.contains(forbidden), "\(forbidden)")
@@ -47,7 +47,7 @@ struct WebClientPageTests {
     }
 
     /// The browser would block each of them, so the page must not contain any.
-    @Test func `its script has no way from a string to markup or to code`() throws {
+    @Test func `the script never turns a string into markup or code`() throws {
         let script = try elements("script").joined()
         let sinks = [
             "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc",
@@ -57,7 +57,7 @@ struct WebClientPageTests {
         }
     }
 
-    @Test func `it stays small enough to read`() {
+    @Test func `the page stays small enough to read`() {
         #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count < 620)
         #expect(WebClientPage.answer.body.count < 28_672)
     }

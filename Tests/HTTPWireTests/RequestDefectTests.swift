@@ -29,7 +29,7 @@ struct RequestDefectTests {
         #expect(RequestFault.allCases.filter { $0.detail == fault.detail } == [fault])
     }
 
-    @Test func `each status is that of its fault`() {
+    @Test func `each defect gets the status of its fault`() {
         let statuses = Dictionary(grouping: RequestFault.allCases, by: \.status.code).mapValues { Set($0) }
         #expect(statuses[411] == [.lengthRequired])
         #expect(statuses[413] == [.bodyTooLarge])

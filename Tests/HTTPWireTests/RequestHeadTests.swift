@@ -19,7 +19,7 @@ struct RequestHeadTests {
     }
 
     /// Browsers escape only the query percent-encode set of the URL Standard; they send everything else as typed.
-    @Test func `a query has whatever browsers do not escape`() throws {
+    @Test func `a query may have every character that browsers don't escape`() throws {
         let visible = (0x21...0x7E as ClosedRange<UInt8>).filter { !Array("\"#<>".utf8).contains($0) }
         let query = String(decoding: visible, as: UTF8.self)
         for target in ["/?" + query, "http://b.example/?" + query, "http://b.example?" + query] {
@@ -30,13 +30,13 @@ struct RequestHeadTests {
         }
     }
 
-    @Test func `a percent sign in a query that begins no escape belongs to its parameter alone`() throws {
+    @Test func `a malformed escape in a query affects only its own parameter`() throws {
         let head = try #require(Transcript(request("GET /?a=100%&b=2 HTTP/1.1")).only)
         #expect(RequestQuery(head.query)["a"] == .malformed && RequestQuery(head.query)["b"] == .value("2"))
     }
 
     /// RFC 9112 §3.2.2.
-    @Test func `the authority of an absolute target replaces Host, however it is asked for`() throws {
+    @Test func `the authority of an absolute target replaces Host`() throws {
         let head = try #require(Transcript(request("GET http://b.example:80/ HTTP/1.1", "X: y")).only)
         #expect(head.authorityText == "b.example:80" && head.values("host") == ["b.example:80"])
         #expect(head.fields.map { text($0.name) } == ["Host", "X"])
@@ -61,7 +61,7 @@ struct RequestHeadTests {
         #expect(Transcript("GET http://\(host)/ HTTP/1.1\r\nHost: a\r\n\r\n").only?.authorityText == host)
     }
 
-    @Test func `fields are found by their name in lower case, and by no part of it`() throws {
+    @Test func `fields are found by their whole name in lower case`() throws {
         let head = try #require(
             Transcript(request("GET / HTTP/1.1", "X-Forwarded-For: 1", "X: 2", "x-FORWARDED-for:3")).only)
         let fields = head.fields
@@ -101,7 +101,7 @@ struct RequestHeadTests {
             ("\"a,b", ["\"a", "b"]), ("\"a\\\",b", ["\"a\\\"", "b"]), ("\"a\\", ["\"a\\"]), ("\"", ["\""]),
             ("\"a\",\"b,c", ["\"a\"", "\"b", "c"]),
         ] as [(String, [String])])
-    func `a list has members, empty ones too, and commas in quoted strings are no separators`(
+    func `a list has members, also empty ones, and commas in quoted strings don't separate`(
         value: String, members: [String]
     ) {
         #expect(ListMembers(Array(value.utf8)[...]).map { text($0) } == members)
@@ -130,7 +130,7 @@ struct RequestHeadTests {
             (0, ["close, keep-alive"], false),
             (0, ["keep-alive", "close"], false), (0, ["Upgrade"], false),
         ] as [(Int, [String], Bool)])
-    func `a connection is kept by its version and options`(minor: Int, options: [String], isKept: Bool) throws {
+    func `version and options decide whether a connection is kept`(minor: Int, options: [String], isKept: Bool) throws {
         let fields = options.map { "Connection: \($0)\r\n" }.joined()
         let head = try #require(Transcript("GET / HTTP/1.\(minor)\r\nHost: a\r\n\(fields)\r\n").only)
         #expect(head.keepsAlive == isKept)
@@ -146,14 +146,14 @@ struct RequestHeadTests {
             (1, "Expect: 100-continue", false), (0, "Content-Length: 1\r\nExpect: 100-continue", false),
             (0, "Content-Length: 1\r\nExpect: something", false),
         ] as [(Int, String, Bool)])
-    func `a client waits for 100 Continue if it says so, has a body and can read it`(
+    func `a client waits for 100 Continue if it says so, has a body and speaks HTTP 1.1`(
         minor: Int, fields: String, waits: Bool
     ) throws {
         let transcript = Transcript("POST / HTTP/1.\(minor)\r\nHost: a\r\n\(fields)\r\n\r\n")
         #expect(try #require(transcript.only).expectsContinue == waits)
     }
 
-    @Test func `methods with a body that say nothing of its length lack one`() throws {
+    @Test func `a POST, PUT or PATCH without framing lacks a length`() throws {
         for method in ["POST", "PUT", "PATCH"] {
             #expect(try #require(Transcript(request("\(method) / HTTP/1.1")).only).lacksLength)
             for framing in ["Content-Length: 0", "Transfer-Encoding: chunked"] {

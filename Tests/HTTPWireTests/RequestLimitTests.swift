@@ -31,7 +31,7 @@ struct RequestLimitTests {
     }
 
     /// With any configuration, nothing traps or hangs.
-    @Test func `every request ends somehow with any limit at its smallest and largest`() {
+    @Test func `every request ends with every limit at its minimum and maximum`() {
         for limit in Self.all {
             for value in [.min, 0, 1, 2, .max] {
                 var limits = RequestLimits()
@@ -53,13 +53,13 @@ struct RequestLimitTests {
         check(request(), "\r\n" + request(), .tooManyEmptyLines, limits)
     }
 
-    @Test func `a method has as many bytes as its limit`() {
+    @Test func `a method has at most its limit of bytes`() {
         func line(_ bytes: Int) -> String { request(String(repeating: "M", count: bytes) + " / HTTP/1.1") }
         check(line(32), line(33), .methodTooLong)
         #expect(fault(String(repeating: "M", count: 33)) == .methodTooLong, "before the end of the method")
     }
 
-    @Test func `a request line has as many bytes as its limit`() {
+    @Test func `a request line has at most its limit of bytes`() {
         func line(_ bytes: Int) -> String {
             request("GET /" + String(repeating: "a", count: bytes - "GET / HTTP/1.1".utf8.count) + " HTTP/1.1")
         }
@@ -68,7 +68,7 @@ struct RequestLimitTests {
         #expect(fault("GET /" + String(repeating: "a", count: 8_188)) == .requestLineTooLong)
     }
 
-    @Test func `a header has as many fields as its limit`() {
+    @Test func `a header has at most its limit of fields`() {
         func fields(_ count: Int) -> String {
             "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X:\r\n", count: count - 1) + "\r\n"
         }
@@ -76,7 +76,7 @@ struct RequestLimitTests {
         #expect(fault(String(fields(101).dropLast(3))) == .tooManyFields, "at the first byte of its name")
     }
 
-    @Test func `a field line has as many bytes as its limit`() {
+    @Test func `a field line has at most its limit of bytes`() {
         func field(_ bytes: Int, named name: String = "X") -> String {
             request("GET / HTTP/1.1", name + ":" + String(repeating: " ", count: bytes - name.utf8.count - 1))
         }
@@ -86,7 +86,7 @@ struct RequestLimitTests {
         #expect(fault(String(request().dropLast()) + name + "nn") == .fieldTooLong, "before the colon")
     }
 
-    @Test func `all fields together have as many bytes as the header's limit`() {
+    @Test func `all fields together have at most the header's limit of bytes`() {
         func header(_ bytes: Int) -> String {
             let lines = "Host: a\r\nX:" + String(repeating: "x", count: 8_000) + "\r\nY:"
             let last = String(repeating: "y", count: bytes - lines.utf8.count - 2)
@@ -110,14 +110,14 @@ struct RequestLimitTests {
         #expect(transcript.requests.count == 1 && transcript.fault == nil && transcript.consumed == sample.utf8.count)
     }
 
-    @Test func `a body of known length has as many bytes as its limit, and is refused before any of it is read`() {
+    @Test func `a body of known length above the limit is refused before any of it is read`() {
         func body(_ bytes: Int) -> String { request("POST / HTTP/1.1", "Content-Length: \(bytes)") }
         check(body(65_536), body(65_537), .bodyTooLarge)
         let whole = Transcript(body(65_536) + String(repeating: "b", count: 65_536))
         #expect(whole.requests.first?.body.count == 65_536 && whole.only != nil)
     }
 
-    @Test func `a body in chunks has as many bytes as its limit`() {
+    @Test func `a chunked body has at most its limit of bytes`() {
         func chunks(_ last: Int) -> String {
             Self.chunkedHead + "8000\r\n" + String(repeating: "b", count: 0x8000) + "\r\n" + String(last, radix: 16)
                 + "\r\n" + String(repeating: "b", count: last) + "\r\n0\r\n\r\n"
@@ -125,7 +125,7 @@ struct RequestLimitTests {
         check(chunks(0x8000), chunks(0x8001), .bodyTooLarge)
     }
 
-    @Test func `a chunk's line has as many bytes as its limit`() {
+    @Test func `a chunk's line has at most its limit of bytes`() {
         func line(_ bytes: Int) -> String {
             Self.chunkedHead + "1;" + String(repeating: "x", count: bytes - 2) + "\r\na\r\n0\r\n\r\n"
         }
@@ -138,14 +138,14 @@ struct RequestLimitTests {
         check(spaces(256), spaces(257), .chunkLineTooLong)
     }
 
-    @Test func `the extensions of all chunks have as many bytes as their limit`() {
+    @Test func `the extensions of all chunks have at most their limit of bytes`() {
         let chunk = "1;" + String(repeating: "x", count: 127) + "\r\na\r\n"
         let chunks = Self.chunkedHead + String(repeating: chunk, count: 32)
         check(chunks + "0\r\n\r\n", chunks + "0;\r\n\r\n", .chunkExtensionsTooLong)
         #expect(fault(chunks + "1 ") == .chunkExtensionsTooLong, "white space counts, too")
     }
 
-    @Test func `a trailer section has as many bytes as its limit`() {
+    @Test func `a trailer section has at most its limit of bytes`() {
         func trailers(_ bytes: Int) -> String {
             Self.chunkedHead + "0\r\nA: b\r\nX:" + String(repeating: "x", count: bytes - 10) + "\r\n\r\n"
         }
@@ -154,14 +154,14 @@ struct RequestLimitTests {
         #expect(pipelined.requests.count == 2 && pipelined.fault == nil)
     }
 
-    @Test func `a trailer section has as many fields as a header`() {
+    @Test func `a trailer section has at most as many fields as a header`() {
         func trailers(_ count: Int) -> String {
             Self.chunkedHead + "0\r\n" + String(repeating: "X:\r\n", count: count) + "\r\n"
         }
         check(trailers(100), trailers(101), .tooManyFields)
     }
 
-    @Test func `a trailer field has as many bytes as a field of the header`() {
+    @Test func `a trailer field has at most as many bytes as a header field`() {
         var limits = RequestLimits()
         limits.maximumFieldBytes = 40
         func trailer(_ bytes: Int) -> String {

@@ -43,7 +43,8 @@ struct RequestParserTests {
         }
     }
 
-    @Test(arguments: Samples.valid) func `a header written again is the same header`(sample: String) throws {
+    @Test(arguments: Samples.valid) func `a header that is written and parsed again is the same`(sample: String) throws
+    {
         for parsed in Transcript(sample).requests {
             let bytes = parsed.head.canonical
             let again = try #require(Transcript([bytes[...]], limits: RequestLimits()).requests.first?.head)
@@ -52,7 +53,7 @@ struct RequestParserTests {
         }
     }
 
-    @Test func `the parser stops behind the header and behind the body`() {
+    @Test func `the parser stops after the header and after the body`() {
         let header = request("POST / HTTP/1.1", "Content-Length: 3")
         let bytes = Array((header + "abcGET").utf8)
         var parser = RequestParser()
@@ -72,7 +73,7 @@ struct RequestParserTests {
         #expect(parser.hasBegun)
     }
 
-    @Test func `a request without body ends behind its header, without more input`() {
+    @Test func `a request without body ends with its header, without more input`() {
         for fields in ["X: y", "Content-Length: 0"] {
             var parser = RequestParser()
             guard case .head = parser.parse(bytes: Array(request("POST / HTTP/1.1", fields).utf8)).event else {
@@ -83,7 +84,7 @@ struct RequestParserTests {
         }
     }
 
-    @Test func `a body that hasn't arrived is waited for`() {
+    @Test func `the parser waits for a body that hasn't arrived`() {
         var parser = RequestParser()
         _ = parser.parse(bytes: Array(request("POST / HTTP/1.1", "Content-Length: 3").utf8))
         #expect(parser.parse(bytes: []) == progress(.needsMore, 0))
@@ -102,7 +103,7 @@ struct RequestParserTests {
         #expect(parser.hasBegun)
     }
 
-    @Test func `after a fault nothing else is read, and no reset helps`() {
+    @Test func `after a fault nothing else is read, not even after a reset`() {
         var parser = RequestParser()
         #expect(parser.parse(bytes: Array("GET  /".utf8)).event == .malformed(.requestLineMalformed))
         for _ in 0..<2 {

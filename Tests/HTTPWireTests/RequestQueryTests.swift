@@ -3,7 +3,7 @@ import Testing
 
 /// Query parameters: each has one meaning or is malformed.
 struct RequestQueryTests {
-    @Test func `a parameter has the value behind its first equals sign`() {
+    @Test func `a parameter's value begins after its first equals sign`() {
         let query = Self.query("a=1&b=x=y&c&d=&=e")
         #expect(query["a"] == .value("1"))
         #expect(query["b"] == .value("x=y"))
@@ -14,7 +14,7 @@ struct RequestQueryTests {
         #expect(query["e"] == .absent)
     }
 
-    @Test func `a name is not taken for a longer one that begins with it`() {
+    @Test func `a name doesn't match a longer one that begins with it`() {
         #expect(Self.query("ticketed=1")["ticket"] == .absent)
         #expect(Self.query("tick=1")["ticket"] == .absent)
     }
@@ -30,7 +30,7 @@ struct RequestQueryTests {
     }
 
     @Test(arguments: ["a=1&b=2&a=1", "a&b=2&a", "a=1&%61=2&b=2", "a=1&a&b=2"])
-    func `a parameter that is there twice has no value, others keep theirs`(text: String) {
+    func `a repeated parameter has no value, others keep theirs`(text: String) {
         #expect(Self.query(text)["a"] == .malformed)
         #expect(Self.query(text)["b"] == .value("2"))
     }
@@ -43,7 +43,7 @@ struct RequestQueryTests {
         #expect(Self.query("a=\(value)&b=2")["b"] == .value("2"))
     }
 
-    @Test func `a name with a malformed escape could be any`() {
+    @Test func `a name with a malformed escape makes every parameter malformed`() {
         for name in ["%", "b%4", "%zz"] { #expect(Self.query("a=1&\(name)=2")["a"] == .malformed) }
         #expect(Self.query("a=1&%FF=2&%00=3")["a"] == .value("1"))
     }
@@ -55,7 +55,7 @@ struct RequestQueryTests {
         #expect(Self.query("a=xx" + longest)["a"] == .malformed)
     }
 
-    @Test func `with more than sixteen parameters none has a value`() {
+    @Test func `with more than sixteen parameters all are malformed`() {
         #expect(RequestQuery.maximumParameters == 16)
         let most = "a=1" + String(repeating: "&b=2", count: 15)
         #expect(Self.query(most)["a"] == .value("1"))

@@ -45,7 +45,7 @@ struct ResponseWriterTests {
         #expect(written(response, ResponseWriter(version: .http10, closesConnection: false)) == Self.failure)
     }
 
-    @Test func `an Upgrade field brings its connection option`() {
+    @Test func `an Upgrade field adds its connection option`() {
         var response = Response(.upgradeRequired)
         response.add("Upgrade", "websocket")
         #expect(written(response).contains("\r\nConnection: keep-alive, Upgrade\r\n"))
@@ -109,7 +109,7 @@ struct ResponseWriterTests {
         #expect(written(Response(code: 103)) == Self.failure)
     }
 
-    @Test func `what is asked out of order writes nothing`() {
+    @Test func `calls in the wrong order write nothing`() {
         var writer = ResponseWriter(closesConnection: false)
         var output: [UInt8] = []
         write("a", &writer, into: &output)
@@ -145,13 +145,13 @@ struct ResponseWriterTests {
         #expect(writer.closesConnection && writer.hasEnded)
     }
 
-    @Test func `a field may have a tab, UTF-8 and nothing at all as its value`() {
+    @Test func `a field's value may have tabs and UTF-8 and may be empty`() {
         for value in ["", "a\tb", "\u{e4}\u{20ac}", "\"a, b\"", "a b"] {
             #expect(ResponseField("X-a.b!", value) != nil)
         }
     }
 
-    @Test(arguments: [-1, 0, 99, 600, 1_000]) func `a code that is none is a 500`(code: Int) {
+    @Test(arguments: [-1, 0, 99, 600, 1_000]) func `an invalid status code is sent as 500`(code: Int) {
         #expect(ResponseStatus(code) == nil)
         #expect(written(Response(code: code)) == Self.failure)
     }

@@ -1,7 +1,7 @@
-/// An admission method is named in its own folder and in the one list that adds it to the gateway. Everything else goes by `AdmissionMethod`,
+/// An admission method is named in its own folder and in the one list that adds it to the gateway. Everything else uses `AdmissionMethod`,
 /// `MethodName` and `Identity`: then a method that is added can't be forgotten anywhere.
 enum AdmissionMethodRule {
-    /// Files outside that name a method, each for what is this method's alone.
+    /// Files elsewhere that name a method, each for a part that only this method has.
     static let exceptions: [String: Set<String>] = [
         // The identity of clients without credentials.
         "Sources/Admission/Decision/Identity.swift": ["AnonymousMethod"],

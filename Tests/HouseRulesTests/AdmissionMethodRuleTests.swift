@@ -16,7 +16,7 @@ struct AdmissionMethodRuleTests {
             ])
     }
 
-    @Test func `no policy, list, limit, log or route names a method: what holds for one holds for all`() {
+    @Test func `no policy, list, limit, log or route names a method, so that rules hold for all methods`() {
         #expect(Repository.sources.flatMap { AdmissionMethodRule.namesElsewhere($0, methods) } == [])
         #expect(findings("if method is AppAttestMethod { return }").count == 1)
         #expect(findings("// AppAttestMethod\nlet a = \"TicketMethod\"") == [])
@@ -24,7 +24,7 @@ struct AdmissionMethodRuleTests {
         #expect(findings("TicketMethod.name", in: "Sources/Relay/DecisionRecord.swift").count == 1)
     }
 
-    @Test func `each exception names a method that its file does name`() {
+    @Test func `each exception names a method that occurs in its file`() {
         for (path, names) in AdmissionMethodRule.exceptions {
             let words = Set(Repository.sources.first { $0.path == path }?.swift.tokens.map(\.text) ?? [])
             #expect(names.isSubset(of: words), "\(path)")

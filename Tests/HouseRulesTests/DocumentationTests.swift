@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documentation says about the code, compared with the code.
+/// Compares the documentation's statements about the code with the code.
 @Suite("The documentation")
 struct DocumentationTests {
     @Test func `PROTOCOL.md lists every refusal, with its status, code and text, and no other`() throws {
@@ -19,7 +19,7 @@ struct DocumentationTests {
         #expect(Set(listed) == Set(answers))
     }
 
-    @Test func `PROTOCOL.md names every code that the gateway closes a session with, and its reason`() throws {
+    @Test func `PROTOCOL.md names every close code of the gateway, with its reason`() throws {
         let orders =
             try Repository.text("Sources/RelayCore/Session/CloseReason.swift")
             + Repository.text("Sources/Reactors/WebSocket/WebSocketConnection.swift")
@@ -34,7 +34,7 @@ struct DocumentationTests {
     @Test func `ARCHITECTURE.md describes every folder of Sources, and no other`() throws {
         let folders = try FileManager.default.contentsOfDirectory(
             atPath: Repository.root.appendingPathComponent("Sources").path)
-        let text = try Documentation.section("Rooms", of: Repository.text("docs/ARCHITECTURE.md"))
+        let text = try Documentation.section("Source folders", of: Repository.text("docs/ARCHITECTURE.md"))
         let rooms = Documentation.rows(of: text).dropFirst()
         #expect(Set(rooms.map { $0[0] }) == Set(folders.filter { !$0.hasPrefix(".") }))
         #expect(rooms.allSatisfy { $0.count == 2 && $0[1].count > 20 })
@@ -44,7 +44,7 @@ struct DocumentationTests {
         func modules(_ cell: String) -> Set<String> {
             cell == "–" ? [] : Set(cell.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
         }
-        let text = try Documentation.section("Who may import whom", of: Repository.text("docs/ARCHITECTURE.md"))
+        let text = try Documentation.section("Import table", of: Repository.text("docs/ARCHITECTURE.md"))
         let rows = Documentation.rows(of: text).dropFirst()
         #expect(rows.map { $0[0] }.sorted() == ImportTable.rows.map(\.target).sorted())
         for cells in rows {
@@ -55,7 +55,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every source file that ARCHITECTURE.md names is there`() throws {
+    @Test func `every source file that ARCHITECTURE.md names exists`() throws {
         let text = try Repository.text("docs/ARCHITECTURE.md")
         let named = text.matches(of: /`([A-Za-z+]+\.swift)`/).map { String($0.1) }
         let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(
@@ -87,7 +87,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every link to a file of the project leads to one, and every anchor to a heading`() throws {
+    @Test func `every link to a project file leads to a file, and every anchor to a heading`() throws {
         #expect(Documentation.paths.contains("README.md") && Documentation.paths.contains("docs/PROTOCOL.md"))
         for path in Documentation.paths {
             for link in Documentation.links(in: try Repository.text(path)) {
@@ -101,7 +101,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every script that the documentation names is there and can be run`() throws {
+    @Test func `every script that the documentation names exists and is executable`() throws {
         var named: Set<String> = []
         for path in Documentation.paths {
             for match in try Repository.text(path).matches(of: /\bscripts\/[a-z-]+/) { named.insert(String(match.0)) }
@@ -125,7 +125,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `every command and option that the README shows is one of the programs'`() throws {
+    @Test func `every command and option in the README exists`() throws {
         let blocks = Documentation.codeBlocks("sh", in: try Repository.text("README.md")).joined(separator: "\n")
         let lines = blocks.replacing("\\\n", with: " ").split(separator: "\n").map(String.init)
         for program in ["portcullis", "portcullis-sim"] {
@@ -134,7 +134,7 @@ struct DocumentationTests {
             #expect(!shown.isEmpty, "\(program)")
             for line in shown {
                 let words = line.split(separator: " ").map(String.init).drop { !$0.hasSuffix(program) }.dropFirst()
-                // What follows the second word is an argument.
+                // Words after the second one are arguments.
                 let commands = words.prefix { !$0.hasPrefix("-") }.prefix(2)
                 #expect(!commands.isEmpty && commands.allSatisfy(names.contains), "\(line)")
                 for option in words where option.hasPrefix("--") { #expect(options.contains(option), "\(line)") }
@@ -211,7 +211,7 @@ struct DocumentationReaderTests {
         ("b.md", "a.md", "b.md"), ("b.md", "docs/a.md", "docs/b.md"), ("../b.md", "docs/a.md", "b.md"),
         ("", "docs/a.md", "docs/a.md"), ("./x/../b.md", "a.md", "b.md"),
     ])
-    func `resolves links from where they stand`(link: String, path: String, target: String) {
+    func `resolves links relative to their document`(link: String, path: String, target: String) {
         #expect(Documentation.resolve(link, from: path) == target)
     }
 }

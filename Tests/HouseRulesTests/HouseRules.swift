@@ -9,7 +9,7 @@ enum HouseRules {
             var next = index + 1
             if next < tokens.count, kinds.contains(tokens[next].text) { next += 1 }
             guard next < tokens.count else { return nil }
-            // A hyphen or the like can't stand in a module's name: an import names one word.
+            // A module's name has no hyphen or similar character: an import names one word.
             return SwiftText.Token(text: tokens[next].text, line: tokens[index].line)
         }
     }
@@ -38,7 +38,7 @@ enum HouseRules {
     /// The library products.
     static let libraries: Set = ["AppAttest", "DPoP"]
 
-    /// What crosses our targets is `package`; the library products alone are for others.
+    /// Declarations used by our other targets are `package`; only the library products are public.
     static func publicOutsideLibraries(_ file: SourceFile) -> [String] {
         guard file.isSource, !libraries.contains(file.target) else { return [] }
         return ["public", "open"].flatMap { word in
@@ -95,7 +95,7 @@ enum HouseRules {
     }
 
     static let maximumLines = 400
-    /// What a longer file says about itself, with the reason behind it.
+    /// The mark of a longer file, followed by its reason.
     static let longFileExcuse = "// Long because:"
 
     static func tooLong(_ file: SourceFile) -> [String] {

@@ -127,7 +127,7 @@ struct HouseRulesTests {
 struct SwiftTextTests {
     private func words(_ source: String) -> [String] { SwiftText(source).tokens.map(\.text) }
 
-    @Test func `leaves out strings of every kind, and keeps what is interpolated`() {
+    @Test func `leaves out strings of every kind, and keeps interpolations`() {
         #expect(words(#"a "b \" c" d"#) == ["a", "d"])
         #expect(words("a \"\"\"\n b \"quoted\" c\n\"\"\" d") == ["a", "d"])
         #expect(words(##"a #"b " \(c) \#(d)"# e"##) == ["a", "d", "e"])
@@ -139,7 +139,7 @@ struct SwiftTextTests {
         #expect(words("a `b \\c // 'd` e ` f") == ["a", "`b \\c // 'd`", "e", "`", "f"])
     }
 
-    @Test func `leaves out comments, also nested ones, and knows its lines`() {
+    @Test func `leaves out comments, also nested ones, and counts lines`() {
         let text = SwiftText("a // b\n/* c /* d */ e\n */ f \"//\" g")
         #expect(text.tokens == [.init(text: "a", line: 1), .init(text: "f", line: 3), .init(text: "g", line: 3)])
         #expect(text.commentWords.map(\.text) == ["b", "c", "d", "e"])
@@ -147,7 +147,7 @@ struct SwiftTextTests {
     }
 
     @Test(arguments: ["\"", "\"\"\"", "#\"", "/*", "\"\\(", "\"\\", "(", ")", "//", "#", ""])
-    func `comes to an end in text that doesn't`(source: String) {
+    func `terminates on unterminated text`(source: String) {
         #expect(SwiftText("a " + source).tokens.first?.text == "a")
     }
 }

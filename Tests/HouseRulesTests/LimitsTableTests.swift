@@ -1,6 +1,6 @@
 import Testing
 
-/// What docs/LIMITS.md computes, computed again.
+/// Repeats the computations of docs/LIMITS.md.
 @Suite("docs/LIMITS.md")
 struct LimitsTableTests {
     private let costs: [[String]]
@@ -28,14 +28,14 @@ struct LimitsTableTests {
         #expect(costs.count == 12 && session.count > 10)
     }
 
-    @Test func `has the values of what can't be set`() throws {
+    @Test func `has the values of the fixed limits`() throws {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
         #expect(reactor.count == 47)
     }
 
-    @Test func `has room for all that a reactor keeps`() throws {
+    @Test func `covers everything that a reactor keeps`() throws {
         let stated = try #require(text.firstMatch(of: /each further\s+reactor may keep ([0-9]+) MiB more/))
         let kept =
             try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
@@ -43,7 +43,7 @@ struct LimitsTableTests {
         #expect(kept <= (try #require(Int(stated.1))) << 20)
     }
 
-    /// The number that `Type.name` stands for in the sources.
+    /// The value of `Type.name` in the sources.
     private func constant(_ path: String) throws -> Int {
         let names = path.split(separator: ".")
         let type = try Regex("(enum|struct|class) \(names[0])\\b")

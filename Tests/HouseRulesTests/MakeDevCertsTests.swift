@@ -4,7 +4,7 @@ import Testing
 /// scripts/make-dev-certs, run as a developer runs it. Skipped, saying so, where there is no openssl.
 @Suite("The script for development certificates")
 struct MakeDevCertsTests {
-    @Test func `makes certificates that verify, keeps them the second time, and makes them anew when forced`() throws {
+    @Test func `makes certificates that verify, keeps existing ones, and replaces them when forced`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev certs \(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         guard run("openssl", ["version"]) != nil else {
@@ -41,7 +41,7 @@ struct MakeDevCertsTests {
         }
     }
 
-    @Test func `packs the client's certificate for the passphrase it was given, empty by default`() throws {
+    @Test func `encrypts the client's archive with the given passphrase, empty by default`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dev-certs-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         guard run("openssl", ["version"]) != nil else {
@@ -97,7 +97,7 @@ struct MakeDevCertsTests {
         openssl(folder, "pkcs12", "-in", file, "-noout", "-passin", "pass:\(passphrase)")
     }
 
-    /// What openssl says of how the archive is encrypted. It says so on standard error.
+    /// openssl's report on the archive's encryption, from standard error.
     private func algorithms(_ folder: URL, _ file: String, _ passphrase: String) -> String {
         let command = "openssl pkcs12 -in \(file) -info -noout -passin 'pass:\(passphrase)' 2>&1"
         return run("bash", ["-c", command], in: folder)?.output ?? ""

@@ -13,7 +13,7 @@ struct RepositoryTests {
         #expect(fingerprint == "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932")
     }
 
-    @Test func `tracks nothing that a build or a run makes, and nothing secret`() {
+    @Test func `tracks no build product, no run-time file and no secret`() {
         let bad = [
             "certs/dev/ca.pem", "a.key", "x/client.p12", "keys.sqlite", "keys.sqlite-wal", "Package.resolved",
             "sub/Package.resolved", ".build/debug.yaml", ".build-asan/x", "config/portcullis.env", "certs/ca.srl",
@@ -27,7 +27,7 @@ struct RepositoryTests {
         #expect(HouseRules.untrackable(files) == [])
     }
 
-    @Test func `asks for the benchmark package, and for flags of the compiler's, only where it is told to`() throws {
+    @Test func `uses the benchmark package and compiler flags only when told to`() throws {
         let manifest = try Repository.text("Package.swift")
         let condition = try #require(manifest.range(of: "\nif isBenchmarking {\n"))
         #expect(!manifest[..<condition.lowerBound].contains("ordo-one"))
@@ -47,7 +47,7 @@ struct RepositoryTests {
         #expect(files.filter { path in (try? Repository.text(path)).map(HouseRules.holdsPrivateKey) ?? false } == [])
     }
 
-    /// What git tracks and is still there; nil without git or outside of a work tree.
+    /// The existing files that git tracks; nil without git or outside of a work tree.
     private func trackedFiles() -> [String]? {
         guard let git = run("git", ["ls-files", "-z"]), git.status == 0 else { return nil }
         return git.output.split(separator: "\0").map(String.init)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What every script does with its options, before it looks at the machine, builds or makes anything.
+/// Every script handles its options before it inspects the machine, builds or creates anything.
 @Suite("The scripts' options")
 struct ScriptOptionsTests {
     static let scripts = [
@@ -9,7 +9,7 @@ struct ScriptOptionsTests {
         "attack", "bench", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
     ]
 
-    @Test func `are all looked at here`() throws {
+    @Test func `are tested for every script`() throws {
         let folder = Repository.root.appendingPathComponent("scripts").path
         let found = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.contains(".") }
         #expect(found.sorted() == Self.scripts.sorted())
@@ -42,7 +42,7 @@ struct ScriptOptionsTests {
         ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
     ])
-    func `an option without its value is refused likewise`(script: String, option: String) throws {
+    func `an option without its value is refused in the same way`(script: String, option: String) throws {
         let refused = try call(script, option, keeping: "2>&1 >/dev/null")
         #expect(refused.status == 64 && refused.output.contains("\(option) needs a value"))
     }

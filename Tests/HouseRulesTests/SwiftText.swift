@@ -108,7 +108,7 @@ extension SwiftText {
         if let word = scanWord() { commentWords.append(word) } else { advance() }
     }
 
-    /// `#` begins a raw string where only more of them stand before a quotation mark.
+    /// `#` begins a raw string if only further `#` follow before a quotation mark.
     private var isRawString: Bool {
         var offset = 0
         while byte(offset) == UInt8(ascii: "#") { offset += 1 }

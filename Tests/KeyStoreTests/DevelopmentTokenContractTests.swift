@@ -22,7 +22,7 @@ struct DevelopmentTokenContractTests {
     private func device(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
     @Test(arguments: Kind.allCases)
-    func `admits the devices of a token until its time has come`(kind: Kind) async throws {
+    func `admits the devices of a token until it expires`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample(routes: ["live", "test"])
         #expect(try await store.issue(token) == .issued)
@@ -35,7 +35,7 @@ struct DevelopmentTokenContractTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `knows no token that wasn't issued`(kind: Kind) async throws {
+    func `refuses a token that wasn't issued`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         _ = try await store.issue(.sample(1))
         #expect(try await store.redeem(DevelopmentToken.sample(2).hash, by: device(1), at: 1_000) == .refused(.unknown))
@@ -56,7 +56,7 @@ struct DevelopmentTokenContractTests {
         }
         #expect(try await store.redeem(token.hash, by: device(3), at: 1_600) == .refused(.deviceLimit))
         #expect(try await store.redeem(token.hash, by: device(2), at: 1_700) == .granted(token.grant))
-        // What it has opened isn't counted again.
+        // A known device isn't counted again.
         #expect(try store.standing(ofGrant: token.grant.id, at: 1_700) == .granted(token.grant))
         let listed = try #require(try await store.developmentTokens().first)
         #expect(listed.devices == 2 && listed.lastUsedAt == 1_700)
@@ -64,7 +64,7 @@ struct DevelopmentTokenContractTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `gives the last place to exactly one of many racing devices`(kind: Kind) async throws {
+    func `gives the last place to exactly one of many concurrent devices`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample(devices: 3)
         _ = try await store.issue(token)
@@ -82,7 +82,7 @@ struct DevelopmentTokenContractTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `refuses a revoked token for good`(kind: Kind) async throws {
+    func `refuses a revoked token permanently`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         let token = DevelopmentToken.sample()
         _ = try await store.issue(token)
@@ -110,7 +110,7 @@ struct DevelopmentTokenContractTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `has a maximum, and forgets what ended 90 days ago`(kind: Kind) async throws {
+    func `has a maximum, and deletes tokens that ended 90 days ago`(kind: Kind) async throws {
         let (store, owner) = try kind.make()
         func token(_ number: Int, issuedAt: Int64, expiresAt: Int64) throws -> DevelopmentToken {
             let bytes = [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 0, count: 30)

@@ -5,7 +5,7 @@ import Testing
 @Suite("A key store")
 struct KeyRegistryContractTests {
     @Test(arguments: RegistryKind.allCases)
-    func `returns what was enrolled`(kind: RegistryKind) async throws {
+    func `returns the enrolled key`(kind: RegistryKind) async throws {
         let (registry, owner) = try kind.make()
         var plain = DeviceKey.sample(2)
         plain.validationCategory = nil
@@ -107,7 +107,7 @@ struct KeyRegistryContractTests {
     @Test(
         arguments: RegistryKind.allCases,
         StorePart.allCases)
-    func `lets exactly one of many racing callers advance to a counter`(kind: RegistryKind, part: StorePart)
+    func `lets exactly one of many concurrent callers advance to a counter`(kind: RegistryKind, part: StorePart)
         async throws
     {
         let (registry, owner) = try kind.make()
@@ -122,7 +122,7 @@ struct KeyRegistryContractTests {
     }
 
     @Test(arguments: RegistryKind.allCases, StorePart.allCases)
-    func `ends at the highest counter of many racing callers`(kind: RegistryKind, part: StorePart) async throws {
+    func `ends at the highest counter of many concurrent callers`(kind: RegistryKind, part: StorePart) async throws {
         let (registry, owner) = try kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
@@ -137,7 +137,7 @@ struct KeyRegistryContractTests {
     @Test(
         arguments: RegistryKind.allCases,
         StorePart.allCases)
-    func `keeps a revoked key revoked, whatever is done but restoring it`(kind: RegistryKind, part: StorePart)
+    func `keeps a revoked key revoked until it is restored`(kind: RegistryKind, part: StorePart)
         async throws
     {
         let (registry, owner) = try kind.make()
@@ -178,7 +178,7 @@ struct KeyRegistryContractTests {
     }
 
     @Test(arguments: RegistryKind.allCases)
-    func `says so when a key to administer is unknown`(kind: RegistryKind) async throws {
+    func `reports administration of an unknown key`(kind: RegistryKind) async throws {
         let (registry, owner) = try kind.make()
         #expect(try await !registry.revoke(.sample(1), reason: "lost", at: 1))
         #expect(try await !registry.restore(.sample(1)))
@@ -207,7 +207,7 @@ struct KeyRegistryContractTests {
     }
 
     @Test(arguments: RegistryKind.allCases, [0, -1, Int.min])
-    func `has nothing on a page of no keys`(kind: RegistryKind, limit: Int) async throws {
+    func `returns nothing for a page of no keys`(kind: RegistryKind, limit: Int) async throws {
         let (registry, owner) = try kind.make()
         _ = try await registry.enrol(.sample())
         #expect(try await registry.keys(after: nil, limit: limit).isEmpty)

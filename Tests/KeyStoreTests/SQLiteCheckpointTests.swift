@@ -14,7 +14,7 @@ struct SQLiteCheckpointTests {
         return try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), limits: limits)
     }
 
-    @Test func `happens when it is asked for and at no other time`() throws {
+    @Test func `happens only on request`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 1 << 30)
         _ = try registry.enrol(.sample())
@@ -67,7 +67,7 @@ struct SQLiteCheckpointTests {
         #expect(try first.advanceCounter(of: .sample(1), to: 6, at: 1) == .advanced)
     }
 
-    @Test func `leaves what a reader still needs, and takes it the next time`() throws {
+    @Test func `leaves what a reader still needs, and writes it the next time`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 0)
         _ = try registry.enrol(.sample())
@@ -84,7 +84,7 @@ struct SQLiteCheckpointTests {
         #expect(try registry.key(.sample(1))?.counter == 1)
     }
 
-    @Test func `does its work without truncating while somebody writes`() throws {
+    @Test func `completes without truncating during writes`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 0)
         _ = try registry.enrol(.sample())
@@ -97,7 +97,7 @@ struct SQLiteCheckpointTests {
         #expect(try registry.checkpoint().truncated)
     }
 
-    @Test func `may run again and again while counters rise`() throws {
+    @Test func `may run repeatedly while counters rise`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 8192)
         for byte in UInt8(0)..<8 { _ = try registry.enrol(.sample(byte)) }

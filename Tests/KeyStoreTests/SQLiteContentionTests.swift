@@ -36,7 +36,7 @@ struct SQLiteContentionTests {
         #expect(try registry.enrol(.sample(2)) == .enrolled)
     }
 
-    @Test func `answers busy to all of many threads, more than it has connections, while the lock is held`() throws {
+    @Test func `answers busy to more threads than it has connections while the lock is held`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let registry = try SQLiteKeyDatabase(path: path, limits: .impatient)
@@ -49,7 +49,7 @@ struct SQLiteContentionTests {
         }
     }
 
-    @Test func `waits for a lock that is given back in time`() throws {
+    @Test func `waits for a lock that is released in time`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let registry = try SQLiteKeyDatabase(path: path, limits: .patient)
@@ -72,7 +72,7 @@ struct SQLiteContentionTests {
         #expect(try outcomes.compactMap { try $0.get() } == [.advanced])
     }
 
-    @Test func `advances counters while its own administration is occupied, and reads while its counters are`() throws {
+    @Test func `advances counters during its own administration, and reads during counter updates`() throws {
         let directory = try TemporaryDirectory()
         var limits = SQLiteKeyRegistry.Limits.impatient
         limits.connectionsPerPool = 1
@@ -91,7 +91,7 @@ struct SQLiteContentionTests {
     }
 
     @Test(arguments: [1, 2, 4])
-    func `lets as many calls run at once as it has connections, and one more waits`(size: Int) throws {
+    func `runs as many calls at once as it has connections, and the next one waits`(size: Int) throws {
         let directory = try TemporaryDirectory()
         var limits = SQLiteKeyRegistry.Limits.impatient
         limits.connectionsPerPool = size
@@ -120,7 +120,7 @@ struct SQLiteContentionTests {
         }
     }
 
-    @Test func `sees at once what another process has administered`() throws {
+    @Test func `sees another process's changes at once`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let gateway = try SQLiteKeyDatabase(path: path, limits: .patient)

@@ -6,9 +6,9 @@ import Testing
 @testable import KeyStoreSQLite
 
 /// The data that survives the end of a store's process. EdgeTests kill the whole gateway.
-@Suite("What the SQLite store has acknowledged")
+@Suite("A write to the SQLite store")
 struct SQLiteDurabilityTests {
-    @Test func `is there when the store is opened again`() throws {
+    @Test func `is still there when the store is opened again`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         do {
@@ -57,7 +57,7 @@ struct SQLiteDurabilityTests {
         #expect(try registry.advanceCounter(of: .sample(1), to: 11, at: 3) == .advanced)
     }
 
-    @Test func `was synchronized to disk if it is a registration, and is never checkpointed by a commit`() throws {
+    @Test func `is synchronized to disk if it is a registration, and never checkpointed by a commit`() throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         let full = 2

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyStoreSQLite
 
-@Suite("Who is revoked")
+@Suite("A revocation in the SQLite store")
 struct SQLiteRevocationsTests {
     private let directory: TemporaryDirectory
     private let registry: SQLiteKeyDatabase
@@ -41,7 +41,7 @@ struct SQLiteRevocationsTests {
         #expect(try await revocations.ifChanged() == nil)
     }
 
-    @Test func `is told of development tokens too`() throws {
+    @Test func `is reported for development tokens, too`() throws {
         for byte in [1, 2] as [UInt8] { _ = try registry.issue(.sample(byte)) }
         #expect(try revocations.look()?.grants == [])
         #expect(try registry.revoke(DevelopmentToken.sample(2).id, at: 5))
@@ -64,7 +64,7 @@ struct SQLiteRevocationsTests {
         }
     }
 
-    @Test func `is looked up in an index, which a store of before gets`() throws {
+    @Test func `is looked up in an index, which an older store gets`() throws {
         let queue = try DatabaseQueue(path: directory.file("keys.sqlite"))
         try queue.write { try $0.execute(sql: "DROP INDEX device_key_revoked") }
         _ = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"), creating: false)

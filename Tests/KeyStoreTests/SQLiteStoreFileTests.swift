@@ -45,7 +45,7 @@ struct SQLiteStoreFileTests {
         }
     }
 
-    @Test func `needs a directory that is there and takes files`() throws {
+    @Test func `needs a writable directory`() throws {
         let directory = try TemporaryDirectory()
         #expect(isUnusable(directory.file("missing/keys.sqlite"), saying: "missing/ can't be used"))
         try Data().write(to: URL(fileURLWithPath: directory.file("plain")))
@@ -55,7 +55,7 @@ struct SQLiteStoreFileTests {
         #expect(isUnusable("/proc/portcullis.sqlite", saying: "/proc/"))
     }
 
-    @Test func `is not made for a tool that only wants to look`() throws {
+    @Test func `isn't created for a tool that only reads`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         #expect(isUnusable(path, creating: false, saying: "can't be used"))
@@ -64,7 +64,7 @@ struct SQLiteStoreFileTests {
         #expect(throws: Never.self) { try SQLiteKeyDatabase(path: path, creating: false) }
     }
 
-    @Test func `is refused, and left as it was, when it is no database`() throws {
+    @Test func `is refused and left unchanged when it is no database`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let garbage = Data("This is a diary and no database.\n".utf8) + Data(repeating: 0x20, count: 5000)
@@ -73,7 +73,7 @@ struct SQLiteStoreFileTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
     }
 
-    @Test func `is refused, and left as it was, when it is another program's database`() throws {
+    @Test func `is refused and left unchanged when it is another program's database`() throws {
         let directory = try TemporaryDirectory()
         for (name, sql) in [
             ("tables", "CREATE TABLE t (x)"), ("id", "PRAGMA application_id = 7"),
@@ -96,7 +96,7 @@ struct SQLiteStoreFileTests {
         #expect(isUnusable(path, saying: "version \(version)"))
     }
 
-    @Test func `of an older program gets the new tables and keeps its keys`() throws {
+    @Test func `gets the new tables of a newer program and keeps its keys`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")
         let key = DeviceKey.sample(counter: 7)
@@ -155,7 +155,7 @@ struct SQLiteStoreFileTests {
         "UPDATE device_key SET key_id = x'01'", "UPDATE device_key SET validation_category = -1",
         "DELETE FROM receipt",
     ])
-    func `answers unavailable when a record has what no key can have`(sql: String) throws {
+    func `answers unavailable when a record isn't a valid key`(sql: String) throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
@@ -169,7 +169,7 @@ struct SQLiteStoreFileTests {
         "counter = 4294967296", "counter = -1", "counter = 'one'", "public_key = 'text'", "app = x'41'",
         "environment = x'41'", "trust_root = 7",
     ])
-    func `answers unavailable when a key's standing is what no key can have`(assignment: String) throws {
+    func `answers unavailable when a key's state is invalid`(assignment: String) throws {
         let directory = try TemporaryDirectory()
         let registry = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
         _ = try registry.enrol(.sample())
@@ -194,7 +194,7 @@ struct SQLiteStoreFileTests {
         #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }
     }
 
-    @Test func `has the name it was given, also where SQLite would see one with a meaning of its own`() async throws {
+    @Test func `has exactly the given name, even if SQLite would interpret it`() async throws {
         let directory = try TemporaryDirectory()
         await #expect(processExitsWith: .success) { [path = directory.path as String] in
             // In its own process, because the working directory is global to a process.

@@ -35,7 +35,7 @@ struct SigningKeyStoreTests {
         }
     }
 
-    @Test func `changes nothing for somebody who has read other keys`() throws {
+    @Test func `changes nothing for a caller that has read other keys`() throws {
         for store in stores {
             let one = StoredSigningKeys(keys: [key(1)])
             #expect(try store.replaceSigningKeys(StoredSigningKeys(), with: one))
@@ -44,7 +44,7 @@ struct SigningKeyStoreTests {
         }
     }
 
-    @Test func `has one secret of a name, that of its first use`() throws {
+    @Test func `keeps one secret for each name, from its first use`() throws {
         for store in stores {
             #expect(try store.secret(named: "a", creating: [1, 2]) == [1, 2])
             #expect(try store.secret(named: "a", creating: [3]) == [1, 2])
@@ -52,7 +52,7 @@ struct SigningKeyStoreTests {
         }
     }
 
-    @Test func `keeps everything in its file, which a watcher sees change`() throws {
+    @Test func `keeps everything in its file, whose changes a watcher sees`() throws {
         let registry = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"))
         let revocations = try SQLiteRevocations(of: registry)
         let keys = StoredSigningKeys(keys: [key(1)], revoked: [.init(id: "old", revokedAt: 1)])

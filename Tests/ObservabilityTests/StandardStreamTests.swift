@@ -12,7 +12,7 @@ struct StandardStreamTests {
         for end in ends { close(end) }
     }
 
-    @Test func `a copy of a descriptor leads to the same place, another pipe to another`() {
+    @Test func `a duplicated descriptor is the same stream, and another pipe isn't`() {
         pair { _, first in
             let copy = dup(first)
             #expect(LineOutput.isSame(first, copy))
@@ -21,7 +21,7 @@ struct StandardStreamTests {
         }
     }
 
-    @Test func `a closed descriptor leads nowhere`() {
+    @Test func `a closed descriptor equals no stream`() {
         #expect(!LineOutput.isSame(-1, -1))
     }
 }

@@ -58,7 +58,7 @@ import Testing
         #expect(text(stream.map { [$0] }) == whole)
     }
 
-    @Test func `an endless sequence keeps nothing`() {
+    @Test func `an endless sequence uses no memory`() {
         var transcript = Transcript()
         #expect(transcript.append([0x1B, 0x5B] + [UInt8](repeating: 0x31, count: 100_000)) == "")
         #expect(transcript.append(Array("mx".utf8)) == "x")

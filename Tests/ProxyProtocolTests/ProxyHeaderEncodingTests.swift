@@ -18,7 +18,7 @@ struct ProxyHeaderEncodingTests {
         #expect(line(Samples.v6, Samples.v6Target) == "PROXY TCP6 2001:db8::1 2001:db8::2 50000 4242\r\n")
     }
 
-    @Test func `ends of two families are both named as IPv6, the IPv4 one mapped`() {
+    @Test func `ends of two families are both written as IPv6, the IPv4 one mapped`() {
         #expect(line(Samples.v4, Samples.v6Target) == "PROXY TCP6 ::ffff:c000:201 2001:db8::2 56324 4242\r\n")
         #expect(line(Samples.v6, Samples.v4) == "PROXY TCP6 2001:db8::1 ::ffff:c000:201 50000 56324\r\n")
         let mapped = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
@@ -57,13 +57,13 @@ struct ProxyHeaderEncodingTests {
         #expect(ProxyHeader(endpoints: nil).encoded(as: .v2) == Samples.signature + [0x21, 0x00, 0, 0])
     }
 
-    @Test func `whom it can't name it calls UNKNOWN in version 1`() {
+    @Test func `a client without an address is UNKNOWN in version 1`() {
         for header in [ProxyHeader.local, ProxyHeader(endpoints: nil)] {
             #expect(header.encoded(as: .v1) == Array("PROXY UNKNOWN\r\n".utf8))
         }
     }
 
-    @Test func `TLVs stand behind the addresses in their order`() throws {
+    @Test func `TLVs follow the addresses in their order`() throws {
         let session = try #require(ProxyTLV.uniqueID([1, 2, 3]))
         let header = ProxyHeader(
             source: Samples.v4, destination: Samples.v4Target,
@@ -83,7 +83,7 @@ struct ProxyHeaderEncodingTests {
         #expect(ProxyTLV.uniqueID([UInt8](repeating: 1, count: 129)) == nil)
     }
 
-    @Test(arguments: [false, true]) func `a header is refused when it gets longer than 536 bytes`(withChecksum: Bool)
+    @Test(arguments: [false, true]) func `a header longer than 536 bytes is refused`(withChecksum: Bool)
         throws
     {
         let room = ProxyHeaderLimits.maximumBytes - 28 - 3 - (withChecksum ? 7 : 0)
@@ -101,7 +101,7 @@ struct ProxyHeaderEncodingTests {
     }
 
     /// RFC 3720 appendix B.4, and the check value of the catalogue of CRCs.
-    @Test func `CRC32C is the Castagnoli one`() {
+    @Test func `CRC32C uses the Castagnoli polynomial`() {
         #expect(CRC32C.checksum(of: [UInt8](repeating: 0, count: 32)) == 0x8a91_36aa)
         #expect(CRC32C.checksum(of: [UInt8](repeating: 0xff, count: 32)) == 0x62a8_ab43)
         #expect(CRC32C.checksum(of: UInt8(0)...31) == 0x46dd_794e)

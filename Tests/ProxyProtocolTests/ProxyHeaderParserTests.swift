@@ -25,7 +25,7 @@ struct ProxyHeaderParserTests {
         #expect(header(in: Samples.local) == .local)
     }
 
-    @Test func `a header split at any byte is the same, and leaves what follows alone`() {
+    @Test func `a header split at any byte is read the same, without the bytes after it`() {
         let following: [UInt8] = [0x16, 0x03, 0x01]
         for bytes in Samples.valid {
             let whole = parse([bytes[...]])
@@ -50,7 +50,7 @@ struct ProxyHeaderParserTests {
         }
     }
 
-    @Test func `what it held is gone when it has come to an end`() {
+    @Test func `the parser releases its buffer at the end`() {
         for bytes in [Samples.tcp4, Array("GET / HTTP/1.1\r\n".utf8)] {
             var parser = ProxyHeaderParser()
             #expect(parser.parse(bytes[...]) != .needsMore)
@@ -61,7 +61,7 @@ struct ProxyHeaderParserTests {
     @Test(arguments: [
         "GET / HTTP/1.1", "P", "PR", "PROXX", "PROXYTCP4", "\r\n\r\n\u{1}", "\u{16}\u{3}\u{1}", "\r\r", "proxy TCP4 ",
     ])
-    func `a stranger is known by its first wrong byte`(text: String) {
+    func `other data is refused at its first wrong byte`(text: String) {
         let bytes = Array(text.utf8)
         let isBeginning = "PROXY ".utf8.starts(with: bytes)
         #expect(fault(in: bytes) == (isBeginning ? nil : .signature))
@@ -86,7 +86,7 @@ struct ProxyHeaderParserTests {
         "PROXY TCP6 fe80::1%eth0 ::2 1 2\r\n", "PROXY TCP6 [::1] ::2 1 2\r\n", "PROXY TCP6 ::: ::2 1 2\r\n",
         "PROXY TCP6 192.0.2.1:: ::2 1 2\r\n", "PROXY TCP6 1:2:3:4:5:6:7:192.0.2.1 ::2 1 2\r\n",
     ])
-    func `a line that isn't exactly right is refused`(line: String) {
+    func `a malformed line is refused`(line: String) {
         #expect(fault(in: Array(line.utf8)) == .line)
     }
 
@@ -108,7 +108,7 @@ struct ProxyHeaderParserTests {
         #expect(parse([unknown(200).prefix(106)]).0 == .needsMore)
     }
 
-    @Test func `a block has as many bytes as its limit, and one more is refused at its length`() {
+    @Test func `a version 2 block above its limit is refused at its length`() {
         func block(_ total: Int) -> [UInt8] {
             let padding = total - 28 - 3
             return Samples.tcp4(
@@ -132,20 +132,20 @@ struct ProxyHeaderParserTests {
         }
     }
 
-    @Test func `a connection on behalf of somebody is TCP or unspecified`() {
+    @Test func `a PROXY connection is TCP or unspecified`() {
         for byte in UInt8.min...UInt8.max where ![0x00, 0x11, 0x21].contains(byte) {
             #expect(fault(in: Samples.signature + [0x21, byte]) == .family)
         }
     }
 
-    @Test func `LOCAL and the unspecified family pass over whatever they bring`() {
+    @Test func `LOCAL and the unspecified family skip their address block`() {
         for family in [UInt8(0), 0x11, 0x31, 0xff] {
             #expect(header(in: Samples.signature + [0x20, family, 0, 2, 1, 1]) == .local)
         }
         #expect(header(in: Samples.signature + [0x21, 0, 0, 5, 0x05, 0, 9, 9, 9]) == ProxyHeader(endpoints: nil))
     }
 
-    @Test func `addresses must be whole`() {
+    @Test func `addresses must be complete`() {
         for (family, needed) in [(UInt8(0x11), 12), (0x21, 36)] {
             let short =
                 Samples.signature + [0x21, family, 0, UInt8(needed - 1)] + Array(repeating: 1, count: needed - 1)
@@ -153,7 +153,7 @@ struct ProxyHeaderParserTests {
         }
     }
 
-    @Test func `TLVs are read, known and unknown, padding left out`() {
+    @Test func `known and unknown TLVs are read, and padding is skipped`() {
         let tlvs: [UInt8] = [0x04, 0, 2, 0, 0, 0x05, 0, 2, 7, 8, 0xea, 0, 0, 0xe0, 0, 1, 0x61]
         let header = header(in: Samples.tcp4(tlvs: tlvs))
         #expect(header?.tlvs.map(\.type) == [0x05, 0xea, 0xe0])
@@ -166,11 +166,11 @@ struct ProxyHeaderParserTests {
         arguments: [
             [0x05], [0x05, 0], [0x05, 0, 1], [0x05, 0, 1, 1, 0x05], [0x05, 0xff, 0xff, 1], [0x04, 0, 2, 0],
         ] as [[UInt8]])
-    func `a TLV that reaches over the end is refused`(tlvs: [UInt8]) {
+    func `a TLV that exceeds the block is refused`(tlvs: [UInt8]) {
         #expect(fault(in: Samples.tcp4(tlvs: tlvs)) == .tlv)
     }
 
-    @Test func `a unique id of 128 bytes is read, of 129 refused`() {
+    @Test func `a unique id of 128 bytes is read, and of 129 bytes refused`() {
         func block(_ count: UInt8) -> [UInt8] {
             Samples.tcp4(tlvs: [0x05, 0, count] + Array(repeating: 1, count: Int(count)))
         }
@@ -178,7 +178,7 @@ struct ProxyHeaderParserTests {
         #expect(fault(in: block(129)) == .tlv)
     }
 
-    @Test func `a checksum is verified and left out`() throws {
+    @Test func `a checksum is verified and isn't returned`() throws {
         let plain = ProxyHeader(source: Samples.v4, destination: Samples.v6, tlvs: [.authority("mud.example")])
         let bytes = try #require(plain.encoded(as: .v2, withChecksum: true))
         #expect(header(in: bytes) == plain)
@@ -192,7 +192,7 @@ struct ProxyHeaderParserTests {
         }
     }
 
-    @Test func `a checksum stands once and has four bytes`() throws {
+    @Test func `a checksum occurs once and has four bytes`() throws {
         #expect(fault(in: Samples.tcp4(tlvs: [0x03, 0, 3, 0, 0, 0])) == .checksum)
         let zeroed = Samples.tcp4(tlvs: [0x03, 0, 4, 0, 0, 0, 0, 0x03, 0, 4, 0, 0, 0, 0])
         #expect(fault(in: zeroed) == .checksum)

@@ -9,7 +9,7 @@ struct ConnectionCensusTests {
         try #require(SocketAddress(NumericAddress(host: host, port: port).storage))
     }
 
-    @Test func `at the total limit a socket may stay, one above it not, until another one leaves`() throws {
+    @Test func `a socket above the total limit is refused until another one leaves`() throws {
         let census = ConnectionCensus(maximum: 3, maximumPerAddress: 3)
         let peers = try (1...4).map { try peer("192.0.2.\($0)") }
         for index in 0..<3 { #expect(census.enter(peers[index]) == nil) }
@@ -28,7 +28,7 @@ struct ConnectionCensusTests {
         #expect(census.enter(peers[1]) == nil)
     }
 
-    @Test func `at the limit of one address a socket may stay, one above it not, whatever its port`() throws {
+    @Test func `a socket above the limit of its address is refused, whatever its port`() throws {
         let census = ConnectionCensus(maximum: 10, maximumPerAddress: 2)
         #expect(try census.enter(peer("192.0.2.1", port: 1)) == nil)
         #expect(try census.enter(peer("192.0.2.1", port: 2)) == nil)
@@ -38,7 +38,7 @@ struct ConnectionCensusTests {
         #expect(try census.enter(peer("192.0.2.1", port: 4)) == nil)
     }
 
-    @Test func `one IPv6 network of 64 bits counts as one address`() throws {
+    @Test func `an IPv6 /64 counts as one address`() throws {
         let census = ConnectionCensus(maximum: 10, maximumPerAddress: 2)
         #expect(try census.enter(peer("2001:db8::1")) == nil)
         #expect(try census.enter(peer("2001:db8::ffff:ffff:ffff:ffff")) == nil)
@@ -46,7 +46,7 @@ struct ConnectionCensusTests {
         #expect(try census.enter(peer("2001:db8:0:1::1")) == nil)
     }
 
-    @Test func `an IPv4 address mapped into IPv6 counts with its unmapped self`() throws {
+    @Test func `an IPv4-mapped IPv6 address counts as its IPv4 address`() throws {
         let census = ConnectionCensus(maximum: 10, maximumPerAddress: 1)
         #expect(try census.enter(peer("::ffff:192.0.2.1")) == nil)
         #expect(try census.enter(peer("192.0.2.1")) == .perAddress)

@@ -38,7 +38,7 @@ struct DialTests {
         #expect(!text.isEmpty)
     }
 
-    @Test func `a name of the hosts file is dialled`() async throws {
+    @Test func `a name in the hosts file is dialled`() async throws {
         let server = try PlainServer()
         async let arrived = server.serve { $0.readAll() }
         var (connection, heard) = await WatchedConnection.dial(server.port, host: "localhost")
@@ -84,7 +84,7 @@ struct DialTests {
         #expect(await heard.next() == .closed(.notResolved("the name has no address")))
     }
 
-    @Test func `a drop while dialling is the end, and no answer comes after it`() async throws {
+    @Test func `a drop while dialling ends the dial without an answer`() async throws {
         let server = try PlainServer()
         for host in ["127.0.0.1", "localhost"] {
             var (connection, heard) = await WatchedConnection.open {
@@ -102,7 +102,7 @@ struct DialTests {
     // MARK: The filter
 
     @Test(arguments: ["127.0.0.1", "::1"])
-    func `a target that is this machine is left before its first byte, where the options say so`(
+    func `a connection to this machine is closed before its first byte if the options require it`(
         host: String
     ) async throws {
         let server = try PlainServer(host: host)
@@ -171,7 +171,7 @@ struct DialTests {
     // MARK: The prologue
 
     @Test(arguments: ["127.0.0.1", "::1"])
-    func `the prologue knows both ends, and comes before what was sent while dialling`(host: String) async throws {
+    func `the prologue names both ends and precedes data sent while dialling`(host: String) async throws {
         let server = try PlainServer(host: host)
         let deaf = try deafPort()
         async let arrived = server.serve { socket in (socket.peer, socket.readAll()) }

@@ -24,14 +24,14 @@ struct FairQueueTests {
         #expect(drain() == [1, 11, 2, 12, 3, 13])
     }
 
-    @Test mutating func `a source that is new comes before those that were served`() {
+    @Test mutating func `a new source is served before those already served`() {
         for number in 1...3 { queue.append(number, of: "flood") }
         #expect(queue.removeFirst() == 1)
         queue.append(100, of: "honest")
         #expect(drain() == [100, 2, 3])
     }
 
-    @Test mutating func `a source that left and came back is not new`() {
+    @Test mutating func `a source that left and came back isn't new`() {
         queue.append(1, of: "a")
         queue.append(11, of: "b")
         queue.append(12, of: "b")
@@ -62,7 +62,7 @@ struct FairQueueTests {
         #expect(queue.sourceCount <= 4)
     }
 
-    @Test mutating func `a source that is forgotten is new again, unless something of its waits`() {
+    @Test mutating func `a forgotten source is new again, unless it has waiting items`() {
         queue.append(1, of: "a")
         #expect(queue.removeFirst() == 1)
         queue.append(11, of: "b")
@@ -75,7 +75,7 @@ struct FairQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test mutating func `a source is forgotten when its turn comes round and nothing waits`() {
+    @Test mutating func `a source without waiting items is forgotten at its turn`() {
         queue.append(1, of: "a")
         #expect(drain() == [1])
         queue.append(11, of: "b")
@@ -85,7 +85,7 @@ struct FairQueueTests {
         #expect(drain() == [2, 12])
     }
 
-    @Test mutating func `the newest of the source that has most goes first`() {
+    @Test mutating func `the newest item of the longest source is removed first`() {
         queue.append(1, of: "a")
         for number in 11...13 { queue.append(number, of: "b") }
         #expect(queue.removeNewestOfLargest() == 13)
@@ -94,7 +94,7 @@ struct FairQueueTests {
         #expect(queue.removeNewestOfLargest() == nil)
     }
 
-    @Test mutating func `what was removed is not served`() {
+    @Test mutating func `a removed item isn't served`() {
         for number in 1...3 { queue.append(number, of: "a") }
         queue.remove(of: "a") { $0 == 2 }
         queue.remove(of: "a") { $0 == 9 }

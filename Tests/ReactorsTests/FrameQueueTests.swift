@@ -16,7 +16,7 @@ struct FrameQueueTests {
         #expect(frames == [ReceivedFrame(isFinal: true, opcode: 1, payload: payload)])
     }
 
-    @Test func `one byte above the limit makes a second fragment`() {
+    @Test func `a message one byte above the limit has a second fragment`() {
         var bench = Bench()
         let payload = [UInt8](repeating: 7, count: Self.maximum) + [8]
         bench.message(payload, isText: true)
@@ -27,7 +27,7 @@ struct FrameQueueTests {
             ])
     }
 
-    @Test func `a long message comes in fragments of the limit`() {
+    @Test func `a long message is split into fragments of the limit`() {
         var bench = Bench()
         let payload = (0..<3 * Self.maximum).map { UInt8(truncatingIfNeeded: $0) }
         bench.message(payload, isText: false)
@@ -37,7 +37,7 @@ struct FrameQueueTests {
         #expect(frames.flatMap(\.payload) == payload)
     }
 
-    @Test func `a stream alone gets no frames here`() {
+    @Test func `a stream without messages isn't framed here`() {
         var bench = Bench()
         bench.stream([1, 2])
         bench.stream([3])
@@ -52,20 +52,20 @@ struct FrameQueueTests {
         #expect(bench.fronts() == [Self.maximum, 1])
     }
 
-    @Test func `small messages of a turn are offered together, up to a TLS record`() {
+    @Test func `small messages are offered together, up to a TLS record`() {
         var bench = Bench()
         for _ in 0..<100 { bench.message([UInt8](repeating: 1, count: 200), isText: true) }
         // 80 frames of 204 bytes are 16,320 bytes; 81 would be more than 16,384.
         #expect(bench.fronts() == [80 * 204, 20 * 204])
     }
 
-    @Test func `two frames of the limit are never offered together`() {
+    @Test func `two frames of maximum size are never offered together`() {
         var bench = Bench()
         bench.message([UInt8](repeating: 1, count: 2 * Self.maximum), isText: true)
         #expect(bench.fronts() == [16_384, 16_384])
     }
 
-    @Test func `empty bytes of a stream are no message, neither alone nor behind one`() {
+    @Test func `empty stream bytes make no message, neither alone nor after one`() {
         var bench = Bench()
         bench.stream([])
         #expect(bench.queue.isEmpty)
@@ -74,7 +74,7 @@ struct FrameQueueTests {
         #expect(bench.drain().count == 1)
     }
 
-    @Test func `when it has run empty the stream is a stream again`() {
+    @Test func `after the queue has run empty a stream isn't framed again`() {
         var bench = Bench()
         bench.message([1], isText: true)
         _ = bench.drain()
@@ -82,7 +82,7 @@ struct FrameQueueTests {
         guard case .stream = bench.queue.front() else { return #expect(Bool(false), "no stream") }
     }
 
-    @Test func `let go, it holds nothing`() {
+    @Test func `a released queue holds nothing`() {
         var bench = Bench()
         bench.stream([1, 2, 3])
         bench.message([4], isText: false)

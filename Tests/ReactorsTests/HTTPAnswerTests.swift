@@ -13,7 +13,7 @@ struct HTTPAnswerTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func `an answer has its status, its headers in order, the standing ones, and its body`() {
+    @Test func `an answer has its status, its headers in order, the fixed ones, and its body`() {
         let answer = HTTPAnswer(
             status: 401, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
             body: Array("{}".utf8))
@@ -31,18 +31,18 @@ struct HTTPAnswerTests {
                 """)
     }
 
-    @Test func `to stay with TLS is asked for over TLS alone`() {
+    @Test func `Strict-Transport-Security is sent over TLS only`() {
         #expect(text(HTTPAnswer(status: 200)).contains("Strict-Transport-Security"))
         #expect(!text(HTTPAnswer(status: 200), isSecure: false).contains("Strict-Transport-Security"))
     }
 
-    @Test func `an answer that ends the connection says so`() {
+    @Test func `an answer that ends the connection has Connection: close`() {
         let answer = HTTPAnswer(status: 400, closesConnection: true)
         #expect(text(answer).contains("\r\nConnection: close\r\n"))
         #expect(!text(answer).contains("keep-alive"))
     }
 
-    @Test func `to HEAD the body is left out and its length stays`() {
+    @Test func `the answer to a HEAD has the length and no body`() {
         let answer = HTTPAnswer(status: 200, body: Array(repeating: 65, count: 1_000))
         #expect(text(answer, omittingBody: true).hasSuffix("\r\n\r\n"))
         #expect(text(answer, omittingBody: true).contains("\r\nContent-Length: 1000\r\n"))

@@ -13,14 +13,14 @@ struct HandshakeRatesTests {
         return IPAddress(ipv4: (10, byte(16), byte(8), byte(0))).prefix
     }
 
-    @Test func `an address may have ten seconds' worth at once and one more not`() {
+    @Test func `an address may use ten seconds' allowance at once, and no more`() {
         let rates = HandshakeRates(perSecond: 1000, perSecondPerAddress: 2)
         for _ in 0..<20 { #expect(rates.admits(address(1), at: start)) }
         #expect(!rates.admits(address(1), at: start))
         #expect(rates.admits(address(2), at: start))
     }
 
-    @Test func `what an address has had comes back at its rate`() {
+    @Test func `an address's allowance recovers at its rate`() {
         let rates = HandshakeRates(perSecond: 1000, perSecondPerAddress: 2)
         for _ in 0..<20 { _ = rates.admits(address(1), at: start) }
         #expect(!rates.admits(address(1), at: start + second / 2 - 1))
@@ -30,7 +30,7 @@ struct HandshakeRatesTests {
         #expect(rates.admits(address(1), at: start + second))
     }
 
-    @Test func `the total says from when the next one may begin`() {
+    @Test func `the total rate gives the time at which the next handshake may begin`() {
         let rates = HandshakeRates(perSecond: 4, perSecondPerAddress: 1000)
         for _ in 0..<4 { #expect(rates.takeFromTotal(at: start) == start) }
         #expect(rates.takeFromTotal(at: start) == start + second / 4)
@@ -38,7 +38,7 @@ struct HandshakeRatesTests {
         #expect(rates.takeFromTotal(at: start + 2 * second) == start + 2 * second)
     }
 
-    @Test func `flights that cost much have a quarter of the total and don't take from it`() {
+    @Test func `costly flights have a quarter of the total rate in addition to it`() {
         let rates = HandshakeRates(perSecond: 8, perSecondPerAddress: 1000)
         for _ in 0..<2 { #expect(rates.takeFromCostly(at: start) == start) }
         #expect(rates.takeFromCostly(at: start) == start + second / 2)
@@ -46,13 +46,13 @@ struct HandshakeRatesTests {
         #expect(rates.takeFromTotal(at: start) == start + second / 8)
     }
 
-    @Test func `also where the total is one a second, flights that cost much have their turn`() {
+    @Test func `costly flights proceed even if the total rate is one per second`() {
         let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: 1000)
         #expect(rates.takeFromCostly(at: start) == start)
         #expect(rates.takeFromCostly(at: start) == start + second)
     }
 
-    @Test func `new limits hold at once`() {
+    @Test func `new limits apply at once`() {
         let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: 1)
         for _ in 0..<10 { #expect(rates.admits(address(1), at: start)) }
         #expect(!rates.admits(address(1), at: start))

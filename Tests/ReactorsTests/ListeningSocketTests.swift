@@ -11,7 +11,7 @@ struct ListeningSocketTests {
         ("::1", "/proc/net/tcp6", "00000000000000000000000001000000"),
         ("::", "/proc/net/tcp6", "00000000000000000000000000000000"),
     ])
-    func `a socket listens on the address that was asked for, and on no other`(
+    func `a socket listens on the given address and on no other`(
         host: String, table: String, address: String
     ) throws {
         let socket = try ListeningSocket(host: host, port: 0)
@@ -49,7 +49,7 @@ struct ListeningSocketTests {
         #expect(second.descriptor != first.descriptor)
     }
 
-    @Test func `an address that someone else listens on is refused, and named`() throws {
+    @Test func `an address in use is refused by name`() throws {
         let server = try PlainServer()
         #expect(
             throws: ReactorError.bindFailed(address: "127.0.0.1:\(server.port)", reason: "Address already in use")
@@ -63,7 +63,7 @@ struct ListeningSocketTests {
     }
 
     @Test(arguments: [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
-    func `an address that a gateway listens on already is refused, though its sockets would share it`(
+    func `an address of a running gateway is refused although its sockets allow sharing`(
         host: String, name: String
     ) throws {
         let ours = try ListeningSocket(host: host, port: 0)
@@ -73,7 +73,7 @@ struct ListeningSocketTests {
     }
 
     /// A leftover connection, open on one side or in TIME_WAIT, is not a listener.
-    @Test func `after a listener has gone its address can be taken at once`() throws {
+    @Test func `a closed listener's address can be used again at once`() throws {
         var port: UInt16 = 0
         do {
             let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
@@ -93,7 +93,7 @@ struct ListeningSocketTests {
     }
 
     @Test(arguments: ["localhost", "", "127.0.0.1 ", "256.0.0.1", "::g"])
-    func `what is no numeric address is refused`(host: String) {
+    func `text that is no numeric address is refused`(host: String) {
         #expect(throws: ReactorError.self) { try listen(host: host, port: 0) }
     }
 
@@ -101,12 +101,12 @@ struct ListeningSocketTests {
         #expect(throws: ReactorError.self) { try listen(host: "192.0.2.1", port: 0) }
     }
 
-    @Test func `a socket that is let go is closed`() throws {
+    @Test func `a released socket is closed`() throws {
         let port = try ListeningSocket(host: "127.0.0.1", port: 0).port
         try PlainSocket.bound(host: "127.0.0.1", port: port).close()
     }
 
-    @Test func `accepted sockets come with their peer, close on exec, without delay and with keep-alive`() throws {
+    @Test func `accepted sockets have a peer address, close-on-exec, no delay and keep-alive`() throws {
         let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
         let client = try PlainSocket.connected(host: "127.0.0.1", port: listener.port)
         var accepted: [(Int32, SocketAddress)] = []
@@ -124,7 +124,7 @@ struct ListeningSocketTests {
         socket.close()
     }
 
-    @Test func `at most sixty-four are accepted at once, the others next time`() throws {
+    @Test func `at most 64 connections are accepted at once`() throws {
         let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
         let clients = try (0..<65).map { _ in try PlainSocket.connected(host: "127.0.0.1", port: listener.port) }
         var counts: [Int] = []

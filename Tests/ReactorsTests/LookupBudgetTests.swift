@@ -12,7 +12,7 @@ struct LookupBudgetTests {
         #expect(budget.begin(for: .client(["b"])) == .exhausted)
     }
 
-    @Test func `a client has one, however it is known, and another one after it`() {
+    @Test func `a client has one lookup at a time, by any of its names`() {
         var budget = LookupBudget(maximum: 10)
         #expect(budget.begin(for: .client(["key", "address"])) == nil)
         for names in [["key"], ["address"], ["key", "address"], ["key", "elsewhere"], ["another", "address"]] {
@@ -24,7 +24,7 @@ struct LookupBudgetTests {
         #expect(budget.begin(for: .client(["key", "address"])) == nil)
     }
 
-    @Test(arguments: [1, 2, 6]) func `all clients together have so many, and no more`(maximum: Int) {
+    @Test(arguments: [1, 2, 6]) func `all clients together have a maximum number of lookups`(maximum: Int) {
         var budget = LookupBudget(maximum: maximum)
         for client in 0..<maximum { #expect(budget.begin(for: .client(["\(client)"])) == nil) }
         #expect(budget.begin(for: .client(["more"])) == .exhausted)
@@ -34,7 +34,7 @@ struct LookupBudgetTests {
         #expect(budget.begin(for: .client(["0"])) == .exhausted)
     }
 
-    @Test func `operators have threads that clients can't take`() {
+    @Test func `operators have threads that clients can't occupy`() {
         #expect(LookupThreads.forClients < LookupThreads.count / 2)
     }
 }

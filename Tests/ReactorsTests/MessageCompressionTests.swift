@@ -41,14 +41,14 @@ struct MessageCompressionTests {
         }
     }
 
-    @Test func `memory goes back with the WebSocket`() throws {
+    @Test func `the WebSocket's memory is released with it`() throws {
         var compressions = [try make(), try make("permessage-deflate; server_no_context_takeover")]
         #expect(memory.reservedBytes > 0)
         compressions = []
         #expect(memory.reservedBytes == 0 && compressions.isEmpty)
     }
 
-    @Test func `input that waits is bounded`() throws {
+    @Test func `waiting input is bounded`() throws {
         let compression = try make()
         let piece = DataPiece(range: 0..<10, isText: false, isCompressed: true, isFirst: true, isLast: true)
         var input = [UInt8](repeating: 0, count: MessageCompression.maximumHeldBytes - 1)
@@ -64,7 +64,7 @@ struct MessageCompressionTests {
     }
 
     /// Blocks that inflate to nothing count too.
-    @Test(arguments: [0, 1, 15_995]) func `a WebSocket inflates no more in a turn than its share`(size: Int) throws {
+    @Test(arguments: [0, 1, 15_995]) func `a WebSocket inflates at most its share per turn`(size: Int) throws {
         let compression = try make()
         let room = pool.take(MessageCompression.stepBytes)
         defer { pool.give(room) }

@@ -48,7 +48,7 @@ struct MovingTargetTests {
     }
 
     /// The connection moves back and forth while both directions are full. Each side receives one complete stream.
-    @Test(arguments: [false, true]) func `no byte is lost or doubled on the way`(tls: Bool) async throws {
+    @Test(arguments: [false, true]) func `a move neither loses nor duplicates a byte`(tls: Bool) async throws {
         let server = try PlainServer()
         let reactors = [TestReactor.shared, TestReactor.second]
         async let peer: Void? = server.serve { Self.echo($0, tls: tls) }
@@ -73,7 +73,7 @@ struct MovingTargetTests {
         server.close()
     }
 
-    @Test(arguments: [false, true]) func `input that came during a pause is read on the new reactor`(
+    @Test(arguments: [false, true]) func `input that arrived during a pause is read on the new reactor`(
         tls: Bool
     ) async throws {
         let server = try PlainServer()
@@ -103,7 +103,7 @@ struct MovingTargetTests {
         server.close()
     }
 
-    @Test func `what can't be moved stays`() async throws {
+    @Test func `a connection that can't be moved stays on its reactor`() async throws {
         let server = try PlainServer()
         async let peer: Void? = server.serve { Self.echo($0, tls: false) }
         var (connection, heard) = await WatchedTarget.open {
@@ -123,7 +123,7 @@ struct MovingTargetTests {
         server.close()
     }
 
-    @Test func `one that never arrives is closed`() async throws {
+    @Test func `a connection that never arrives is closed`() async throws {
         let server = try PlainServer()
         async let rest = server.serve { $0.readAll() }
         var (connection, heard) = await WatchedTarget.dial(server.port, tls: nil)

@@ -29,7 +29,7 @@ struct NameLookupTests {
         servers.forEach { $0.close() }
     }
 
-    @Test func `names that clients choose leave room for the operators'`() async throws {
+    @Test func `lookups of clients' names don't block those of operators' names`() async throws {
         let server = try PlainServer()
         let pool = await OccupiedThreadPool(by: TestReactor.second)
         var waiting: [WatchedConnection] = []

@@ -9,7 +9,7 @@ struct SpareBlocksTests {
     private let spares = SpareBlocks()
 
     @Test(arguments: [(25, 40), (40, 25), (16_712, 16_584), (16_385, 16_712)])
-    func `a block of a record's sizes is taken again, for any size of its kind`(first: Int, second: Int) throws {
+    func `a freed block of a record's size is reused for any size of its class`(first: Int, second: Int) throws {
         let block = try #require(spares.take(first))
         #expect(portcullis_usable_size(block) >= max(first, second))
         spares.give(block)
@@ -20,7 +20,7 @@ struct SpareBlocksTests {
     }
 
     @Test(arguments: [1, 24, 41, 16_384, 16_713, 65_536])
-    func `other sizes come from the C library, whatever is kept`(size: Int) throws {
+    func `other sizes are allocated by the C library`(size: Int) throws {
         let kept = try [25, 16_385].map { try #require(spares.take($0)) }
         kept.forEach(spares.give)
         let block = try #require(spares.take(size))
@@ -37,7 +37,7 @@ struct SpareBlocksTests {
     }
 
     /// The C library may allocate more than requested.
-    @Test func `a block is kept by how large it is, and a smaller one isn't`() throws {
+    @Test func `a block is kept according to its real size`() throws {
         let block = try #require(malloc(8))
         let isLargeEnough = portcullis_usable_size(block) >= 40
         spares.give(block)
@@ -45,7 +45,7 @@ struct SpareBlocksTests {
     }
 
     @Test(arguments: [(40, SpareBlocks.keptSmall), (16_712, SpareBlocks.keptLarge)])
-    func `of each kind no more are kept than its limit`(size: Int, limit: Int) throws {
+    func `each class keeps at most its limit of blocks`(size: Int, limit: Int) throws {
         let blocks = try (0...limit).map { _ in try #require(spares.take(size)) }
         for (index, block) in blocks.enumerated() {
             spares.give(block)
@@ -63,7 +63,7 @@ struct SpareBlocksTests {
         free(foreign)
     }
 
-    @Test func `no bytes are no block`() {
+    @Test func `an empty allocation has no block`() {
         #expect(spares.take(0) == nil)
     }
 }

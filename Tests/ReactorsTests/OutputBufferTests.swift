@@ -7,7 +7,7 @@ struct OutputBufferTests {
     /// libwebsockets' `LWS_PRE`: this many bytes before the front may be overwritten.
     private static let headroom = 16
 
-    @Test func `what is appended comes out at the front, in order`() {
+    @Test func `appended bytes come out at the front, in order`() {
         let pool = BufferPool()
         var buffer = OutputBuffer()
         buffer.append([1, 2, 3], pool)
@@ -20,7 +20,7 @@ struct OutputBufferTests {
         buffer.release(to: pool)
     }
 
-    @Test func `empty it has no front, and takes no memory`() {
+    @Test func `an empty buffer has no front and uses no memory`() {
         let pool = BufferPool()
         let block = pool.take(1)
         pool.give(block)
@@ -32,7 +32,7 @@ struct OutputBufferTests {
         block.deallocate()
     }
 
-    @Test func `when the last byte has gone, so has its memory`() {
+    @Test func `the memory is released with the last byte`() {
         let pool = BufferPool()
         let block = pool.take(1)
         pool.give(block)
@@ -45,7 +45,7 @@ struct OutputBufferTests {
         block.deallocate()
     }
 
-    @Test func `any orders leave the bytes as they should be, whatever is written into the headroom`() {
+    @Test func `random operations keep the bytes, whatever is written into the headroom`() {
         let pool = BufferPool()
         var generator = SeededGenerator(seed: 11)
         var buffer = OutputBuffer()
@@ -84,13 +84,13 @@ struct OutputBufferTests {
 /// Freed memory is kept for reuse.
 struct BufferPoolTests {
     @Test(arguments: [(0, 4_096), (1, 4_096), (4_096, 4_096), (4_097, 8_192), (262_144, 262_144), (262_145, 524_288)])
-    func `a block is the next power of two, from four kibibytes on`(asked: Int, given: Int) {
+    func `a block's size is the next power of two, at least 4 KiB`(asked: Int, given: Int) {
         let block = BufferPool().take(asked)
         #expect(block.count == given)
         block.deallocate()
     }
 
-    @Test func `a block that was given back is taken again for its size, and for no other`() {
+    @Test func `a returned block is reused for its size only`() {
         let pool = BufferPool()
         let small = pool.take(1)
         let big = pool.take(5_000)
@@ -104,7 +104,7 @@ struct BufferPoolTests {
     }
 
     @Test(arguments: [(1, 128), (1 << 18, 2)])
-    func `of one size 512 KiB are kept, and none of those above the largest`(size: Int, kept: Int) {
+    func `at most 512 KiB of each size are kept, and nothing above the largest size`(size: Int, kept: Int) {
         let pool = BufferPool()
         let blocks = (0...kept).map { _ in pool.take(size) }
         let huge = pool.take(1 << 19)

@@ -4,7 +4,7 @@ import WireText
 
 @testable import Reactors
 
-/// What the gateway still detects about the client of a paused WebSocket.
+/// The gateway's detection of lost clients while their WebSocket is paused.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PausedWebSocketTests {
     private static let handshake = Array(
@@ -20,7 +20,7 @@ struct PausedWebSocketTests {
         """.utf8)
 
     @Test(arguments: [true, false])
-    func `a paused client that has gone is noticed when it is pinged`(resets: Bool) async throws {
+    func `a ping detects that a paused client has gone`(resets: Bool) async throws {
         let handler = PausingHandler()
         let port = try #require(await TestReactor.shared.run { handler.serve(on: TestReactor.shared) })
         let client = try PlainSocket.connected(host: "127.0.0.1", port: port)

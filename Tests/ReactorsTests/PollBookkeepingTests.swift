@@ -13,7 +13,7 @@ struct PollBookkeepingTests {
         LWS_CALLBACK_LOCK_POLL, LWS_CALLBACK_UNLOCK_POLL, LWS_CALLBACK_ADD_POLL_FD, LWS_CALLBACK_DEL_POLL_FD,
         LWS_CALLBACK_CHANGE_MODE_POLL_FD, LWS_CALLBACK_GET_THREAD_ID,
     ])
-    func `a connection that was killed doesn't refuse them`(reason: lws_callback_reasons) async throws {
+    func `poll changes of a killed connection are accepted`(reason: lws_callback_reasons) async throws {
         let handler = KeepingHandler()
         let port = try #require(await TestReactor.shared.run { handler.serve(on: TestReactor.shared) })
         let client = try PlainSocket.connected(host: "127.0.0.1", port: port)

@@ -43,7 +43,7 @@ struct ProxiedConnectionTests {
     ]
 
     @Test(arguments: samples)
-    func `the client that the header names is who asks`(sample: Sample) async throws {
+    func `the client's address is the one in the header`(sample: Sample) async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.proxied)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -58,7 +58,7 @@ struct ProxiedConnectionTests {
     }
 
     /// Without TLS the TLS handshake's time limit doesn't apply either.
-    @Test func `the header's time doesn't hang on that of TLS`() async throws {
+    @Test func `the header's time limit is independent of that of TLS`() async throws {
         var settings = EdgeSettings.proxied
         settings.limits.tlsHandshakeMilliseconds = 0
         let bench = EdgeBench()
@@ -73,7 +73,7 @@ struct ProxiedConnectionTests {
     }
 
     @Test(arguments: [v1, v2])
-    func `wherever the bytes are cut, header and request are told apart`(header: [UInt8]) async throws {
+    func `header and request are separated however the bytes are split`(header: [UInt8]) async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.proxied)
         for cut in 0...header.count + 2 {
@@ -90,7 +90,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    @Test func `a header that comes byte by byte is read`() async throws {
+    @Test func `a header that arrives byte by byte is read`() async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.proxied)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -109,7 +109,7 @@ struct ProxiedConnectionTests {
             request, [0x16, 3, 1, 2, 0, 1], Array("PROXY TCP4 1.2.3.4\r\n".utf8), signature + [0x31, 0x11, 0, 0],
             signature + [0x21, 0x11, 0xFF, 0xFF], Array("PROXY ".utf8) + [UInt8](repeating: 0x20, count: 200),
         ])
-    func `without a proper header a trusted peer is closed`(bytes: [UInt8]) async throws {
+    func `a trusted peer without a valid header is closed`(bytes: [UInt8]) async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.proxied)
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -122,7 +122,7 @@ struct ProxiedConnectionTests {
     }
 
     @Test(arguments: [[], Array(v2.dropLast()), Array(v1.dropLast())])
-    func `a trusted peer that says too little is closed when the header's time is over`(bytes: [UInt8]) async throws {
+    func `a trusted peer with an incomplete header is closed at the time limit`(bytes: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
         settings.limits.headerMilliseconds = 50
         let bench = EdgeBench()
@@ -135,7 +135,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    @Test func `a proxy that only asks whether the port is open leaves nothing behind`() async throws {
+    @Test func `a proxy's port check leaves nothing behind`() async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.proxied)
         for half in [[], Array(Self.v2.prefix(5))] {
@@ -218,7 +218,7 @@ struct ProxiedConnectionTests {
 
     /// TLS follows the header directly, in the same segment, and must stay in the socket.
     @Test(arguments: [v1, v2, signature + [0x20, 0, 0, 0]])
-    func `TLS begins right behind the header`(header: [UInt8]) async throws {
+    func `TLS begins directly after the header`(header: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
         settings.tls = .test
         let server = EdgeBench { webSocket in
@@ -248,7 +248,7 @@ struct ProxiedConnectionTests {
     }
 
     /// A plaintext header is not TLS.
-    @Test func `over TLS a header from a peer that isn't trusted ends the connection`() async throws {
+    @Test func `over TLS a header from an untrusted peer ends the connection`() async throws {
         var settings = EdgeSettings.plain
         settings.tls = .test
         let bench = EdgeBench()

@@ -15,7 +15,7 @@ struct ReactorTests {
         #expect(await TestReactor.shared.run { log.entries } == Array(0..<10_000))
     }
 
-    @Test func `jobs of many threads all run, those of one thread in its order`() async {
+    @Test func `jobs of many threads all run, and those of one thread in order`() async {
         let log = Log<(thread: Int, index: Int)>()
         await withTaskGroup { group in
             for thread in 0..<8 {
@@ -51,11 +51,11 @@ struct ReactorTests {
         #expect(order == ["first", "second"])
     }
 
-    @Test func `on its own thread a reactor lets itself be used`() async {
+    @Test func `a reactor may be used on its own thread`() async {
         await TestReactor.shared.run { TestReactor.shared.preconditionOnThread() }
     }
 
-    @Test func `from a foreign thread a reactor traps`() async {
+    @Test func `a reactor traps on a foreign thread`() async {
         await #expect(processExitsWith: .failure) {
             TestReactor.shared.preconditionOnThread()
         }
@@ -80,7 +80,7 @@ struct ReactorTests {
         }
     }
 
-    @Test func `a stopped reactor drops its open connections, and their timers fire no more`() async {
+    @Test func `a stopped reactor drops its open connections and their timers`() async {
         await #expect(processExitsWith: .success) {
             let server = try PlainServer()
             let (events, sink) = AsyncStream.makeStream(of: TCPError?.self)

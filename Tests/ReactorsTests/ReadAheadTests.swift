@@ -8,7 +8,7 @@ struct ReadAheadTests {
     /// With short records, one read of the socket returns hundreds. With the other size it returns only a few, and part of the next
     /// record's header: serving that record means reading the socket again, and so on while the socket has data.
     @Test(arguments: [false, true])
-    func `a client that floods leaves its neighbours their turns`(endsInHeads: Bool) async throws {
+    func `a flooding client doesn't starve its neighbours`(endsInHeads: Bool) async throws {
         let bench = EdgeBench()
         let port = try await bench.serve(.secured)
         let readBytes = try await Self.bytesOfOneRead()

@@ -26,7 +26,7 @@ struct SocketAddressTests {
         #expect(peer.address.text == "2001:db8::1:2")
     }
 
-    @Test func `an IPv4 address mapped into IPv6 is an IPv4 address`() throws {
+    @Test func `an IPv4-mapped IPv6 address is read as IPv4`() throws {
         #expect(try address("::ffff:192.0.2.33") == address("192.0.2.33"))
         #expect(try address("::ffff:192.0.2.33").address.text == "192.0.2.33")
     }
@@ -34,7 +34,7 @@ struct SocketAddressTests {
     @Test(arguments: [
         "::fffe:192.0.2.33", "::ff:192.0.2.33", "::192.0.2.33", "1::ffff:192.0.2.33", "::1:ffff:192.0.2.33",
     ])
-    func `what only looks mapped stays IPv6`(host: String) throws {
+    func `an address that only resembles a mapped one stays IPv6`(host: String) throws {
         #expect(try !address(host).address.isIPv4)
     }
 
@@ -43,7 +43,7 @@ struct SocketAddressTests {
         #expect(try address(host).address.text == host)
     }
 
-    @Test func `what is no internet address is none`() {
+    @Test func `other address families give no address`() {
         var storage = sockaddr_storage()
         storage.ss_family = sa_family_t(AF_UNIX)
         #expect(SocketAddress(storage) == nil)

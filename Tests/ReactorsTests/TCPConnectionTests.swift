@@ -85,7 +85,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `to a slow reader every byte arrives, in order, before our FIN`() async throws {
+    @Test func `a slow reader gets every byte, in order, before our FIN`() async throws {
         let server = try PlainServer()
         let gate = DispatchFlag<Bool>()
         let bytes = Self.pattern(8 << 20)
@@ -109,7 +109,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `a paused connection reads nothing, and afterwards every byte`() async throws {
+    @Test func `a paused connection reads nothing, and every byte after it resumes`() async throws {
         let server = try PlainServer()
         let (fills, full) = AsyncStream.makeStream(of: Int.self)
         let bytes = Self.pattern(1 << 20)
@@ -139,7 +139,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `what is sent and finished while dialling is written when the peer answers`() async throws {
+    @Test func `data and FIN sent while dialling are written after the connect`() async throws {
         let server = try PlainServer()
         async let arrived = server.serve { $0.readAll() }
         var (_, heard) = await WatchedConnection.open {
@@ -156,7 +156,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `after finish nothing more is sent`() async throws {
+    @Test func `nothing is sent after finish`() async throws {
         let server = try PlainServer()
         async let arrived = server.serve { $0.readAll() }
         var (connection, heard) = await WatchedConnection.dial(server.port)
@@ -173,7 +173,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `a drop closes at once and says so once`() async throws {
+    @Test func `a drop closes at once and is reported once`() async throws {
         let server = try PlainServer()
         async let arrived = server.serve { $0.readAll() }
         var (connection, heard) = await WatchedConnection.dial(server.port)
@@ -191,7 +191,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `a drop while a write is under way frees what it holds`() async throws {
+    @Test func `a drop during a write frees its memory`() async throws {
         let server = try PlainServer()
         let gate = DispatchFlag<Bool>()
         async let served: Void? = server.serve { _ in _ = gate.wait() }
@@ -224,7 +224,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `an accepted socket is adopted as it is`() async throws {
+    @Test func `an accepted socket is adopted`() async throws {
         let server = try PlainServer()
         let (sockets, accepted) = AsyncStream.makeStream(of: Int32.self)
         async let served: Void? = server.serve { socket in
@@ -249,7 +249,7 @@ struct TCPConnectionTests {
         server.close()
     }
 
-    @Test func `a descriptor that can't be adopted is told to the handler later`() async throws {
+    @Test func `a descriptor that can't be adopted is reported to the handler later`() async throws {
         var (_, heard) = await WatchedConnection.open { .adopt(-1, on: TestReactor.shared, handler: $0) }
         #expect(await heard.next() == .closed(.broken("uv_tcp_open")))
     }

@@ -27,7 +27,7 @@ struct TLSClientSessionTests {
     }
 
     @Test(arguments: ["", ".", String(repeating: "a", count: 256)])
-    func `what can't be a name is a failure, not a handshake without one`(host: String) {
+    func `an invalid name fails instead of starting a handshake without SNI`(host: String) {
         #expect(throws: TargetTLSFailure.self) {
             _ = try TLSClientSession(.test(), host: host, sink: Sink(), buffers: BufferPool())
         }

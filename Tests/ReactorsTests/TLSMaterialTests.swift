@@ -25,11 +25,11 @@ import Testing
         }
     }
 
-    @Test func `good files make one`() {
+    @Test func `valid files are accepted`() {
         #expect(problem(settings(ca: TestCertificates.authorityFile.path)) == nil)
     }
 
-    @Test func `a bad file is named`() throws {
+    @Test func `an invalid file is named`() throws {
         let other = NamelessFile(TestCertificates.selfSigned.keyPEM)
         let nonsense = NamelessFile("nonsense")
         let ca = TestCertificates.authorityFile.path
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `it is the same as one of the same files, and no other`() throws {
+    @Test func `material of the same files is equal, and of other files isn't`() throws {
         let ca = TestCertificates.authorityFile.path
         let identity = TestIdentity("revoked", by: TestCertificates.authority)
         let listText = TestCertificates.authority.revocationList(of: [identity])
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// A list identifies certificates by issuer and serial number; another authority's certificate with the same number doesn't match.
-    @Test func `a list revokes what it names`() throws {
+    @Test func `a revocation list revokes the certificates that it names`() throws {
         let revoked = TestIdentity("revoked", by: TestCertificates.authority)
         let innocent = TestIdentity("innocent", by: TestCertificates.authority)
         let list = NamelessFile(TestCertificates.authority.revocationList(of: [revoked]))
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// Lists are checked only if a list file is configured, even if both materials contain the same list.
-    @Test func `it isn't the same as one that goes by the lists it holds`() throws {
+    @Test func `material with a configured revocation list differs from material without one`() throws {
         let list = TestCertificates.authority.revocationList(of: [])
         let (bundle, alone) = (NamelessFile(TestCertificates.authority.pem + list), NamelessFile(list))
         let without = try TLSMaterial(settings(ca: bundle.path))
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: After the handshake
 
-    @Test func `what a verified client showed is kept, and verifies again without the connection`() throws {
+    @Test func `a verified chain is kept and can be verified again without the connection`() throws {
         let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
         let between = TestIdentity("between", isAuthority: true, by: TestCertificates.authority)
         let client = TestIdentity("client", by: between)
@@ -110,7 +110,7 @@ import Testing
         #expect(material.problem(withChain: shown.chain, atUnixSeconds: time(nil)) == nil)
     }
 
-    @Test func `of one that didn't verify nothing is kept`() throws {
+    @Test func `a chain that didn't verify isn't kept`() throws {
         let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))
         let stranger = TestIdentity("stranger", by: TestCertificates.otherAuthority)
         let pair = TLSPair(material, TLS1_3_VERSION, client: stranger)
@@ -122,11 +122,11 @@ import Testing
 
     /// The handshake accepts a certificate from another CA, because the refusal comes in HTTP. The result here therefore shows whether the
     /// certificate was verified again.
-    @Test(arguments: [0, 30]) func `a recent handshake's verification counts`(age: Int) throws {
+    @Test(arguments: [0, 30]) func `the verification of a recent handshake is reused`(age: Int) throws {
         #expect(try vouches(forStrangerAtAge: age))
     }
 
-    @Test(arguments: [61, 86_400, -60]) func `an old one's is made anew, and so is one of the future`(age: Int) throws {
+    @Test(arguments: [61, 86_400, -60]) func `an old or future verification is repeated`(age: Int) throws {
         #expect(try !vouches(forStrangerAtAge: age))
     }
 
@@ -143,7 +143,7 @@ import Testing
 
     /// With TLS 1.2 OpenSSL itself keeps no keys. In the hybrid exchange the server has no key of its own: it keeps the client's.
     @Test(arguments: [(TLS1_2_VERSION, KeyExchange.groups, 0), (TLS1_3_VERSION, KeyExchange.groups, 2)] + hybrid)
-    func `of a handshake no exchanged key is left, and the connection goes on`(
+    func `handshake secrets are wiped and the connection continues`(
         version: Int32, groups: String, kept: Int
     ) throws {
         let material = try TLSMaterial(settings(ca: TestCertificates.authorityFile.path))

@@ -42,7 +42,7 @@ import Testing
         #expect(try problem([client], ca: again.pem, at: now) == nil)
     }
 
-    @Test func `another CA, a new one of the same name or none ends their validity`() throws {
+    @Test func `certificates are invalid under another CA, a new one of the same name or none`() throws {
         let namesake = TestIdentity("Test CA", isAuthority: true)
         for ca in [Certificates.otherAuthority.pem, namesake.pem, nil] {
             #expect(try problem([client], ca: ca, at: now) != nil)
@@ -51,7 +51,7 @@ import Testing
         #expect(try problem([client, Certificates.authority], ca: Certificates.otherAuthority.pem, at: now) != nil)
     }
 
-    @Test func `a certificate is good between its dates alone`() throws {
+    @Test func `a certificate is valid only between its dates`() throws {
         let (begin, end) = (client.seconds(X509_get0_notBefore), client.seconds(X509_get0_notAfter))
         let ca = TestIdentity("Test CA", isAuthority: true, days: 90, withKeyOf: Certificates.authority).pem
         for (moment, isGood) in [
@@ -63,7 +63,7 @@ import Testing
         #expect(soon.contains("not yet valid"))
     }
 
-    @Test func `so is each certificate between it and the authority, and the authority itself`() throws {
+    @Test func `intermediate and CA certificates are valid only between their dates`() throws {
         let between = TestIdentity("between", isAuthority: true, by: Certificates.authority, days: 10)
         let leaf = TestIdentity("leaf", by: between)
         #expect(try problem([leaf, between], at: now) == nil)
@@ -75,7 +75,7 @@ import Testing
         #expect(try problem([under], ca: ending.pem, at: now + 6 * Self.day) != nil)
     }
 
-    @Test func `a list takes back what it names, and nothing else`() throws {
+    @Test func `a revocation list revokes only the certificates that it names`() throws {
         let list = Certificates.authority.revocationList(of: [client])
         let neighbour = TestIdentity("neighbour", by: Certificates.authority)
         let moment = now + 1
@@ -83,7 +83,7 @@ import Testing
         #expect(try problem([neighbour], list: list, at: moment) == nil)
     }
 
-    @Test func `a list that has expired, isn't valid yet or is missing refuses everybody`() throws {
+    @Test func `an expired, premature or missing revocation list refuses every certificate`() throws {
         let list = Certificates.authority.revocationList(of: [])
         #expect(try problem([client], list: list, at: now + 1) == nil)
         #expect(try #require(try problem([client], list: list, at: now + 2 * Self.day)).contains("CRL has expired"))
@@ -99,7 +99,7 @@ import Testing
         #expect(try problem([server], at: now) != nil)
     }
 
-    @Test func `what is no chain is refused`() throws {
+    @Test func `data that is no chain is refused`() throws {
         for broken: [[UInt8]] in [
             [], [[]], [[0x30]], [[0x30, 0x80]], [Array(client.der.dropLast())], [client.der, []], [client.der, [0x30]],
             [[], client.der],

@@ -18,7 +18,7 @@ struct TargetConnectionTests {
     }
 
     @Test(arguments: versions)
-    func `what is sent comes back through TLS`(version: Int32, name: String) async throws {
+    func `sent bytes come back through TLS`(version: Int32, name: String) async throws {
         let server = try PlainServer()
         async let peer: Void? = server.serve { echo($0, .init(version: version)) }
         var (connection, heard) = await WatchedTarget.dial(server.port, tls: try .test())
@@ -45,7 +45,7 @@ struct TargetConnectionTests {
         }
     }
 
-    @Test func `below TLS 1_2 there is no connection`() async throws {
+    @Test func `TLS below 1.2 is refused`() async throws {
         let server = try PlainServer()
         async let peer = server.serve { TLSPeer.accept($0, .init(version: TLS1_1_VERSION)) == nil }
         var (_, heard) = await WatchedTarget.dial(server.port, tls: try .test())
@@ -58,7 +58,7 @@ struct TargetConnectionTests {
     }
 
     @Test(arguments: versions)
-    func `eight mebibytes pass both ways while both sides dawdle`(version: Int32, name: String) async throws {
+    func `8 MiB pass in both directions while both sides read slowly`(version: Int32, name: String) async throws {
         let server = try PlainServer()
         let up = TCPConnectionTests.pattern(8 << 20)
         let down = [UInt8](up.reversed())
@@ -142,7 +142,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `an end that came with the last bytes is reported when reading resumes`() async throws {
+    @Test func `an end that arrived with the last bytes is reported when reading resumes`() async throws {
         let server = try PlainServer()
         async let peer: Void? = server.serve { socket in
             guard let peer = TLSPeer.accept(socket) else { return }
@@ -166,7 +166,7 @@ struct TargetConnectionTests {
     }
 
     @Test(arguments: versions)
-    func `our end leaves the target's direction open, and is close_notify after every byte`(
+    func `our close_notify follows every byte and leaves the target's direction open`(
         version: Int32, name: String
     ) async throws {
         let server = try PlainServer()
@@ -194,7 +194,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `the target's close_notify leaves our direction open, and what comes after it doesn't count`()
+    @Test func `the target's close_notify leaves our direction open, and bytes after it are ignored`()
         async throws
     {
         let server = try PlainServer()
@@ -216,7 +216,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `a FIN without close_notify is an end, and noted`() async throws {
+    @Test func `a FIN without close_notify is an end and is reported as such`() async throws {
         let server = try PlainServer()
         async let peer: Void? = server.serve { socket in
             TLSPeer.accept(socket)?.write(Self.hello)
@@ -254,7 +254,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `new keys and tickets are taken in passing`() async throws {
+    @Test func `key updates and session tickets are processed without an event`() async throws {
         let server = try PlainServer()
         async let peer: Bool? = server.serve { socket in
             guard let peer = TLSPeer.accept(socket, .init(version: TLS1_3_VERSION)) else { return false }
@@ -275,7 +275,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `a target that wants to renegotiate gets no second handshake`() async throws {
+    @Test func `renegotiation by the target is refused`() async throws {
         let server = try PlainServer()
         async let handshakes: [[UInt8]]? = server.serve { socket in
             guard let peer = TLSPeer.accept(socket, .init(version: TLS1_2_VERSION)) else { return [] }
@@ -312,7 +312,7 @@ struct TargetConnectionTests {
     }
 
     @Test(arguments: versions)
-    func `it works through a wire that passes one byte at a time`(version: Int32, name: String) async throws {
+    func `records that arrive byte by byte are read`(version: Int32, name: String) async throws {
         let server = try PlainServer()
         let wire = try PlainServer()
         async let peer: Void? = server.serve { echo($0, .init(version: version)) }
@@ -340,7 +340,7 @@ struct TargetConnectionTests {
         wire.close()
     }
 
-    @Test func `a drop in the middle of the handshake is the end`() async throws {
+    @Test func `a drop during the handshake ends the connection`() async throws {
         let server = try PlainServer()
         let (hellos, sink) = AsyncStream.makeStream(of: Void.self)
         async let peer = server.serve { socket -> [UInt8]? in
@@ -359,7 +359,7 @@ struct TargetConnectionTests {
         server.close()
     }
 
-    @Test func `without TLS it is the plain connection`() async throws {
+    @Test func `without TLS the connection is plain TCP`() async throws {
         for tls in [nil, try TargetTLS.test(.plain)] {
             let server = try PlainServer()
             async let arrived = server.serve { socket -> [UInt8]? in

@@ -41,7 +41,7 @@ struct TargetFallbackTests {
     }
 
     @Test(arguments: Plain.allCases)
-    func `a target that shows no TLS is dialled once more, plain`(plain: Plain) async throws {
+    func `a target without TLS is dialled again in plain text`(plain: Plain) async throws {
         let server = try PlainServer()
         async let first: Void? = server.serve { plain.play($0) }
         var (connection, heard) = await WatchedTarget.open {
@@ -69,7 +69,7 @@ struct TargetFallbackTests {
     }
 
     @Test(arguments: Plain.allCases)
-    func `where TLS is required the same targets are given up`(plain: Plain) async throws {
+    func `where TLS is required targets without it are given up`(plain: Plain) async throws {
         let server = try PlainServer()
         async let played: Void? = server.serve { plain.play($0) }
         var (_, heard) = await WatchedTarget.dial(
@@ -100,7 +100,7 @@ struct TargetFallbackTests {
     @Test(
         arguments: Broken.allCases,
         [TargetTLSSettings.Mode.prefer, .required])
-    func `a target that speaks TLS and fails is given up, also with prefer`(
+    func `a target whose TLS fails is given up, also with prefer`(
         broken: Broken, mode: TargetTLSSettings.Mode
     ) async throws {
         let server = try PlainServer()
@@ -126,7 +126,7 @@ struct TargetFallbackTests {
         server.close()
     }
 
-    @Test func `a target that isn't there isn't dialled again`() async throws {
+    @Test func `an unreachable target isn't dialled again`() async throws {
         let deaf = try PlainSocket.bound(host: "127.0.0.1")
         var (connection, heard) = await WatchedTarget.dial(deaf.port, tls: try .test(.prefer))
         #expect(await heard.next() == .closed(.notConnected("connection refused")))
@@ -134,7 +134,7 @@ struct TargetFallbackTests {
         deaf.close()
     }
 
-    @Test func `a finish and a pause that came before hold for the plain connection`() async throws {
+    @Test func `an earlier finish or pause applies to the plain connection, too`() async throws {
         let server = try PlainServer()
         async let first: Void? = server.serve { Plain.speaksFirst.play($0) }
         var (connection, heard) = await WatchedTarget.open {
@@ -186,7 +186,7 @@ struct TargetFallbackTests {
 
     // MARK: The first bytes
 
-    @Test func `the first bytes are judged the same however they are split`() {
+    @Test func `the decision doesn't depend on how the first bytes are split`() {
         let samples: [([UInt8], Bool)] = [
             ([22, 3, 3, 0, 100, 2, 0], true), ([21, 3, 1, 0, 2], true), ([22, 3, 0], true), ([22, 3, 4], true),
             ([22], true), ([22, 3], true), ([22, 3, 3, 255, 255, 255], true),

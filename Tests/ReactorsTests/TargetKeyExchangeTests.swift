@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TargetKeyExchangeTests {
     @Test(arguments: ["X25519", "P-256", "P-384"])
-    func `a target may have a group that is cheap`(group: String) async throws {
+    func `a target with a cheap group is connected`(group: String) async throws {
         let server = try PlainServer()
         async let peer = server.serve { TLSPeer.accept($0, .init(version: TLS1_3_VERSION, group: group)) != nil }
         var (connection, heard) = await WatchedTarget.dial(server.port, tls: try .test())

@@ -137,7 +137,7 @@ struct TargetTrustTests {
         withExtendedLifetime((files, two)) {}
     }
 
-    @Test func `a pin is the base64 of thirty-two bytes, in one spelling`() {
+    @Test func `a pin is the canonical base64 of 32 bytes`() {
         let text = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
         #expect(PublicKeyPin(base64: text)?.sha256 == Array(1...32))
         #expect(PublicKeyPin(base64: text)?.base64 == text)

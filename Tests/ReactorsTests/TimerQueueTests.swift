@@ -36,7 +36,7 @@ struct TimerQueueTests {
         #expect(fired.allSatisfy { $0.now >= $0.deadline })
     }
 
-    @Test func `timers of one deadline all fire`() async {
+    @Test func `timers with the same deadline all fire`() async {
         let fired = await firings(end: 2) { bench, now in
             for index in 0..<50 { bench.arm(index, at: now + Self.millisecond) }
         }
@@ -63,7 +63,7 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [1, 2])
     }
 
-    @Test func `a timer that is moved back and forth fires once, where it was left`() async {
+    @Test func `a timer that is moved back and forth fires once, at its last deadline`() async {
         let fired = await firings(end: 40) { bench, now in
             for milliseconds: UInt64 in [30, 5, 35, 1, 5, 20] {
                 bench.arm(1, at: now + milliseconds * Self.millisecond)
@@ -87,7 +87,7 @@ struct TimerQueueTests {
     }
 
     /// Otherwise a cancelled timer would stay until its deadline, however far off.
-    @Test func `the queue lets go of a cancelled timer at once`() async {
+    @Test func `the queue releases a cancelled timer at once`() async {
         await TestReactor.shared.run {
             let target = TimerBench(on: TestReactor.shared) { _ in }
             var timer: ReactorTimer? = ReactorTimer(on: TestReactor.shared)
@@ -111,7 +111,7 @@ struct TimerQueueTests {
 
     /// libuv serves timers before it polls, until none is due: such a timer would never let it poll.
     @Test(.timeLimit(.minutes(5)))
-    func `timers that are always due again keep nothing else waiting`() async {
+    func `timers that are always due don't starve other work`() async {
         let reactor = TestReactor.shared
         let restless = Restless()
         let count = await withCheckedContinuation { done in
@@ -132,7 +132,7 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [1, 1, 1, 1])
     }
 
-    @Test func `an armed timer keeps its target, until it fires`() async {
+    @Test func `an armed timer retains its target until it fires`() async {
         let fired = await firings(end: 10) { bench, now in
             bench.arm(1, at: now + Self.millisecond)
             bench.forget(1)
@@ -141,7 +141,7 @@ struct TimerQueueTests {
         #expect(fired.map(\.index) == [1, 2])
     }
 
-    @Test func `a cancelled timer lets go of its target at once`() async {
+    @Test func `a cancelled timer releases its target at once`() async {
         await TestReactor.shared.run {
             let timer = ReactorTimer(on: TestReactor.shared)
             var target: TimerBench? = TimerBench(on: TestReactor.shared) { _ in }
@@ -155,7 +155,7 @@ struct TimerQueueTests {
     }
 
     @Test(arguments: 0..<10)
-    func `after any orders each timer fires once if it was left armed, and in order`(seed: UInt64) async {
+    func `after random operations each armed timer fires once, in order`(seed: UInt64) async {
         let expected = Expected()
         let fired = await firings(end: 31) { bench, now in
             var generator = SeededGenerator(seed: seed)

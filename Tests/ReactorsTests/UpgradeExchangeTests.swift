@@ -7,7 +7,7 @@ import WireText
 /// Upgrades with a delayed decision.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct UpgradeExchangeTests {
-    @Test func `a decision that comes later is a 101, and what the client sent ahead isn't lost`() async throws {
+    @Test func `a later decision may be a 101, and data sent before it isn't lost`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -22,7 +22,7 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    @Test func `a decision that comes later may be a refusal`() async throws {
+    @Test func `a later decision may be a refusal`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -36,7 +36,7 @@ struct UpgradeExchangeTests {
     }
 
     @Test(arguments: [true, false])
-    func `a client that goes is noticed before anything is decided`(resets: Bool) async throws {
+    func `a client that leaves is noticed before the decision`(resets: Bool) async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -66,7 +66,7 @@ struct UpgradeExchangeTests {
     }
 
     /// The audit log's entry depends on this.
-    @Test func `a 101 that can no longer be sent opens nothing`() async throws {
+    @Test func `a 101 that can't be sent any more opens no WebSocket`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -86,7 +86,7 @@ struct UpgradeExchangeTests {
 
     /// Its socket isn't polled then: the close is detected at the decision, or at the deadline.
     @Test(arguments: [true, false])
-    func `a client that goes while it is not read is noticed at the decision`(resets: Bool) async throws {
+    func `a client that leaves while it isn't read is noticed at the decision`(resets: Bool) async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
@@ -160,7 +160,7 @@ struct UpgradeExchangeTests {
     }
 
     /// All upgrades wait for their decisions; existing sessions are served meanwhile.
-    @Test func `two hundred upgrades that wait leave a hundred sessions alone`() async throws {
+    @Test func `two hundred waiting upgrades don't disturb a hundred sessions`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()
         var sessions: [PlainSocket] = []

@@ -48,7 +48,7 @@ struct UpgradeRequestTests {
         await bench.stop()
     }
 
-    @Test func `a query is decoded once, and what was encoded separates nothing`() async throws {
+    @Test func `a query is decoded once, and encoded separators are data`() async throws {
         let query = try #require(
             try await Self.query(
                 "/?plain=a&space=a+b%20c&amp=x%26plain%3Dy&text=Gr%C3%BC%C3%9Fe&twice=%2541&empty=&bare&plus=%2B"))
@@ -62,20 +62,20 @@ struct UpgradeRequestTests {
         #expect(query["plus"] == .value("+"))
     }
 
-    @Test func `an encoded name is the name, so that it can't hide a second one`() async throws {
+    @Test func `an encoded name equals the plain one, so that it can't hide a duplicate`() async throws {
         #expect(try await Self.query("/?ticket=a&%74icket=b")?["ticket"] == .malformed)
         #expect(try await Self.query("/?ticket=a;ticket=b")?["ticket"] == .value("a;ticket=b"))
         #expect(try await Self.query("/?ticket%3Da=b")?["ticket"] == .absent)
     }
 
-    @Test func `sixteen parameters are read, one more spoils all`() async throws {
+    @Test func `with more than sixteen parameters all are malformed`() async throws {
         let most = (0..<16).map { "p\($0)=\($0)" }.joined(separator: "&")
         #expect(try await Self.query("/?" + most)?["p15"] == .value("15"))
         #expect(try await Self.query("/?" + most + "&q=1")?["p15"] == .malformed)
     }
 
     @Test(arguments: ["/?a=b c", "/?a=#", "/?a=\u{E9}"])
-    func `a target that is no URI brings no upgrade`(target: String) async throws {
+    func `a target that is no URI causes no upgrade`(target: String) async throws {
         #expect(try await Self.query(target) == nil)
     }
 

@@ -16,7 +16,7 @@ struct WebSocketMessageTests {
         Message(isText: false, payload: [UInt8](repeating: 2, count: 126)),
     ]
 
-    @Test func `messages reach a client whole, with a stream's bytes in their place between them`() async throws {
+    @Test func `messages arrive whole, with a stream's bytes between them in order`() async throws {
         let bench = EdgeBench {
             $0.sendStream([1, 2])
             for message in Self.messages { $0.send(message) }
@@ -62,7 +62,7 @@ struct WebSocketMessageTests {
         await bench.stop()
     }
 
-    @Test func `queued bytes count the headers of messages, and end at nothing`() async throws {
+    @Test func `queued bytes include frame headers and end at zero`() async throws {
         let bench = EdgeBench { webSocket in
             webSocket.send(Message(isText: true, payload: [1, 2, 3]))
             #expect(webSocket.queuedBytes == 5)
@@ -76,7 +76,7 @@ struct WebSocketMessageTests {
         await bench.stop()
     }
 
-    @Test func `a Close leaves behind the messages before it, and none follows it`() async throws {
+    @Test func `a Close is sent after the messages before it, and nothing follows it`() async throws {
         let bench = EdgeBench {
             $0.send(Message(isText: true, payload: [1]))
             $0.close(code: 1000, reason: "done")
@@ -112,7 +112,7 @@ struct WebSocketMessageTests {
         await bench.stop()
     }
 
-    @Test func `what a client sends in fragments can be gathered by first and last piece`() async throws {
+    @Test func `a fragmented message can be reassembled by its first and last pieces`() async throws {
         let bench = EdgeBench()
         let socket = try await Self.open(bench)
         socket.writeFrame(1, [], isFinal: false)

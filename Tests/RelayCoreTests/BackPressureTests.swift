@@ -1,11 +1,11 @@
 import RelayCore
 import Testing
 
-/// Bounded queues: who queues too much is not read until half of it has gone.
+/// Bounded queues: a side that queues too much isn't read until half of the queue is written.
 struct BackPressureTests {
     private let mark = SessionLimits().clientBufferBytes
 
-    @Test func `below and at the mark both sides are read`() {
+    @Test func `up to the mark both sides are read`() {
         var session = Session.open()
         for queued in [0, 1, mark - 1, mark] {
             #expect(session.targetSent(queued: queued) == [])
@@ -13,7 +13,7 @@ struct BackPressureTests {
         }
     }
 
-    @Test func `one byte above the mark toward the client the target is paused, and resumed at half`() {
+    @Test func `one byte above the client's mark the target is paused, and at half of it resumed`() {
         var session = Session.open()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
         #expect(session.clientDrained(to: mark / 2 + 1) == [])
@@ -21,7 +21,7 @@ struct BackPressureTests {
         #expect(session.clientDrained(to: 0) == [])
     }
 
-    @Test func `one byte above the mark toward the target the client is paused, and resumed at half`() {
+    @Test func `one byte above the target's mark the client is paused, and at half of it resumed`() {
         var session = Session.open()
         #expect(session.clientSent(queued: mark + 1) == .pauseClient)
         #expect(session.targetDrained(to: mark / 2 + 1) == [])
@@ -49,20 +49,20 @@ struct BackPressureTests {
         #expect(session.clientSent(queued: 2 * mark) == [])
     }
 
-    @Test func `a client that talks before the target has answered is paused too`() {
+    @Test func `a client that sends during the dial is paused, too`() {
         var session = Session()
         #expect(session.clientSent(queued: mark + 1) == .pauseClient)
         #expect(session.targetConnected() == [])
         #expect(session.targetDrained(to: 0) == .resumeClient)
     }
 
-    @Test func `a client that is gone lets a paused target be read again, so that its FIN is seen`() {
+    @Test func `after the client's loss a paused target is read again, so that its FIN is seen`() {
         var session = Session.open()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
         #expect(session.clientClosed() == [.resumeTarget, .finishTarget])
     }
 
-    @Test func `a target that is gone lets a paused client be read again, so that its Close is seen`() {
+    @Test func `after the target's end a paused client is read again, so that its Close is seen`() {
         var session = Session.open()
         #expect(session.clientSent(queued: mark + 1) == .pauseClient)
         #expect(session.targetClosed(.targetLost) == [.resumeClient, .closeClient])

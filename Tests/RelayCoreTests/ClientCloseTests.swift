@@ -3,7 +3,7 @@ import Testing
 
 /// The client ends the session: what it sent is written first, then the target is told.
 struct ClientCloseTests {
-    @Test func `the client's Close finishes the target, and the target's end is the session's`() {
+    @Test func `the client's Close finishes the target, and the target's end ends the session`() {
         var session = Session.open()
         #expect(session.clientSent(queued: 900) == [])
         #expect(session.clientClosed() == .finishTarget)
@@ -14,7 +14,7 @@ struct ClientCloseTests {
         #expect(session.targetClosed() == .end)
     }
 
-    @Test func `a target that neither takes the bytes nor closes is dropped at the flush limit`() {
+    @Test func `a target that neither reads the bytes nor closes is dropped at the flush limit`() {
         for queued in [0, 900] {
             var session = Session.open()
             _ = session.clientSent(queued: queued)
@@ -27,13 +27,13 @@ struct ClientCloseTests {
         }
     }
 
-    @Test func `a client that goes before the target has answered and sent nothing ends the dialling at once`() {
+    @Test func `a client that leaves during the dial without having sent anything ends the dial at once`() {
         var session = Session()
         #expect(session.clientClosed() == [.dropTarget, .end])
         #expect(session.targetClosed() == [])
     }
 
-    @Test func `a client that goes before the target has answered leaves what it sent`() {
+    @Test func `the input of a client that leaves during the dial is still delivered`() {
         var session = Session()
         #expect(session.clientSent(queued: 20) == [])
         #expect(session.clientClosed() == .finishTarget)
@@ -49,7 +49,7 @@ struct ClientCloseTests {
         #expect(session.targetClosed(.targetUnreachable) == .end)
     }
 
-    @Test func `a client that closes while its own Close is under way leaves the target the rest of the time`() {
+    @Test func `a client that answers its Close leaves the target the rest of the time`() {
         var session = Session.open()
         #expect(session.shutDown() == [.closeClient, .finishTarget])
         session.wait(2 * second)
@@ -59,7 +59,7 @@ struct ClientCloseTests {
         #expect(session.tick() == [.dropTarget, .dropClient, .end])
     }
 
-    @Test func `a client that the silence has dropped is not dropped again`() {
+    @Test func `a client dropped for silence isn't dropped again`() {
         var session = Session.open()
         session.wait(90 * second)
         #expect(session.tick() == [.dropClient, .finishTarget])

@@ -22,7 +22,7 @@ struct DetachedSessionTests {
         #expect(session.targetClosed() == .end)
     }
 
-    @Test func `a session that is still dialled isn't detached`() {
+    @Test func `a session whose target is still dialled isn't detached`() {
         var session = Session()
         session.setResumable()
         #expect(session.clientLost() == [.dropTarget, .end])
@@ -55,7 +55,7 @@ struct DetachedSessionTests {
     }
 
     /// The target is read on at half the mark: a client that stops anywhere above it holds its target up.
-    @Test func `a client that has let its target be read on once in between isn't slow`() {
+    @Test func `a client whose target was resumed in between isn't slow`() {
         var session = Session.resumable()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
         session.wait(29 * second)
@@ -89,14 +89,14 @@ struct DetachedSessionTests {
         #expect(session.tick() == [.resumeTarget, .dropClient])
     }
 
-    @Test func `a slow client that can't come back isn't dropped for it`() {
+    @Test func `a slow client that can't resume isn't dropped for it`() {
         var session = Session.open()
         _ = session.targetSent(queued: mark + 1)
         session.wait(89 * second)
         #expect(session.tick() == .sendPing)
     }
 
-    @Test func `while detached the client gets no orders, and the target is read independent of the queue`() {
+    @Test func `while detached the client gets no actions, and the target is read whatever the queue`() {
         var session = Session.resumable()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
         #expect(session.clientLost() == .resumeTarget)
@@ -107,7 +107,7 @@ struct DetachedSessionTests {
         #expect(session.tick() == [])
     }
 
-    @Test func `a detached session ends when its grace is over, not a nanosecond before, and its target in order`() {
+    @Test func `a detached session ends with its grace period, not a nanosecond before, and its target in order`() {
         var session = Session.resumable()
         _ = session.clientSent(queued: 7)
         _ = session.clientLost()
@@ -121,7 +121,7 @@ struct DetachedSessionTests {
         #expect(session.targetClosed() == .end)
     }
 
-    @Test func `a detached session whose target doesn't take the rest ends by the clock`() {
+    @Test func `a detached session whose target doesn't read ends at the flush limit`() {
         var session = Session.detached()
         session.wait(grace)
         #expect(session.tick() == .finishTarget)
@@ -129,7 +129,7 @@ struct DetachedSessionTests {
         #expect(session.tick() == [.dropTarget, .dropClient, .end])
     }
 
-    @Test func `a client that comes back within its grace has the session, with a new silence and new pings`() {
+    @Test func `a client that resumes within the grace period restarts silence and pings`() {
         var session = Session.detached()
         session.wait(grace - 1)
         #expect(session.clientAttached() == [])
@@ -140,7 +140,7 @@ struct DetachedSessionTests {
         #expect(session.machine.isDetached)
     }
 
-    @Test func `a client that was dropped can be dropped again after it has come back`() {
+    @Test func `a dropped client can be dropped again after its resume`() {
         var session = Session.resumable()
         for _ in 0..<3 {
             session.wait(90 * second)
@@ -149,7 +149,7 @@ struct DetachedSessionTests {
         }
     }
 
-    @Test func `a client that comes back while the target has too much to read is paused, and read again as usual`() {
+    @Test func `a client that resumes while the target's queue is full is paused, and read again as usual`() {
         var session = Session.resumable()
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
         #expect(session.clientLost() == [])
@@ -168,7 +168,7 @@ struct DetachedSessionTests {
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
     }
 
-    @Test func `a second client takes a live session over, and the first one's queue and pauses are forgotten`() {
+    @Test func `a second client takes over a live session, and the first one's queue and pauses are dropped`() {
         var session = Session.resumable()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)

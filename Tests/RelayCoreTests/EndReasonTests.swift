@@ -7,7 +7,7 @@ struct EndReasonTests {
     /// What the client does by itself, in the order in which ``SessionStateMachine`` is told.
     private static let ofClient: [EndReason] = [.clientClosed, .clientLost, .clientSilent, .clientProtocolError]
 
-    @Test func `every word is the end of some session, and no two causes share one`() {
+    @Test func `every reason occurs, and each cause has its own`() {
         let ordered = CloseReason.allCases.map(\.end)
         #expect(Set(ordered).count == ordered.count)
         #expect(Set(ordered).union(Self.ofClient) == Set(EndReason.allCases))
@@ -17,7 +17,7 @@ struct EndReasonTests {
         }
     }
 
-    @Test func `the manual explains every word`() throws {
+    @Test func `the documentation explains every reason`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let manual = try String(contentsOf: root.appendingPathComponent("docs/CONFIGURATION.md"), encoding: .utf8)
@@ -26,21 +26,21 @@ struct EndReasonTests {
         }
     }
 
-    @Test(arguments: CloseReason.allCases) func `an ordered end is its own reason, with and without a client`(
+    @Test(arguments: CloseReason.allCases) func `an ordered close keeps its reason, attached or detached`(
         reason: CloseReason
     ) {
         for start in [Session.open(), Session.resumable(), Session.detached(), Session()] {
             var session = start
             _ = session.close(reason)
             #expect(session.machine.endReason == reason.end)
-            // What follows from it isn't another cause.
+            // Its consequences aren't another cause.
             _ = session.clientClosed()
             _ = session.targetClosed(.targetLost)
             #expect(session.machine.endReason == reason.end)
         }
     }
 
-    @Test func `what the client does names itself`() {
+    @Test func `a client's close, loss and error each have a reason`() {
         for reason in Self.ofClient {
             var machine = Session.open().machine
             _ = machine.clientLost(reason, now: 2_000 * second)
@@ -51,7 +51,7 @@ struct EndReasonTests {
         #expect(closed.machine.endReason == .clientClosed)
     }
 
-    @Test func `a client that falls silent ends its session so`() {
+    @Test func `a silent client ends its session with that reason`() {
         var session = Session.open()
         for _ in 0..<10 where session.machine.endReason == nil {
             session.wait(session.untilDeadline ?? 0)
@@ -60,7 +60,7 @@ struct EndReasonTests {
         #expect(session.machine.endReason == .clientSilent)
     }
 
-    @Test func `a session that its client left and never came back to ends by its grace, and not by the loss`() {
+    @Test func `a detached session ends with the grace period's reason, not with the loss`() {
         var session = Session.detached()
         #expect(session.machine.endReason == nil)
         session.wait(session.untilDeadline ?? 0)
@@ -68,7 +68,7 @@ struct EndReasonTests {
         #expect(session.machine.endReason == .graceOver)
     }
 
-    @Test func `a target's end is the target's, and a broken stream is no gateway's trouble`() {
+    @Test func `a target's end and a broken stream are attributed to the target`() {
         for (reason, end) in [
             (CloseReason?.none, EndReason.targetClosed), (.targetLost, .targetLost), (.targetBroken, .targetBroken),
             (.targetNotSecured, .targetNotSecured), (.targetTimedOut, .targetTimedOut),

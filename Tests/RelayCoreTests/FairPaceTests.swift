@@ -13,7 +13,7 @@ struct FairPaceTests {
         #expect(pace.readableAt(begin + second / 50, &member) == nil)
     }
 
-    @Test func `a wait is never longer than a second: then it is asked again`() {
+    @Test func `a wait is at most a second, then the pace is asked again`() {
         var pace = FairPace(perSecond: 1)
         var member = FairPace.Member()
         for _ in 0..<1_000 { _ = pace.spend(&member, now: begin) }
@@ -23,9 +23,9 @@ struct FairPaceTests {
     }
 
     @Test(arguments: [1, 2, 5])
-    func `who sends little never waits, however much the others send`(floods: Int) {
+    func `a client that sends little never waits, however much the others send`(floods: Int) {
         var address = Address(perSecond: 100, begin: begin)
-        // What a read of tiny messages brings: many seconds' worth of the budget.
+        // A read of tiny messages: many seconds of the budget.
         for _ in 0..<floods { address.sources.append(Source(greedyWithReadsOf: 2_000)) }
         address.sources.append(Source(every: 100_000_000))
         address.run(seconds: 120)
@@ -34,7 +34,7 @@ struct FairPaceTests {
         #expect(address.sources[0].waits > 0)
     }
 
-    @Test func `clients that all want more get equal shares, independent of the size of a read`() {
+    @Test func `busy clients get equal shares, whatever the size of a read`() {
         var address = Address(perSecond: 240, begin: begin)
         for size in [1, 10, 100, 1_000] { address.sources.append(Source(greedyWithReadsOf: size)) }
         address.run(seconds: 300)
@@ -55,7 +55,7 @@ struct FairPaceTests {
         #expect(address.sources[3].sent > 60 * 100 / 4)
     }
 
-    @Test func `all together send no more than the budget, a second's worth more, and what one read of each adds`() {
+    @Test func `all clients together send at most the budget, a second's burst and one read each`() {
         for seed in 0..<10 as Range<UInt64> {
             var generator = SeededGenerator(seed: seed)
             var address = Address(perSecond: 60, begin: begin)
@@ -82,7 +82,7 @@ struct FairPaceTests {
         #expect(address.sources[0].sent - before > 28 * 100)
     }
 
-    @Test func `zero is no limit, and another rate holds from its moment on`() {
+    @Test func `zero is no limit, and a new rate applies at once`() {
         var pace = FairPace(perSecond: 0)
         var member = FairPace.Member()
         for _ in 0..<10_000 { #expect(pace.spend(&member, now: begin) == nil) }
@@ -93,7 +93,7 @@ struct FairPaceTests {
         #expect(pace.readableAt(begin, &member) == nil)
     }
 
-    @Test func `times of several clocks that disagree a little are taken as the latest`() {
+    @Test func `slightly different clocks are read as the latest of them`() {
         var pace = FairPace(perSecond: 10)
         var members = [FairPace.Member(), FairPace.Member()]
         for index in 0..<100 {

@@ -4,7 +4,7 @@ import Testing
 
 /// One direction's marks.
 struct FlowWindowTests {
-    @Test func `at the high-water mark it flows, one byte above it it pauses`() {
+    @Test func `the window flows at the high-water mark and pauses one byte above it`() {
         var window = FlowWindow(highWater: 1_000)
         #expect(window.update(queued: 1_000) == .none)
         #expect(!window.isPaused)
@@ -12,7 +12,7 @@ struct FlowWindowTests {
         #expect(window.isPaused)
     }
 
-    @Test func `it resumes at half the mark, not one byte above that`() {
+    @Test func `the window resumes at half the mark, not one byte above that`() {
         var window = FlowWindow(highWater: 1_000)
         #expect(window.update(queued: 5_000) == .pause)
         #expect(window.update(queued: 501) == .none)
@@ -21,7 +21,7 @@ struct FlowWindowTests {
         #expect(!window.isPaused)
     }
 
-    @Test func `it reports each change once`() {
+    @Test func `each change is reported once`() {
         var window = FlowWindow(highWater: 10)
         #expect(window.update(queued: 11) == .pause)
         #expect(window.update(queued: 12) == .none)
@@ -30,7 +30,7 @@ struct FlowWindowTests {
     }
 
     @Test(arguments: 0...9)
-    func `between half and the mark it stays as it was`(aboveHalf: Int) {
+    func `between half and the mark nothing changes`(aboveHalf: Int) {
         var flowing = FlowWindow(highWater: 20)
         #expect(flowing.update(queued: 11 + aboveHalf) == .none)
         var paused = FlowWindow(highWater: 20)
@@ -38,7 +38,7 @@ struct FlowWindowTests {
         #expect(paused.update(queued: 11 + aboveHalf) == .none)
     }
 
-    @Test func `what can't be counted pauses at any level, and has to go before it resumes`() {
+    @Test func `uncounted bytes pause at any level and must be gone before the window resumes`() {
         var window = FlowWindow(highWater: 10)
         #expect(window.update(queued: 0, holdsMore: true) == .pause)
         #expect(window.update(queued: 11, holdsMore: true) == .none)
@@ -47,7 +47,7 @@ struct FlowWindowTests {
         #expect(window.update(queued: 5) == .resume)
     }
 
-    @Test func `the smallest marks neither stall nor flap`() {
+    @Test func `the smallest marks neither stall nor oscillate`() {
         for mark in 0...1 {
             var window = FlowWindow(highWater: mark)
             #expect(window.update(queued: 0) == .none)

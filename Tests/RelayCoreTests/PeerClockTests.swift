@@ -15,7 +15,7 @@ struct PeerClockTests {
         #expect(clock.nextDeadline == 160)
     }
 
-    @Test func `a ping that came late puts the next one off`() {
+    @Test func `a late ping delays the next one`() {
         var clock = clock()
         #expect(clock.due(at: 150) == .ping)
         #expect(clock.nextDeadline == 180)
@@ -29,7 +29,7 @@ struct PeerClockTests {
         #expect(clock.due(at: 190) == .silence)
     }
 
-    @Test func `hearing the client starts the silence anew, and changes nothing about pings`() {
+    @Test func `input restarts the silence and doesn't change pings`() {
         var clock = clock()
         clock.heard(at: 129)
         #expect(clock.nextDeadline == 130)
@@ -38,7 +38,7 @@ struct PeerClockTests {
         #expect(clock.due(at: 219) == .silence)
     }
 
-    @Test func `while stopped it reports no silence, and pings continue`() {
+    @Test func `while stopped the clock reports no silence, and pings continue`() {
         var clock = clock()
         clock.stop(at: 120)
         #expect(clock.nextDeadline == 130)
@@ -48,7 +48,7 @@ struct PeerClockTests {
         #expect(clock.nextDeadline == 1_000_030)
     }
 
-    @Test func `it continues with the rest of the silence from when it was stopped`() {
+    @Test func `a restarted clock continues with the rest of the silence`() {
         var clock = clock()
         clock.stop(at: 120)
         clock.start(at: 1_120)
@@ -57,7 +57,7 @@ struct PeerClockTests {
         #expect(clock.due(at: 1_190) == .silence)
     }
 
-    @Test func `input while it is stopped counts from when it was stopped`() {
+    @Test func `input while the clock is stopped counts from the stop`() {
         var clock = clock()
         clock.stop(at: 120)
         clock.heard(at: 1_000)

@@ -38,7 +38,7 @@ struct PeerSilenceTests {
         #expect(session.tick() == [.dropClient, .finishTarget])
     }
 
-    @Test func `what the target says doesn't end the client's silence`() {
+    @Test func `the target's output doesn't end the client's silence`() {
         var session = Session.open()
         session.wait(90 * second)
         #expect(session.targetSent(queued: 1) == [])
@@ -46,7 +46,7 @@ struct PeerSilenceTests {
         #expect(session.tick() == [.dropClient, .finishTarget])
     }
 
-    @Test func `a client that reads nothing is silent too, and its target's FIN is waited for`() {
+    @Test func `a client that reads nothing is silent too, and its target's FIN is awaited`() {
         var session = Session.open()
         #expect(session.targetSent(queued: 100 * kibibyte) == .pauseTarget)
         session.wait(90 * second)
@@ -67,7 +67,7 @@ struct PeerSilenceTests {
         #expect(session.tick() == [.dropClient, .finishTarget])
     }
 
-    @Test func `a paused client is still pinged: the write shows whether it is there`() {
+    @Test func `a paused client is still pinged, to detect its loss`() {
         var session = Session.open()
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
         for _ in 0..<10 {
@@ -94,7 +94,7 @@ struct PeerSilenceTests {
         #expect(session.tick() == [.dropClient, .finishTarget])
     }
 
-    @Test func `of two reasons not to read the client the silence waits for both to go`() {
+    @Test func `the silence clock stops until both reasons for not reading have ended`() {
         var session = Session.open()
         session.clientHeldBack(true)
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
@@ -111,7 +111,7 @@ struct PeerSilenceTests {
         #expect(session.tick() == [.dropClient, .finishTarget])
     }
 
-    @Test func `a client in place of one that was held back is read, and its silence counts`() {
+    @Test func `a client that replaces a throttled one is read, and its silence counts`() {
         var session = Session.resumable()
         session.clientHeldBack(true)
         #expect(session.clientAttached() == [])
@@ -119,7 +119,7 @@ struct PeerSilenceTests {
         #expect(session.tick().contains(.dropClient))
     }
 
-    @Test func `a close that begins while the clock stands has its own deadline`() {
+    @Test func `a close that begins while the clock is stopped has its own deadline`() {
         var session = Session.open()
         #expect(session.clientSent(queued: 100 * kibibyte) == .pauseClient)
         session.wait(1_000 * second)
@@ -127,13 +127,13 @@ struct PeerSilenceTests {
         #expect(session.untilDeadline == 5 * second)
     }
 
-    @Test func `a silent client whose target never answered takes the dialling with it`() {
+    @Test func `the drop of a silent client ends the dial`() {
         var session = Session()
         session.wait(90 * second)
         #expect(session.tick() == [.dropTarget, .dropClient, .end])
     }
 
-    @Test func `a client that fell silent after it spoke to a target that never answered leaves its bytes to flush`() {
+    @Test func `bytes of a silent client are flushed until the limit while the target is dialled`() {
         var session = Session()
         #expect(session.clientSent(queued: 5) == [])
         session.wait(90 * second)

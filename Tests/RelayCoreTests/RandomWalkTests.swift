@@ -23,7 +23,7 @@ struct RandomWalkTests {
         #expect(ended > 5_000)
     }
 
-    @Test func `a session without a client ends by the clock alone, whatever its target says`() {
+    @Test func `a detached session ends by the clock alone, whatever its target sends`() {
         var generator = SeededGenerator(seed: 8)
         for _ in 0..<500 {
             var walk = Walk(queueLimit: 200_000)

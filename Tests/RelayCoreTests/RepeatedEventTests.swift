@@ -13,7 +13,7 @@ struct RepeatedEventTests {
     ]
 
     @Test(arguments: Self.events.indices)
-    func `an event that comes twice orders nothing the second time`(index: Int) {
+    func `a repeated event has no second effect`(index: Int) {
         for prefix in [[], [4], [4, 0], [4, 5], [4, 0, 7], [4, 10], [4, 2]] {
             var session = Session()
             for earlier in prefix { _ = Self.events[earlier](&session) }
@@ -23,7 +23,7 @@ struct RepeatedEventTests {
     }
 
     @Test(arguments: Self.events.indices)
-    func `after the end nothing is ordered`(index: Int) {
+    func `after the end no action is ordered`(index: Int) {
         var session = Session.open()
         _ = session.clientClosed()
         #expect(session.targetClosed() == .end)

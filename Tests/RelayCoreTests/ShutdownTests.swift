@@ -22,7 +22,7 @@ struct ShutdownTests {
         #expect(session.reason == .shuttingDown)
     }
 
-    @Test func `a shutdown ends within two flush limits, whatever the sides leave undone`() {
+    @Test func `a shutdown ends within two flush limits, whatever the peers do`() {
         var session = Session.open()
         _ = session.clientSent(queued: 100 * kibibyte)
         _ = session.targetSent(queued: 100 * kibibyte)
@@ -33,7 +33,7 @@ struct ShutdownTests {
         #expect(session.tick() == [.dropClient, .end])
     }
 
-    @Test func `a shutdown while dialling closes the client at once and finishes what is dialled`() {
+    @Test func `a shutdown while dialling closes the client at once and finishes the target`() {
         var session = Session()
         #expect(session.shutDown() == [.closeClient, .finishTarget])
         #expect(session.targetConnected() == [])
@@ -41,7 +41,7 @@ struct ShutdownTests {
         #expect(session.targetClosed() == .end)
     }
 
-    @Test func `a shutdown while dialling waits for what the client sent`() {
+    @Test func `a shutdown while dialling waits for the client's input`() {
         var session = Session()
         _ = session.clientSent(queued: 7)
         #expect(session.shutDown() == [.pauseClient, .pauseTarget])

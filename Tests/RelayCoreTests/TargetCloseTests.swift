@@ -3,7 +3,7 @@ import Testing
 
 /// The target ends the session: what is queued goes out first, then the client is told why.
 struct TargetCloseTests {
-    @Test func `the target's FIN closes the client with 1000 and is answered with ours`() {
+    @Test func `the target's FIN closes the client with 1000 and is answered with a FIN`() {
         var session = Session.open()
         #expect(session.targetSent(queued: 500) == [])
         #expect(session.targetFinished() == [.closeClient, .finishTarget])
@@ -24,7 +24,7 @@ struct TargetCloseTests {
         #expect(session.reason == .targetClosed)
     }
 
-    @Test func `bytes that the target never takes are given up at the flush limit, not one nanosecond before`() {
+    @Test func `bytes that the target never reads are given up at the flush limit, not one nanosecond before`() {
         var session = Session.open()
         _ = session.clientSent(queued: 700)
         #expect(session.targetFinished() == [.pauseClient, .pauseTarget])
@@ -37,7 +37,7 @@ struct TargetCloseTests {
         #expect(session.clientClosed() == .end)
     }
 
-    @Test func `a target that takes half its bytes in time and then no more is given up all the same`() {
+    @Test func `a target that reads only half its bytes is given up at the flush limit`() {
         var session = Session.open()
         _ = session.clientSent(queued: 700)
         _ = session.targetFinished()
@@ -67,7 +67,7 @@ struct TargetCloseTests {
         #expect(session.clientClosed() == .end)
     }
 
-    @Test func `a target that can't be reached closes the client with 1014, also after it has spoken`() {
+    @Test func `an unreachable target closes the client with 1014, also after the client has sent`() {
         for queued in [0, 300] {
             var session = Session()
             #expect(session.clientSent(queued: queued) == [])
@@ -78,7 +78,7 @@ struct TargetCloseTests {
         }
     }
 
-    @Test func `an orderly end that comes without a FIN counts as one`() {
+    @Test func `an orderly end without a FIN counts as one`() {
         var session = Session.open()
         #expect(session.clientSent(queued: 40) == [])
         #expect(session.targetClosed() == .closeClient)
@@ -93,7 +93,7 @@ struct TargetCloseTests {
         #expect(session.reason == .targetClosed)
     }
 
-    @Test func `a client that is lost while the target is flushed leaves the target its time, and no more than that`() {
+    @Test func `the loss of the client doesn't change the time for flushing the target`() {
         var session = Session.open()
         _ = session.clientSent(queued: 40)
         _ = session.targetFinished()

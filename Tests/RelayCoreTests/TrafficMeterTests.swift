@@ -2,7 +2,7 @@ import RelayCore
 import Testing
 
 struct TrafficMeterTests {
-    @Test func `what two meters have counted adds up, and what is paid for doesn't`() {
+    @Test func `the counts of two meters add up, less what has recovered`() {
         var (one, other) = (
             TrafficMeter(messagesPerSecond: 10, bytesPerSecond: 0),
             TrafficMeter(messagesPerSecond: 10, bytesPerSecond: 0)
@@ -21,18 +21,18 @@ struct TrafficMeterTests {
 
     private let begin = 1_000 * second
 
-    @Test func `a second's worth of messages may come at once, and one more waits`() {
+    @Test func `a second's allowance of messages may arrive at once, and the next one waits`() {
         var meter = TrafficMeter(messagesPerSecond: 50, bytesPerSecond: 0)
         for _ in 0..<50 { meter.count(bytes: 1_000, isMessage: true, now: begin) }
         #expect(meter.readableAt(begin) == nil)
         meter.count(bytes: 1, isMessage: true, now: begin)
-        // For itself, and for a tenth of a second's worth more.
+        // For itself, and for a tenth of a second's allowance.
         #expect(meter.readableAt(begin) == begin + second / 50 + second / 10)
         #expect(meter.readableAt(begin + second / 50 - 1) != nil)
         #expect(meter.readableAt(begin + second / 50) == nil)
     }
 
-    @Test func `a burst counts in full: the client waits as long as all of it takes`() {
+    @Test func `a burst counts in full, and the client waits for all of it`() {
         var meter = TrafficMeter(messagesPerSecond: 60, bytesPerSecond: 0)
         for _ in 0..<150 { meter.count(bytes: 1, isMessage: true, now: begin) }
         let until = meter.readableAt(begin) ?? 0
@@ -40,7 +40,7 @@ struct TrafficMeterTests {
         #expect(meter.readableAt(until) == nil)
     }
 
-    @Test func `at one message a second there is room for one when the client is read again`() {
+    @Test func `at one message per second there is room for one when the client is read again`() {
         var meter = TrafficMeter(messagesPerSecond: 1, bytesPerSecond: 0)
         meter.count(bytes: 1, isMessage: true, now: begin)
         #expect(meter.readableAt(begin) == nil)
@@ -59,13 +59,13 @@ struct TrafficMeterTests {
         #expect(meter.readableAt(begin) == begin + 101 * second / 1_000)
     }
 
-    @Test func `a message larger than a second's worth counts, and what follows waits until it is paid for`() {
+    @Test func `a message larger than a second's allowance counts, and the next one waits for it`() {
         var meter = TrafficMeter(messagesPerSecond: 0, bytesPerSecond: 100)
         meter.count(bytes: 1_000, isMessage: true, now: begin)
         #expect(meter.readableAt(begin) == begin + 9 * second + second / 10)
     }
 
-    @Test func `of two limits the later time holds`() {
+    @Test func `the later time of two limits applies`() {
         var meter = TrafficMeter(messagesPerSecond: 10, bytesPerSecond: 100)
         for _ in 0..<30 { meter.count(bytes: 10, isMessage: true, now: begin) }
         #expect(meter.readableAt(begin) == begin + 2 * second + second / 10)
@@ -83,7 +83,7 @@ struct TrafficMeterTests {
     }
 
     @Test(arguments: 0..<10)
-    func `whatever comes, a minute brings no more than its own and a second's worth, and what one read adds`(
+    func `a minute never has more than its allowance, a second's burst and one read`(
         seed: UInt64
     ) {
         var generator = SeededGenerator(seed: seed)
@@ -104,7 +104,7 @@ struct TrafficMeterTests {
         #expect(bytes <= 61 * 1_000 + 1_200 && bytes > 55 * 1_000)
     }
 
-    @Test func `a source may be read until it has sent a second's worth, and again when a tenth is paid for`() {
+    @Test func `a source is read until it has used a second's allowance, and again when a tenth has recovered`() {
         var pace = PacingBucket(perSecond: 1_000)
         pace.spend(1_000, now: begin)
         #expect(pace.readableAt(begin) == nil)

@@ -14,7 +14,7 @@ struct BackPressureTests {
         }
     }
 
-    @Test(arguments: [DialectKind.raw, .typed]) func `a client that doesn't read stops its target, and loses nothing`(
+    @Test(arguments: [DialectKind.raw, .typed]) func `a client that doesn't read pauses its target and loses nothing`(
         dialect: DialectKind
     ) throws {
         var client = dialect == .raw ? try bench.client(.raw) : try bench.player()
@@ -35,7 +35,7 @@ struct BackPressureTests {
         #expect(heard == text && bench.target.isRead)
     }
 
-    @Test(arguments: [DialectKind.raw, .typed]) func `a target that doesn't read stops its client, and loses nothing`(
+    @Test(arguments: [DialectKind.raw, .typed]) func `a target that doesn't read pauses its client and loses nothing`(
         dialect: DialectKind
     ) throws {
         let client = dialect == .raw ? try bench.client(.raw) : try bench.player()
@@ -54,7 +54,7 @@ struct BackPressureTests {
         #expect(bench.target.text == String(repeating: "w", count: 50_000))
     }
 
-    @Test func `a client that talks before its target is reached is held back, and its target hears it all`() throws {
+    @Test func `a client that sends before its target is connected is paused and loses nothing`() throws {
         bench.network.answer = .hangs
         let client = try bench.client(.typed)
         client.say(#"{"type":"connect","host":"mud.example","port":4000}"#)
@@ -68,7 +68,7 @@ struct BackPressureTests {
         #expect(client.socket.isRead && !client.socket.messages.contains { $0.text.contains("error") })
     }
 
-    @Test func `a target that talks before the dialect is known waits for it, in bounded memory`() throws {
+    @Test func `a target that sends before the dialect is known waits, in bounded memory`() throws {
         let client = try bench.client(nil)
         bench.network.settle()
         bench.target.pieceBytes = 4_096
@@ -93,8 +93,8 @@ struct BackPressureTests {
         #expect(next.text.count == 30_000)
     }
 
-    /// What waits here behind the queue isn't what the client has read.
-    @Test func `a client that reads next to nothing is too slow, however much waits`() throws {
+    /// Bytes waiting here aren't bytes that the client has read.
+    @Test func `a client that reads almost nothing is too slow, whatever the queue's length`() throws {
         let bench = try Bench {
             $0.session.clientBufferBytes = 10_000
             // So that messages are small.
@@ -115,7 +115,7 @@ struct BackPressureTests {
         #expect(client.socket.isClosed)
     }
 
-    @Test(arguments: [true, false]) func `a target that says a great deal at once leaves the others their turn`(
+    @Test(arguments: [true, false]) func `a target that sends a lot at once doesn't starve the others`(
         isAttached: Bool
     ) throws {
         let bench = try Bench()
@@ -131,7 +131,7 @@ struct BackPressureTests {
         #expect(target.isRead && target.unreadBytes == 0)
     }
 
-    @Test func `a client that sends too fast isn't read until that is paid for`() throws {
+    @Test func `a client that sends too fast isn't read until its allowance has recovered`() throws {
         let bench = try Bench { $0.traffic.clientBytesPerSecond = 1_000 }
         let client = try bench.client(.raw)
         for _ in 0..<5 { client.socket.send(text: String(repeating: "b", count: 800)) }

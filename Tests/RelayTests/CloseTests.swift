@@ -17,7 +17,7 @@ struct CloseTests {
         }
     }
 
-    /// A client whose bytes pass as they are.
+    /// A client of a raw session.
     private func rawClient() throws -> TestClient {
         let client = try bench.client(.raw)
         bench.network.settle()
@@ -42,7 +42,7 @@ struct CloseTests {
         #expect(bench.endings == ["client_closed"] && bench.isEmpty)
     }
 
-    @Test func `a raw client that is lost ends the session`() throws {
+    @Test func `the loss of a raw client ends the session`() throws {
         try rawClient().socket.lose()
         end()
         #expect(bench.endings == ["client_lost"] && bench.target.hasSeenEnd && bench.isEmpty)
@@ -51,13 +51,14 @@ struct CloseTests {
     @Test(arguments: [
         (UInt16(1009), "message_too_big"), (1002, "client_protocol_error"), (1007, "client_protocol_error"),
     ])
-    func `a client that breaks the protocol ends its session so`(code: UInt16, word: String) throws {
+    func `a protocol error of the client ends its session with that reason`(code: UInt16, word: String) throws {
         try rawClient().socket.violate(code)
         end()
         #expect(bench.endings == [word] && bench.isEmpty)
     }
 
-    @Test(arguments: [UInt16?.none, 1000, 1001]) func `no Close frame ends a typed session`(code: UInt16?) throws {
+    @Test(arguments: [UInt16?.none, 1000, 1001]) func `a Close frame doesn't end a typed session`(code: UInt16?) throws
+    {
         let player = try bench.player()
         player.socket.close(code)
         bench.network.settle()
@@ -69,7 +70,7 @@ struct CloseTests {
         #expect(bench.endings == ["resume_grace_over"] && bench.target.hasSeenEnd && bench.isEmpty)
     }
 
-    @Test(arguments: [UInt16(1000), 1001]) func `of a gmcp session only a normal closure is the end`(code: UInt16)
+    @Test(arguments: [UInt16(1000), 1001]) func `only a normal closure ends a gmcp session`(code: UInt16)
         throws
     {
         let client = try bench.client(.gmcp)
@@ -82,7 +83,7 @@ struct CloseTests {
         #expect(bench.isEmpty)
     }
 
-    @Test func `a disconnect is the end of a typed session`() throws {
+    @Test func `a disconnect message ends a typed session`() throws {
         let player = try bench.player()
         player.say(#"{"type":"disconnect"}"#)
         #expect(player.closeCode == 1000 && player.closesOnce)
@@ -91,7 +92,7 @@ struct CloseTests {
     }
 
     @Test(arguments: [DialectKind.raw, .typed])
-    func `the target's FIN closes the client with 1000, behind all that it said`(
+    func `the target's FIN closes the client with 1000 after the target's last output`(
         dialect: DialectKind
     ) throws {
         let client = dialect == .raw ? try rawClient() : try bench.player()
@@ -115,13 +116,13 @@ struct CloseTests {
     @Test(arguments: [
         (TCPError.timedOut(milliseconds: 10_000), "target_timed_out"), (.notConnected("refused"), "target_unreachable"),
         (.notResolved("no such name"), "target_unreachable"), (.notAllowed, "target_unreachable"),
-    ]) func `a target that isn't reached closes a raw client with 1014`(error: TCPError, word: String) throws {
+    ]) func `an unreachable target closes a raw client with 1014`(error: TCPError, word: String) throws {
         bench.network.answer = .fails(error)
         let client = try rawClient()
         #expect(client.closeCode == 1014 && bench.endings == [word] && bench.isEmpty)
     }
 
-    @Test func `a typed client is told that its target isn't reached, and may try another, up to a limit`() throws {
+    @Test func `a typed client is told that its target is unreachable and may try others up to a limit`() throws {
         bench.network.answer = .fails(.notConnected("refused"))
         var client = try bench.client()
         let connect = #"{"type":"connect","host":"mud.example","port":4000}"#
@@ -159,7 +160,7 @@ struct CloseTests {
         #expect(client.closeCode == 1009 && bench.endings == ["message_too_big"] && bench.isEmpty)
     }
 
-    @Test(arguments: [DialectKind.raw, .typed]) func `a client that falls silent is dropped`(dialect: DialectKind)
+    @Test(arguments: [DialectKind.raw, .typed]) func `a silent client is dropped`(dialect: DialectKind)
         throws
     {
         let client = dialect == .raw ? try rawClient() : try bench.player()
@@ -175,7 +176,7 @@ struct CloseTests {
         #expect(bench.endings == [dialect == .raw ? "client_silent" : "resume_grace_over"] && bench.isEmpty)
     }
 
-    @Test func `a session ends at its age, with and without a client`() throws {
+    @Test func `a session ends at its maximum age, attached or detached`() throws {
         let bench = try Bench {
             $0.session.sessionTimeout = 30 * second
             $0.session.resumeGrace = 100 * second
@@ -191,7 +192,7 @@ struct CloseTests {
         #expect(bench.endings == ["session_timeout", "session_timeout"] && bench.isEmpty)
     }
 
-    @Test func `a client that never answers its Close frame is dropped when its time is over`() throws {
+    @Test func `a client that never answers its Close frame is dropped at the time limit`() throws {
         let client = try rawClient()
         client.socket.answersClose = false
         bench.target.end()
@@ -201,7 +202,7 @@ struct CloseTests {
         #expect(client.socket.isClosed && client.closesOnce && bench.isEmpty)
     }
 
-    @Test func `a target that never takes what was sent is given up when its time is over`() throws {
+    @Test func `a target that never reads is given up at the time limit`() throws {
         let client = try rawClient()
         bench.target.reads = false
         client.say("never read")
@@ -212,7 +213,7 @@ struct CloseTests {
         #expect(bench.target.isClosed && bench.isEmpty && bench.endings == ["client_lost"])
     }
 
-    @Test func `one session too many is refused, by address`() throws {
+    @Test func `a session above the limit of its address is refused`() throws {
         let bench = try Bench { $0.leases.perAddress = 2 }
         let raw = [try bench.client(.raw), try bench.client(.raw), try bench.client(.raw)]
         bench.network.settle()
@@ -226,7 +227,7 @@ struct CloseTests {
         #expect(elsewhere.types.last == "session")
     }
 
-    @Test func `a session without a client makes room for another one`() throws {
+    @Test func `a detached session is ended to make room for a new one`() throws {
         let bench = try Bench { $0.leases.perAddress = 1 }
         let first = try bench.player()
         first.socket.lose()
@@ -252,7 +253,7 @@ struct CloseTests {
 
 /// The gateway shuts down.
 struct DrainTests {
-    @Test func `clients are told, sessions without one end, and newcomers are closed`() throws {
+    @Test func `a drain tells clients, ends detached sessions and closes new clients`() throws {
         let bench = try Bench()
         var player = try bench.player()
         let away = try bench.player(on: 1)
@@ -266,7 +267,7 @@ struct DrainTests {
         #expect(bench.endings == ["shutting_down"])
         let late = try bench.client(.raw)
         #expect(late.closeCode == 1001)
-        // What goes on has its time.
+        // Attached sessions have the grace period.
         player.type("save")
         #expect(bench.network.targets[0].text == "save")
         bench.onEachTable { $0.close(.shuttingDown) }
@@ -275,7 +276,7 @@ struct DrainTests {
         #expect(bench.isEmpty && bench.endings.allSatisfy { $0 == "shutting_down" })
     }
 
-    @Test func `a client that is lost meanwhile isn't waited for`() throws {
+    @Test func `a drain doesn't wait for a client that is lost`() throws {
         let bench = try Bench()
         let player = try bench.player()
         bench.drain.beginDraining()

@@ -5,7 +5,7 @@ import Testing
 @testable import Reactors
 @testable import Relay
 
-/// What happens while a session is on its way from one loop to another.
+/// Events while a session moves from one loop to another.
 struct MovingTests {
     /// A player on the first loop, and another connection of its on the second that has asked for the session: the job that asks the first
     /// loop has not run yet.
@@ -26,7 +26,7 @@ struct MovingTests {
         }
     }
 
-    @Test func `a client that is lost meanwhile leaves the session without one, and may come back`() throws {
+    @Test func `a client that is lost meanwhile leaves the session detached and may resume`() throws {
         let move = try Move()
         move.next.socket.lose()
         move.bench.network.settle()
@@ -39,7 +39,7 @@ struct MovingTests {
         #expect(third.text == "here" && move.bench.sessionCount == 1 && move.bench.leases.count == 1)
     }
 
-    @Test func `a move doesn't wait for output that can't come`() throws {
+    @Test func `a move doesn't wait for output that can't arrive`() throws {
         let move = try Move()
         move.next.socket.lose()
         move.bench.network.settle()
@@ -49,7 +49,7 @@ struct MovingTests {
         #expect(move.bench.isEmpty)
     }
 
-    @Test func `a shutdown finds the session wherever it is`() throws {
+    @Test func `a shutdown ends the session on whichever loop it is`() throws {
         for closesFirst in [0, 1] {
             let move = try Move()
             for index in [closesFirst, 1 - closesFirst] {
@@ -86,7 +86,7 @@ struct MovingTests {
         #expect(move.bench.isEmpty && move.bench.endings.allSatisfy { $0 == "device_blocked" })
     }
 
-    @Test func `a session that ends before it is asked for is expired`() throws {
+    @Test func `a session that ended before the resume is reported as expired`() throws {
         var move = try Move()
         move.bench.target.breakDown()
         var next = move.next
@@ -100,7 +100,7 @@ struct MovingTests {
         #expect(next.errors == ["session_expired"])
     }
 
-    @Test func `what the client sent meanwhile is applied, even if it has gone`() throws {
+    @Test func `input sent meanwhile is applied even if the client has left`() throws {
         let move = try Move()
         move.next.socket.send(text: #"{"type":"input","text":"late"}"#)
         // It came with the same read.
@@ -114,7 +114,7 @@ struct MovingTests {
         #expect(move.bench.target.text == "held")
     }
 
-    @Test func `a session that made room for another one can't be had any more, even before it knows`() throws {
+    @Test func `an evicted session can't be resumed, even before its eviction has run`() throws {
         let bench = try Bench { $0.leases.perAddress = 1 }
         let first = try bench.player()
         first.socket.lose()

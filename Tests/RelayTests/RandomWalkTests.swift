@@ -20,14 +20,14 @@ struct RandomWalkTests {
     }
 
     @Test(arguments: UInt64(0)..<120)
-    func `wherever it is, a session ends once, in its time, and nothing is left of it`(
+    func `in every state a session ends exactly once, in time, and leaves nothing behind`(
         seed: UInt64
     ) throws {
         var walk = try Walk(seed: 1_000 + seed)
         for _ in 0..<Int.random(in: 0...120, using: &walk.dice) { walk.step() }
         walk.end()
         let bench = walk.bench
-        // What is queued when it begins to end may take the limit on both sides, one after the other.
+        // Bytes queued at the beginning of the end may take the limit on both sides, one after the other.
         bench.network.wait(2 * bench.settings.session.closeFlush)
         #expect(walk.problems.isEmpty, "\(walk.problems) after \(walk.trace.suffix(40))")
         #expect(
@@ -110,7 +110,7 @@ private struct Walk {
         trace.append("MUD sends \(text.count)")
     }
 
-    /// Nobody types what isn't heard: a player without a connection waits for one.
+    /// A player without a connection waits for one before typing.
     private mutating func playerTypes() {
         let text = "[\(inputs.count)]"
         inputs.append(text)
@@ -194,7 +194,7 @@ private struct Walk {
         for error in player.errors.dropFirst(errors) where error != "rate_limited" { problems.append(error) }
     }
 
-    /// What holds whenever the loops have come to rest.
+    /// The invariants whenever the loops are idle.
     private mutating func check() {
         for (index, connection) in connections.enumerated() {
             // One event in base64; and what is said again after a resume.

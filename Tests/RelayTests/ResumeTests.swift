@@ -26,7 +26,7 @@ struct ResumeTests {
         #expect(bench.tables[loop].count == 1 && bench.sessionCount == 1)
     }
 
-    @Test(arguments: [0, 1]) func `counters and times are those of the whole session`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `counters and times cover the whole session`(loop: Int) throws {
         let bench = try Bench()
         var player = try bench.player()
         let target = bench.target
@@ -55,7 +55,7 @@ struct ResumeTests {
     }
 
     /// A client that resumes again and again would otherwise send as much as it likes.
-    @Test(arguments: [0, 1]) func `what was sent too fast before counts after it`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `messages sent too fast before a resume count after it`(loop: Int) throws {
         let bench = try Bench { $0.traffic.messagesPerSecond = 10 }
         let first = try bench.player()
         for _ in 0..<40 { first.socket.send(text: #"{"type":"input","text":"x"}"#) }
@@ -70,7 +70,7 @@ struct ResumeTests {
         #expect(next.socket.isRead)
     }
 
-    @Test(arguments: [0, 1]) func `what the new connection has sent counts, too`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `messages that the new connection has sent count, too`(loop: Int) throws {
         let bench = try Bench { $0.traffic.messagesPerSecond = 10 }
         let first = try bench.player()
         first.socket.lose()
@@ -84,7 +84,7 @@ struct ResumeTests {
         #expect(!next.socket.isRead)
     }
 
-    @Test(arguments: [0, 1]) func `a target that has sent too much stays paused as long as it would have`(
+    @Test(arguments: [0, 1]) func `a paused target stays paused as long as without the resume`(
         loop: Int
     ) throws {
         let bench = try Bench { $0.traffic.targetBytesPerSecond = 1_000 }
@@ -118,7 +118,7 @@ struct ResumeTests {
         #expect(bench.endings == ["session_timeout"])
     }
 
-    @Test(arguments: [0, 1]) func `what is sent behind a resume is heard after it, in order`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `messages behind a resume are processed after it, in order`(loop: Int) throws {
         let bench = try Bench()
         let first = try bench.player()
         let next = try first.again(on: loop)
@@ -130,7 +130,7 @@ struct ResumeTests {
         #expect(bench.target.text == "abc")
     }
 
-    @Test(arguments: [0, 1]) func `a live session is taken over, and its first client is told`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `a live session is taken over and its previous client is told`(loop: Int) throws {
         let bench = try Bench()
         let first = try bench.player()
         first.socket.answersClose = false
@@ -146,7 +146,7 @@ struct ResumeTests {
         #expect(bench.endings.isEmpty && second.socket.closeFrame == nil)
     }
 
-    @Test(arguments: [0, 1]) func `a client whose session was taken can't use it any more`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `a client whose session was taken over can't use it any more`(loop: Int) throws {
         let bench = try Bench()
         let first = try bench.player()
         first.socket.answersClose = false
@@ -171,7 +171,7 @@ struct ResumeTests {
         #expect(bench.sessionCount == 1 && bench.leases.count == 1 && bench.target.moves == 19)
     }
 
-    @Test(arguments: [0, 1]) func `of two clients that ask at once each is served in its turn`(loop: Int) throws {
+    @Test(arguments: [0, 1]) func `two clients that resume at once are served one after the other`(loop: Int) throws {
         let bench = try Bench()
         let first = try bench.player()
         var others = [try first.again(on: 1), try first.again(on: loop)]
@@ -214,7 +214,7 @@ struct ResumeTests {
         #expect(first.socket.closeFrame == nil)
     }
 
-    @Test func `a target that can't be moved leaves the session where it is, with its client`() throws {
+    @Test func `if the target can't be moved the session stays where it is, with its client`() throws {
         let bench = try Bench()
         var first = try bench.player()
         bench.target.canMove = false
@@ -229,7 +229,7 @@ struct ResumeTests {
         #expect(other.types.last == "resumed")
     }
 
-    @Test func `a client that is blocked meanwhile isn't given its session`() throws {
+    @Test func `a client that was blocked meanwhile can't resume its session`() throws {
         let bench = try Bench()
         let first = try bench.player(from: "192.0.2.1")
         first.socket.lose()
@@ -241,7 +241,7 @@ struct ResumeTests {
         #expect(bench.log.lines(of: "resume refused").count == 1)
     }
 
-    @Test func `a password prompt and an unread queue don't stop a client that comes back`() throws {
+    @Test func `a password prompt and an unread queue don't prevent a resume`() throws {
         let bench = try Bench()
         let first = try bench.player()
         first.socket.reads = false

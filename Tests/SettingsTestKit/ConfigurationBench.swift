@@ -56,7 +56,7 @@ package final class ConfigurationBench: Sendable {
         try ConfigurationLoading.load(environment: environment, environmentFile: file, now: now)
     }
 
-    /// What is wrong, as `NAME problem`, in the order of the report; empty when nothing is.
+    /// The errors, as `NAME problem`, in the order of the report; empty if there is none.
     package func problems(_ environment: [String: String], file: String? = nil) -> [String] {
         errors(environment, file: file).map { "\($0.setting ?? "-") \($0.problem)" }
     }

@@ -3,7 +3,7 @@ package import Foundation
 import SwiftASN1
 package import X509
 
-/// A certificate authority of a test: it issues certificates, and lists of revoked ones that nobody verifies.
+/// A certificate authority for tests: it issues certificates, and revocation lists whose signatures aren't verified.
 package struct TestAuthority: Sendable {
     private let key = P256.Signing.PrivateKey()
     package let name: DistinguishedName

@@ -71,7 +71,7 @@ import Testing
     @Test func `hashes that others can read cause a warning`() throws {
         #expect(
             try bench.warnings(sharing(Self.line, mode: 0o644))
-                == ["SHARED_SECRETS_PATH: everybody on this machine can read the secrets' hashes: chmod 600 it."])
+                == ["SHARED_SECRETS_PATH: all users of this machine can read the secrets' hashes: chmod 600 it."])
         #expect(try bench.warnings(sharing(Self.line, mode: 0o640)) == [])
     }
 
@@ -136,7 +136,7 @@ import Testing
         #expect(rates.targetBytesPerSecond == 4)
     }
 
-    @Test func `limits for unauthenticated clients reach their place`() throws {
+    @Test func `limits for unauthenticated clients are applied`() throws {
         let configuration = try bench.load(
             bench.least([
                 "REQUESTS_PER_SECOND_PER_ADDRESS": "7", "AUDIT_REFUSALS_PER_MINUTE": "8", "AUDIT_FULL": "continue",
@@ -150,7 +150,7 @@ import Testing
         #expect(bench.problems(bench.least(["AUDIT_FULL": "ignore"])) == ["AUDIT_FULL has an unknown value"])
     }
 
-    @Test func `each number reaches its place`() throws {
+    @Test func `each number is applied`() throws {
         let configuration = try bench.load(
             bench.least([
                 "RESUME_GRACE_MINUTES": "1", "SESSION_TIMEOUT_HOURS": "2", "OUTPUT_BUFFER_BYTES": "3000",

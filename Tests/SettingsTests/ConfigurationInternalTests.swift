@@ -16,7 +16,7 @@ import Testing
         try bench.load(bench.least(["ADMIN_BIND": text])).configuration.internalListener.address
     }
 
-    @Test func `both are off unless they are switched on`() throws {
+    @Test func `the internal listener and development tokens are off by default`() throws {
         let configuration = try bench.load(bench.least()).configuration
         #expect(configuration.internalListener.address == nil && !configuration.developmentTokens.isAllowed)
         #expect(configuration.internalListener.admits.methods == ["token"])
@@ -44,7 +44,7 @@ import Testing
             bench.problems(bench.least(changes)) == ["ADMIN_BIND has the port of WS_PORT, which clients reach"])
     }
 
-    @Test func `a socket needs a path that the system takes and a folder`() throws {
+    @Test func `a socket needs an existing folder and a path that the system accepts`() throws {
         let longest = LocalSocket.maximumPathBytes
         #expect(
             bench.problems(bench.least(["ADMIN_BIND": "unix:" + String(repeating: "a", count: longest + 1)]))

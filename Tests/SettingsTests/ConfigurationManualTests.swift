@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `the sections of the example file are the tables`() throws {
+    @Test func `the example file has a section for each table`() throws {
         let lines = try lines("config/portcullis.env.example")
         let titles = lines.indices.dropFirst().dropLast().filter {
             lines[$0 - 1].hasPrefix("# ---") && lines[$0 + 1].hasPrefix("# ---")
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// To write them: `portcullis settings --format env` and `portcullis settings --format markdown --into docs/CONFIGURATION.md`.
-    @Test func `both files are what the command writes`() throws {
+    @Test func `both files equal the command's output`() throws {
         let manual = SettingManual()
         #expect(try lines("config/portcullis.env.example").joined(separator: "\n") == manual.environmentFile)
         let document = try lines("docs/CONFIGURATION.md").joined(separator: "\n")

@@ -84,8 +84,8 @@ private final class ListeningSocketFile {
                     "MUD_ROUTES": "staging=staging.example:4001,admit=cert",
                 ],
                 [
-                    "TARGET_MODE can't be used so: the route staging is open to some ways of admission only (admit=), and its"
-                        + " port is in TARGET_PORTS: with TARGET_MODE=arbitrary everybody else would reach it by another name of"
+                    "TARGET_MODE can't be used so: the route staging allows only some admission methods (admit=), and its"
+                        + " port is in TARGET_PORTS: with TARGET_MODE=arbitrary other clients would reach it by another name of"
                         + " its host"
                 ]
             ),
@@ -135,7 +135,7 @@ private final class ListeningSocketFile {
     private static let arbitrary =
         "TARGET_MODE: is arbitrary: every admitted client can connect from this machine to any public address, on TARGET_PORTS."
     private static let systemPorts =
-        "TARGET_PORTS: opens ports up to 1023 beside telnet's (23, 992): mail, web and other services listen there."
+        "TARGET_PORTS: opens ports up to 1023 besides telnet's (23, 992): mail, web and other services listen there."
     private static let pinUnderPrefer =
         "MUD_TLS_PIN: isn't enforced if TLS is `prefer`: an attacker who blocks TLS gets plain text despite the pin."
         + " Use `required`."
@@ -187,7 +187,7 @@ private final class ListeningSocketFile {
             ),
             (
                 "a=a.example:1,admit=cert,ticket",
-                "an option isn't name=value; several ways behind admit= are joined by +"
+                "an option isn't name=value; several methods in admit= are joined by +"
             ),
             (
                 "a=a.example:1,admit=certificate",
@@ -195,7 +195,7 @@ private final class ListeningSocketFile {
             ),
             ("a=a.example:1,tls=on", "the option tls has no such value: plain, prefer, required"),
             ("a=a.example:1,encoding=utf9", "the option encoding has no such value: see TN_ENCODING for its values"),
-        ]) func `an error in a route says what is possible`(routes: String, fault: String)
+        ]) func `an error in a route lists the possible values`(routes: String, fault: String)
     {
         let errors = bench.errors(bench.least(["MUD_ROUTES": routes]))
         #expect(errors.map(\.remedy) == ["It says: entry 1: \(fault)."])
@@ -206,13 +206,13 @@ private final class ListeningSocketFile {
         #expect(errors.count == 1 && errors[0].remedy.hasPrefix("It is entry 3. "))
     }
 
-    @Test func `a CA beside a pin would have no effect`() throws {
+    @Test func `a CA beside a pin is an error, since it has no effect`() throws {
         let authority = try bench.file("ca.pem", bench.authority.certificate)
         let settings = bench.least([
             "MUD_TLS_MODE": "required", "MUD_TLS_PIN": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
             "MUD_CA_PATH": authority,
         ])
-        #expect(bench.problems(settings) == ["MUD_CA_PATH is set besides MUD_TLS_PIN, which alone would count"])
+        #expect(bench.problems(settings) == ["MUD_CA_PATH has no effect if MUD_TLS_PIN is set"])
     }
 
     @Test func `a header name is case-insensitive`() throws {

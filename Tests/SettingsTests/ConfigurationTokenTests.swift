@@ -13,7 +13,7 @@ import Testing
         bench = try ConfigurationBench()
     }
 
-    @Test func `the defaults are those of the documentation`() throws {
+    @Test func `the defaults are the documented ones`() throws {
         let tokens = try bench.load(bench.least()).configuration.tokens
         #expect(tokens.lifetimeSeconds == 300 && tokens.nonces == .off && tokens.sessionOutlivesToken)
         #expect(tokens.issuer == nil && tokens.audience == nil)
@@ -21,14 +21,14 @@ import Testing
     }
 
     /// Clients refresh a minute before the end.
-    @Test func `a token lasts two minutes at least`() throws {
+    @Test func `a token's lifetime is at least two minutes`() throws {
         #expect(
             bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "119"]))
                 == ["ACCESS_TOKEN_TTL_SECONDS is out of range"])
         #expect(bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "120"])).isEmpty)
     }
 
-    @Test func `a key signs for longer than the next is published`() throws {
+    @Test func `a key signs for longer than its successor is published in advance`() throws {
         let changes = ["SIGNING_KEY_DAYS": "1", "SIGNING_KEY_PUBLISH_SECONDS": "86400"]
         #expect(
             bench.problems(bench.least(changes)) == ["SIGNING_KEY_PUBLISH_SECONDS isn't shorter than SIGNING_KEY_DAYS"])
@@ -50,7 +50,7 @@ import Testing
                 == ["ACCESS_TOKEN_AUDIENCE isn't an audience"])
     }
 
-    @Test func `a tool needs no more than its own settings`() throws {
+    @Test func `a tool needs only its own settings`() throws {
         let tokens = try ConfigurationLoading.loadTokens(
             environment: ["SIGNING_KEY_DAYS": "7"], environmentFile: nil)
         #expect(tokens.signingDays == 7)

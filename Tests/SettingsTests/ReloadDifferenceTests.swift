@@ -18,7 +18,7 @@ struct ReloadDifferenceTests {
 
     private func lines(_ lines: [ReloadDifference.Line]) -> [String] { lines.map(\.description) }
 
-    @Test func `the same settings are no difference`() throws {
+    @Test func `equal settings have no difference`() throws {
         let settings = try inEffect(bench.secured())
         let difference = ReloadDifference(from: settings, to: try inEffect(bench.secured()))
         // The bench makes new certificates each time.
@@ -40,7 +40,7 @@ struct ReloadDifferenceTests {
             ])
     }
 
-    @Test func `what can't change while the gateway runs is named apart`() throws {
+    @Test func `settings that need a restart are listed separately`() throws {
         let difference = ReloadDifference(
             from: try inEffect(bench.least()),
             to: try inEffect(bench.least(["WS_PORT": "1", "REACTOR_THREADS": "3", "PING_INTERVAL_SECONDS": "20"])))
@@ -49,7 +49,7 @@ struct ReloadDifferenceTests {
     }
 
     /// Enabling App Attest or TLS takes more than new settings.
-    @Test func `a way in that can't be opened now takes its settings along`() throws {
+    @Test func `the settings of a method that needs a restart wait with it`() throws {
         let without = try inEffect(
             bench.secured(["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil, "REQUIRE_APP_AUTH": "false"]))
         let difference = ReloadDifference(from: without, to: try inEffect(bench.secured()), pinned: [.appAttest])
@@ -58,7 +58,7 @@ struct ReloadDifferenceTests {
     }
 
     /// Changing this list changes what operators can do without a restart.
-    @Test func `these settings change with a restart only`() {
+    @Test func `these settings change only with a restart`() {
         #expect(
             GatewaySettings.table.rows.filter { $0.reload == .restart }.map(\.name) == [
                 "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_BUSY_MS",

@@ -49,7 +49,7 @@ struct SettingDefinitionTests {
         #expect(set.patienceSeconds == 8 && set.ceiling == nil && set.cores == 3 && set.name == "/a")
     }
 
-    @Test func `a definition gives the setting its range, and its name to what is near it`() throws {
+    @Test func `a definition gives the setting its range and the suggestion for a mistyped name`() throws {
         #expect(
             problems(["TRIAL_PATIENCE_SECONDS": "10"]) == [
                 "TRIAL_PATIENCE_SECONDS is out of range", "TRIAL_PATH isn't set",
@@ -60,7 +60,7 @@ struct SettingDefinitionTests {
         #expect(errors.first?.remedy == "Did you mean TRIAL_PATIENCE_SECONDS?")
     }
 
-    @Test func `check-config shows it`() {
+    @Test func `check-config shows the setting`() {
         let shown = loader(["TRIAL_PATH": "/a", "TRIAL_CORES": "0"]).effectiveSettings.map(\.description)
         #expect(
             shown == [
@@ -69,7 +69,7 @@ struct SettingDefinitionTests {
             ])
     }
 
-    @Test func `the example file explains it`() {
+    @Test func `the example file explains the setting`() {
         let file = SettingManual(table).environmentFile
         let expected = """
 
@@ -96,7 +96,7 @@ struct SettingDefinitionTests {
         #expect(file.contains("\n# Trial\n"))
     }
 
-    @Test func `the documentation lists it, and the text around the table stays`() {
+    @Test func `the documentation lists the setting, and the text around the table is unchanged`() {
         let rows = [
             "| name | default | unit, values | change | meaning |", "|---|---|---|---|---|",
             "| `TRIAL_PATIENCE_SECONDS` | `7` | s, 1–9 | live | How long the trial waits. |",
@@ -112,7 +112,7 @@ struct SettingDefinitionTests {
         #expect(manual.updating("# All\n") == "# All\n\n## Trial\n\n\(rows)\n")
     }
 
-    @Test func `a reload compares it, and knows whether it needs a restart`() {
+    @Test func `a reload compares the setting and reports whether it needs a restart`() {
         func difference(_ new: [String: String], pinned: Set<SettingPart> = []) -> ReloadDifference {
             let old = loader(["TRIAL_PATH": "/a"]).effectiveSettings
             let changed = loader(["TRIAL_PATH": "/a"].merging(new) { $1 }).effectiveSettings

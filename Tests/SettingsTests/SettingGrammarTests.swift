@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["True", "TRUE", "1", "yes", "on", " true", "false "])
-    func `only true and false are truth values`(text: String) {
+    func `only true and false are Boolean values`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.boolean(text) }
     }
 
@@ -106,11 +106,11 @@ import Testing
         ("", "ABC", 3), ("ABC", "ABC", 0), ("ABC", "ACB", 1), ("ABC", "AB", 1), ("ABC", "AXBC", 1), ("ABC", "XYZ", 3),
         ("WS_PRT", "WS_PORT", 1),
     ])
-    func `the distance of two names counts edits`(left: String, right: String, distance: Int) {
+    func `the distance between two names is the number of edits`(left: String, right: String, distance: Int) {
         #expect(SettingSuggestion.distance(left, right) == distance)
     }
 
-    @Test func `addresses to listen on stand between commas, each once, and every address stands alone`() throws {
+    @Test func `listen addresses are comma-separated and unique, and a wildcard excludes others`() throws {
         #expect(try SettingGrammar.addresses("127.0.0.1, ::1").map(\.text) == ["127.0.0.1", "::1"])
         #expect(try SettingGrammar.addresses("::").map(\.text) == ["::"])
         for text in ["127.0.0.1,", "127.0.0.1,localhost", "::1,0::1", "127.0.0.1,127.0.0.1", "::,127.0.0.1"] {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `there are up to sixteen addresses to listen on`() throws {
+    @Test func `there are at most sixteen listen addresses`() throws {
         let addresses = (1...17).map { "192.0.2.\($0)" }
         #expect(try SettingGrammar.addresses(addresses.dropLast().joined(separator: ",")).count == 16)
         #expect(throws: SettingProblem.self) { try SettingGrammar.addresses(addresses.joined(separator: ",")) }

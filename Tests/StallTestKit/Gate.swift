@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Stands for a disk that stalls: whoever passes blocks its thread until the test opens it.
+/// Simulates a disk that stalls: each caller blocks its thread until the test opens the gate.
 ///
-/// A gate that nobody opens lets everybody pass after a while, so that a broken test ends; `isHolding` is false from then on.
+/// A gate that isn't opened lets all callers pass after a while, so that a broken test ends; `isHolding` is false from then on.
 package final class Gate: @unchecked Sendable {
     private static let patience: TimeInterval = 300
 
@@ -16,7 +16,7 @@ package final class Gate: @unchecked Sendable {
 
     package init() {}
 
-    /// Whether everybody who came is still kept.
+    /// Whether all callers are still blocked.
     package var isHolding: Bool { condition.withLock { !isOpen && !hasGivenUp } }
 
     package func pass() {
@@ -37,7 +37,7 @@ package final class Gate: @unchecked Sendable {
         }
     }
 
-    /// Returns when so many have come.
+    /// Returns when this many callers are blocked.
     package func arrivals(_ count: Int) async {
         await withCheckedContinuation { continuation in
             condition.withLock {

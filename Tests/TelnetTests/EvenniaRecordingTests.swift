@@ -19,7 +19,7 @@ struct EvenniaRecordingTests {
         }
     }
 
-    @Test func `is text and messages, and none of the one stands in the other`() {
+    @Test func `is split cleanly into text and messages`() {
         let all = events(of: [EvenniaRecording.plain])
         let text = Self.text(of: all)
         #expect(text.hasPrefix("\r\n\u{1B}[1m\u{1B}[34m====="))
@@ -31,7 +31,7 @@ struct EvenniaRecordingTests {
         #expect(messages.last?.contains(#""SCREENWIDTH": {"0": 77}"#) == true)
     }
 
-    @Test func `is the same wherever it is cut in two`() {
+    @Test func `is read the same wherever it is split`() {
         let bytes = EvenniaRecording.plain
         let whole = events(of: [bytes])
         for cut in 1..<bytes.count {
@@ -39,7 +39,7 @@ struct EvenniaRecordingTests {
         }
     }
 
-    @Test func `goes over to compression right behind MCCP2's subnegotiation`() throws {
+    @Test func `switches to compression directly after MCCP2's subnegotiation`() throws {
         let bytes = EvenniaRecording.compressed
         let start = try #require(bytes.indices.first { bytes[$0...].starts(with: [255, 250, 86, 255, 240]) })
         // A zlib stream of RFC 1950 with a window of 32 KiB.

@@ -14,7 +14,7 @@ struct ClosingHandshakeTests {
         ControlPayload(close: code, reason: reason)
     }
 
-    @Test func `of ours: Close behind what is queued, the peer's Close, the end of TCP (§7.1.2)`() throws {
+    @Test func `begun by us: our Close after queued data, the peer's Close, the end of TCP (§7.1.2)`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         #expect(state.maySend && state.delivers && state.reads && state.deadline == nil)
         #expect(state.close(.goingAway, reason: "bye", now: 10) == .queueClose(Self.payload(.goingAway, "bye")))
@@ -25,7 +25,7 @@ struct ClosingHandshakeTests {
         #expect(state.hasEnded && state.deadline == nil)
     }
 
-    @Test func `of ours isn't waited for longer than a second`() {
+    @Test func `begun by us waits at most a second for the peer's Close`() {
         #expect(ClosingHandshake.Limits().answerNanoseconds == 1_000_000_000)
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)
@@ -35,7 +35,7 @@ struct ClosingHandshakeTests {
         #expect(state.passed(now: 151) == .none && state.hasEnded)
     }
 
-    @Test func `of ours has a time limit for a peer that doesn't read`() {
+    @Test func `begun by us has a time limit for a peer that doesn't read`() {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)
         #expect(state.passed(now: 499) == .none)
@@ -53,7 +53,7 @@ struct ClosingHandshakeTests {
     }
 
     @Test(arguments: [1000, 1001, 3000, 4999, nil] as [UInt16?])
-    func `of the peer's: its code is returned, nothing else is sent, the server ends TCP (§5.5.1, §7.1.1)`(
+    func `begun by the peer: its code is returned, nothing else is sent, the server ends TCP (§5.5.1, §7.1.1)`(
         code: UInt16?
     ) throws {
         var state = ClosingHandshake(limits: Self.limits)
@@ -64,14 +64,14 @@ struct ClosingHandshakeTests {
         #expect(state.hasEnded)
     }
 
-    @Test func `of the peer's ends even if the peer doesn't read the answer`() throws {
+    @Test func `begun by the peer ends even if the peer doesn't read the answer`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.received(try Self.peerClose(1000), now: 10)
         #expect(state.passed(now: 109) == .none)
         #expect(state.passed(now: 110) == .abortTCP)
     }
 
-    @Test func `of both at once: ours goes out with its own code, before anything that waited`() throws {
+    @Test func `begun by both at once: our Close has its own code and precedes queued data`() throws {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.goingAway, now: 0)
         #expect(state.received(try Self.peerClose(4000), now: 10) == .dropQueuedData)

@@ -38,7 +38,7 @@ struct DeflateOfferTests {
         #expect(offer("permessage-deflate; " + parameters) == nil)
     }
 
-    @Test func `is of that name alone`() {
+    @Test func `has exactly that name`() {
         #expect(offer("x-webkit-deflate-frame") == nil)
     }
 
@@ -64,11 +64,11 @@ struct DeflateAgreementTests {
         #expect(agreement.serverKeepsContext && agreement.clientKeepsContext && agreement.memoryLevel == 8)
     }
 
-    @Test func `is none where compression is off`() throws {
+    @Test func `is absent where compression is off`() throws {
         #expect(try Self.agree("permessage-deflate", DeflateSettings(isOn: false)) == nil)
     }
 
-    @Test func `keeps no context that either side doesn't want, and says so (RFC 7692 §7.1.1)`() throws {
+    @Test func `keeps no context that either side declines, and says so (RFC 7692 §7.1.1)`() throws {
         let asked = try #require(
             try Self.agree("permessage-deflate; server_no_context_takeover; client_no_context_takeover"))
         #expect(!asked.serverKeepsContext && !asked.clientKeepsContext)
@@ -137,7 +137,7 @@ struct DeflateAgreementTests {
         ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits=8"),
         ("permessage-deflate", "permessage-deflate; unknown"),
     ])
-    func `isn't what a client has to refuse (RFC 7692 §7.1)`(offered: String, response: String) throws {
+    func `is refused by a client where it must be (RFC 7692 §7.1)`(offered: String, response: String) throws {
         let (offered, response) = (try #require(members(offered).first), try #require(members(response).first))
         #expect(DeflateAgreement(response: response, to: offered) == nil)
     }
@@ -162,7 +162,7 @@ struct DeflateBudgetTests {
         #expect(budget.agree(to: members("other, permessage-deflate; x"), settings: Self.wide) == nil)
     }
 
-    @Test func `reserves what the engines cost, and gets it back`() throws {
+    @Test func `is reserved for the engines' cost and released`() throws {
         var budget = Self.budget()
         let agreed = budget.agree(to: Self.best, settings: Self.wide)
         let agreement = try #require(agreed)
@@ -197,7 +197,7 @@ struct DeflateBudgetTests {
         #expect(none.agree(to: Self.best, settings: Self.wide) == nil && none.reservedBytes == 0)
     }
 
-    @Test func `never reserves more than there is for all, and never refuses but by not compressing`() {
+    @Test func `never exceeds its total, and a shortage only disables compression`() {
         var budget = Self.budget(total: 1_000_000)
         var agreements: [DeflateAgreement] = []
         for _ in 0..<200 {

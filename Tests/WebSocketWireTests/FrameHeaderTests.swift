@@ -99,7 +99,7 @@ struct ControlPayloadTests {
         #expect(ControlPayload([UInt8](repeating: 1, count: 126)) == nil)
     }
 
-    @Test func `of a Close is a code and a reason, cut between characters where it is too long (§5.5.1)`() {
+    @Test func `is a code and a reason in a Close, truncated between characters (§5.5.1)`() {
         #expect(ControlPayload(close: nil, reason: "x").bytes == [])
         #expect(ControlPayload(close: .goingAway, reason: "bye").bytes == [0x03, 0xE9, 0x62, 0x79, 0x65])
         let long = ControlPayload(close: .normal, reason: String(repeating: "€", count: 50))
@@ -107,7 +107,7 @@ struct ControlPayloadTests {
         #expect(ControlPayload(close: .normal, reason: String(repeating: "a", count: 200)).count == 125)
     }
 
-    @Test func `is compared by its bytes, and copied`() {
+    @Test func `is compared by its bytes and can be copied`() {
         #expect(ControlPayload([1, 2]) == ControlPayload([1, 2]))
         #expect(ControlPayload([1, 2]) != ControlPayload([1, 3]))
         #expect(ControlPayload([1, 2]) != ControlPayload([1, 2, 0]))

@@ -68,7 +68,7 @@ struct FrameReaderTests {
             ])
     }
 
-    @Test func `unmasks in the caller's memory, and nothing beside the payload`() throws {
+    @Test func `unmasks in the caller's memory, and only the payload`() throws {
         var bytes = masked(0x82, [1, 2, 3, 4, 5]) + masked(0x82, [6])
         let before = bytes
         var reader = FrameReader()
@@ -209,7 +209,7 @@ struct FrameReaderTests {
 
     // MARK: Text
 
-    @Test func `refuses text at its first byte that isn't UTF-8, and gives what stands before it (§8.1)`() {
+    @Test func `refuses text at its first byte that isn't UTF-8, and delivers the text before it (§8.1)`() {
         let payload = Array("aé".utf8) + [0xED, 0xA0, 0x80]
         #expect(
             read(masked(0x81, payload))
@@ -218,7 +218,7 @@ struct FrameReaderTests {
         #expect(read(masked(0x81, [0xFF])) == [.fault(.textNotUTF8)])
     }
 
-    @Test func `refuses text as early as the byte comes, not at the end of its frame`() {
+    @Test func `refuses text at the wrong byte, not at the end of its frame`() {
         let start = Array(masked(0x81, [0x61, 0x62, 0xC0, 0x63, 0x64, 0x65]).prefix(6 + 3))
         #expect(read(start) == [.unfinished([0x61, 0x62], isText: true), .fault(.textNotUTF8)])
     }
@@ -237,7 +237,7 @@ struct FrameReaderTests {
                 == [.unfinished([euro[0]], isText: true), .fault(.textNotUTF8)])
     }
 
-    @Test func `doesn't judge compressed text, which is judged when it is inflated`() {
+    @Test func `doesn't validate compressed text, which is validated when it is inflated`() {
         #expect(
             read(masked(0xC1, [0xFF]), allowsCompression: true)
                 == [.message([0xFF], isText: true, isCompressed: true)])
@@ -251,7 +251,7 @@ struct FrameReaderTests {
         #expect(read(masked(0x88)) == [.close(nil, "")])
     }
 
-    @Test func `ignores everything behind a Close (§5.5.1), and behind a fault (§7.1.7)`() {
+    @Test func `ignores everything after a Close (§5.5.1) and after a fault (§7.1.7)`() {
         #expect(read(masked(0x88) + masked(0x81, "a") + [0xFF]) == [.close(nil, "")])
         #expect(read([0x83] + masked(0x81, "a")) == [.fault(.unknownOpcode)])
         #expect(
@@ -279,7 +279,7 @@ struct FrameReaderTests {
         #expect(read(masked(0x88, [0x03, 0xE8, 0x61, 0xE2, 0x82])) == [.fault(.closeReasonNotUTF8)])
     }
 
-    @Test func `leads from each fault to its close code (§7.4.1)`() {
+    @Test func `maps each fault to its close code (§7.4.1)`() {
         for fault in FrameFault.allCases {
             let expected: UInt16 =
                 switch fault {

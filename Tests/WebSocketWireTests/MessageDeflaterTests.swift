@@ -66,7 +66,7 @@ struct MessageDeflaterTests {
         }
     }
 
-    @Test func `sends short messages as they are, by a named threshold`() throws {
+    @Test func `sends messages below the threshold uncompressed`() throws {
         var sender = try Sender(minimumBytes: 58)
         #expect(Self.line.count == 58)
         #expect(try sender.deflate(Array(Self.line.dropLast())) == nil)
@@ -75,13 +75,13 @@ struct MessageDeflaterTests {
         #expect(try any.deflate([]) == nil)
     }
 
-    @Test func `sends as it is what would become longer, where no context is kept`() throws {
+    @Test func `sends a message that would grow uncompressed where no context is kept`() throws {
         var sender = try Sender(keepsContext: false)
         #expect(try sender.deflate(noise(1_000)) == nil)
         #expect(try #require(try sender.deflate(Self.line + Self.line)).count < 116)
     }
 
-    @Test func `leaves alone what the output may have no room for`() throws {
+    @Test func `doesn't compress a message that may exceed the output`() throws {
         var sender = try Sender()
         let bound = MessageDeflateEngine.bound(Self.line.count)
         #expect(try sender.deflate(Self.line, room: bound - 1) == nil)

@@ -83,7 +83,7 @@ struct MessageInflaterTests {
         #expect(receiver.text(message) == "Hello")
     }
 
-    @Test func `reads the RFC's message with a final block, and keeps the window behind it (§7.2.3.4)`() {
+    @Test func `reads the RFC's message with a final block, and keeps the window after it (§7.2.3.4)`() {
         var receiver = Receiver()
         #expect(receiver.text([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00]) == "Hello")
         #expect(receiver.text([0xF2, 0x00, 0x11, 0x00, 0x00]) == "Hello")
@@ -106,7 +106,7 @@ struct MessageInflaterTests {
 
     // MARK: Splitting
 
-    @Test func `doesn't care how a message is cut, or how small the output is`() throws {
+    @Test func `doesn't depend on how a message is split or how small the output is`() throws {
         let payload =
             Array(String(repeating: "You are standing in an open field. ", count: 30).utf8) + (0..<200).map { $0 }
         let message = try deflated(payload)
@@ -142,7 +142,7 @@ struct MessageInflaterTests {
         #expect(nothing.take([Self.hello]).fault == .messageTooBig)
     }
 
-    @Test func `lets a message inflate freely to a size, and beyond that to so many times its own`() throws {
+    @Test func `limits the ratio of a message above a free size`() throws {
         let message = try deflated([UInt8](repeating: 0, count: 100_000))
         var strict = Receiver(
             MessageLimits(messageBytes: 1_000_000, freeExpansionBytes: 99_999, expansionRatio: 10))
@@ -160,7 +160,7 @@ struct MessageInflaterTests {
 
     // MARK: Faults
 
-    @Test func `refuses what isn't DEFLATE, and whatever comes behind it`() {
+    @Test func `refuses data that isn't DEFLATE, and everything after it`() {
         for message in [[0x07, 0x00], [0xFF, 0xFF, 0xFF], [0x00, 0x05, 0x00, 0x00, 0x00]] as [[UInt8]] {
             var receiver = Receiver()
             #expect(receiver.take([message]).fault == .corruptDeflate)
@@ -188,7 +188,7 @@ struct MessageInflaterTests {
         #expect(small.take([message]).fault == .corruptDeflate)
     }
 
-    @Test func `refuses text at its first byte that isn't UTF-8, behind what is right (RFC 6455 §8.1)`() throws {
+    @Test func `refuses text at its first byte that isn't UTF-8, after valid text (RFC 6455 §8.1)`() throws {
         let wrong = try deflated(Array("aé".utf8) + [0xED, 0xA0, 0x80])
         let unfinished = try deflated(Array("a".utf8) + [0xE2, 0x82])
         for step in [1, 2, 64] {
@@ -205,7 +205,7 @@ struct MessageInflaterTests {
 
     // MARK: Memory
 
-    @Test func `holds memory from the first message on, and gives it back between messages without context`() {
+    @Test func `holds memory from the first message on, and releases it between messages without context`() {
         var receiver = Receiver(keepsContext: false)
         #expect(receiver.inflater.holdsMemory == false)
         #expect(receiver.text(Self.hello) == "Hello")

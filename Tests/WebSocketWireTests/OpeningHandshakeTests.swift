@@ -28,18 +28,18 @@ struct OpeningHandshakeTests {
         #expect(handshake.protocols == ["chat", "superchat"] && handshake.extensions.isEmpty)
     }
 
-    @Test func `wants GET (§4.2.1, item 1)`() {
+    @Test func `requires GET (§4.2.1, item 1)`() {
         #expect(Self.fault { $0.method = "POST" } == .method)
         #expect(Self.fault { $0.method = "get" } == .method)
     }
 
-    @Test func `wants HTTP/1.1 or higher (§4.2.1, item 1)`() {
+    @Test func `requires HTTP/1.1 or higher (§4.2.1, item 1)`() {
         #expect(Self.fault { $0.version = (1, 0) } == .httpVersion)
         #expect(Self.fault { $0.version = (0, 9) } == .httpVersion)
         #expect(Self.fault { $0.version = (1, 1) } == nil)
     }
 
-    @Test func `wants Upgrade: websocket, in any case and list (§4.2.1, item 3)`() {
+    @Test func `requires Upgrade: websocket, in any case and list (§4.2.1, item 3)`() {
         for fields in [[], [""], ["h2c"], ["websocket2"], ["web socket"], ["\"websocket\""], ["websocket,"]] {
             #expect(Self.fault { $0.upgrade = fields } == .upgrade, "\(fields)")
         }
@@ -48,7 +48,7 @@ struct OpeningHandshakeTests {
         }
     }
 
-    @Test func `wants the token Upgrade in Connection, in any case and list (§4.2.1, item 4)`() {
+    @Test func `requires the token Upgrade in Connection, in any case and list (§4.2.1, item 4)`() {
         for fields in [[], ["keep-alive"], ["upgraded"], ["keep-alive upgrade"]] {
             #expect(Self.fault { $0.connection = fields } == .connection, "\(fields)")
         }
@@ -60,7 +60,7 @@ struct OpeningHandshakeTests {
         #expect(Self.fault { $0.connection = [tokens + ",more,upgrade"] } == .connection)
     }
 
-    @Test func `wants one key, of 16 bytes in strict base64 (§4.2.1, item 5)`() {
+    @Test func `requires one key, of 16 bytes in strict base64 (§4.2.1, item 5)`() {
         let wrong = [
             "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZQ=", "dGhlIHNhbXBsZSBub25jZR==",
             "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZQ=A", "dGhlIHNhbXBsZSBub25jZTE=",
@@ -74,7 +74,7 @@ struct OpeningHandshakeTests {
         #expect(own == "AAECAwQFBgcICQoLDA0ODw==" && Self.fault { $0.key = [own] } == nil)
     }
 
-    @Test func `wants one version, which is 13 (§4.2.1, item 6)`() {
+    @Test func `requires one version, which is 13 (§4.2.1, item 6)`() {
         for version in ["8", "0", "14", "013", "13, 8", ""] {
             #expect(Self.fault { $0.webSocketVersion = [version] } == .unsupportedVersion, "\(version)")
         }
@@ -82,7 +82,7 @@ struct OpeningHandshakeTests {
         #expect(Self.fault { $0.webSocketVersion = ["13", "13"] } == .version)
     }
 
-    @Test func `wants subprotocols to be tokens, none empty, none twice (§4.1, item 10)`() {
+    @Test func `requires subprotocols to be tokens, none empty, none repeated (§4.1, item 10)`() {
         for fields in [[""], ["a,"], [",a"], ["a,,b"], ["a b"], ["a, a"], ["a", "a"], ["ä"], ["a;b"], ["\"a\""]] {
             #expect(Self.fault { $0.protocols = fields } == .protocols, "\(fields)")
         }
@@ -147,7 +147,7 @@ struct OpeningAnswerTests {
             extensions: extensions, key: key, offeredProtocols: ["a", "b"], offeredExtensions: ["permessage-deflate"])
     }
 
-    @Test func `is what the RFC shows (§1.3)`() throws {
+    @Test func `equals the RFC's example (§1.3)`() throws {
         let answer = try Self.check()
         #expect(answer.subprotocol == "b" && answer.extensions == [WebSocketExtension("permessage-deflate")])
     }

@@ -16,7 +16,7 @@ struct AddressRangeTests {
         ("2001:db8::/32", ["2001:db8::", "2001:db8:ffff::1"], ["2001:db7::1", "2001:db9::", "32.1.13.184"]),
         ("::/0", ["::", "ffff::"], ["0.0.0.0", "::ffff:1.2.3.4"]), ("fe80::/10", ["febf::1"], ["fec0::1"]),
         ("2001:db8::1/128", ["2001:db8::1"], ["2001:db8::"]),
-    ]) func `a range holds its addresses, to the last bit, and no others`(
+    ]) func `a range contains exactly its addresses, to the last bit`(
         text: String, inside: [String], outside: [String]
     ) throws {
         let range = try range(text)
@@ -31,11 +31,11 @@ struct AddressRangeTests {
         "::ffff:0:0/96",
         "::ffff:10.0.0.0/104", "fe80::1%eth0/128", "[::1]/128", "localhost", "*", "10.0.0.0/８", "10.0.0.0/255.0.0.0",
         "10.0.0.0/99999999999999999999",
-    ]) func `anything else is no range`(text: String) {
+    ]) func `other text is no range`(text: String) {
         #expect(AddressRange(text) == nil)
     }
 
-    @Test func `a list is all ranges or none`() {
+    @Test func `a list with one malformed range is refused`() {
         #expect(AddressRange.list("10.0.0.0/8, ::1\n192.0.2.1")?.count == 3)
         #expect(AddressRange.list("") == [])
         #expect(AddressRange.list("10.0.0.0/8,10.0.0.1/8") == nil)

@@ -21,7 +21,7 @@ struct EncodingTests {
         "A", "AAAAA", "=", "====", "A===", "AA=", "AA=A", "AAA==", "AAAA=", "AAAA====", "AB==", "AAB=", "AB", "AAB",
         "AA==\n", " AAAA", "AA AA", "A\u{0}AA", "AAAé", "A+A-", "_AA/", "AA==AA==", "＋AAA",
     ])
-    func `a second way to write the same bytes is refused`(text: String) {
+    func `a second encoding of the same bytes is refused`(text: String) {
         #expect(Base64.decode(text, maximumBytes: 100) == nil)
     }
 
@@ -41,7 +41,7 @@ struct EncodingTests {
         #expect(Base64.decode(canonical: text, maximumBytes: 100) == nil)
     }
 
-    @Test func `a canonical text is what is written, up to the limit`() {
+    @Test func `a canonical text is accepted, up to the limit`() {
         for length in 0..<70 {
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 250) }
             #expect(Base64.decode(canonical: Base64.encode(bytes), maximumBytes: length) == bytes)
@@ -74,7 +74,7 @@ struct EncodingTests {
     }
 
     @Test(arguments: ["0g", "g0", "-1", "+1", " 1", "0x", "１", "1", "123", ""])
-    func `other characters and lengths are no byte`(text: String) {
+    func `other characters and lengths are refused`(text: String) {
         #expect(Hexadecimal.decode(text, count: 1) == nil)
     }
 
@@ -91,7 +91,7 @@ struct EncodingTests {
         }
     }
 
-    @Test func `only the outer blanks are trimmed`() {
+    @Test func `only leading and trailing blanks are trimmed`() {
         #expect(Array(Array(" \t a b\t".utf8).trimmed(where: ASCIIByte.isBlank)) == Array("a b".utf8))
         #expect(Array(" \t ".utf8).trimmed(where: ASCIIByte.isBlank).isEmpty)
         #expect([UInt8]().trimmed(where: ASCIIByte.isBlank).isEmpty)

@@ -10,7 +10,7 @@ struct IPAddressTests {
         ("::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"), ("::ffff:192.0.2.1", "192.0.2.1"), ("::ffff:c000:201", "192.0.2.1"),
         ("64:ff9b::192.0.2.33", "64:ff9b::c000:221"), ("1:2:3:4:5:6:192.0.2.1", "1:2:3:4:5:6:c000:201"),
     ])
-    func `an address is read and written in its one form`(text: String, normal: String) throws {
+    func `an address is read and written in one form`(text: String, normal: String) throws {
         let address = try #require(IPAddress(text: text))
         #expect(address.text == normal)
         #expect(IPAddress(text: normal) == address)
@@ -27,7 +27,7 @@ struct IPAddressTests {
         #expect(IPAddress(text: text) == nil)
     }
 
-    @Test func `bytes and text name the same address`() {
+    @Test func `bytes and text give the same address`() {
         #expect(IPAddress(ipv4: (192, 0, 2, 1)) == IPAddress(text: "192.0.2.1"))
         let bytes: [UInt8] = [0x20, 0x01, 0x0d, 0xb8] + [UInt8](repeating: 0, count: 11) + [1]
         #expect(IPAddress(bytes: bytes) == IPAddress(text: "2001:db8::1"))

@@ -28,7 +28,7 @@ struct IPAddressTextTests {
             "", ".", "1", "1.2.3", "1.2.3.4.5", "1.2.3.", ".1.2.3", "1..2.3", "256.0.0.1", "1000.0.0.1", "01.2.3.4",
             "00.0.0.0", "0x1.2.3.4", "1.2.3.4 ", " 1.2.3.4", "+1.2.3.4", "1.2.3.-4", "1,2.3.4", "::1.2.3.4", "1.2.3.４",
         ])
-    func `what some read as another IPv4 address is none`(text: String) {
+    func `text that some programs read as another IPv4 address is refused`(text: String) {
         #expect(IPAddressText.ipv4(Array(text.utf8)[...]) == nil)
     }
 
@@ -49,11 +49,11 @@ struct IPAddressTextTests {
             ":1:2:3:4:5:6:7", "1:2:3:4:5:6:7:", "::1%eth0", "[::1]", " ::1", "::1 ", "1.2.3.4", "1.2.3.4::", "::1.2.3",
             "::1.2.3.4.5", "::1.2.3.256", "1:2:3:4:5:6:7:1.2.3.4", "::-1", "::0x1",
         ])
-    func `anything else is no IPv6 address`(text: String) {
+    func `other text is no IPv6 address`(text: String) {
         #expect(IPAddressText.ipv6(Array(text.utf8)[...]) == nil)
     }
 
-    @Test func `what is written is read back, whatever the bytes`() {
+    @Test func `any address that is written is read back`() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2_000 {
             let bytes = (0..<16).map { _ in Bool.random(using: &generator) ? 0 : UInt8.random(in: 0...255) }

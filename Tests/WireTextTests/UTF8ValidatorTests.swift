@@ -15,7 +15,7 @@ struct UTF8ValidatorTests {
         String(validating: bytes, as: UTF8.self) != nil
     }
 
-    @Test func `judges every sequence of two bytes as the standard library does`() {
+    @Test func `validates every sequence of two bytes as the standard library does`() {
         for first in UInt8.min...UInt8.max {
             for second in UInt8.min...UInt8.max where Self.verdict([first, second]) != Self.isUTF8([first, second]) {
                 Issue.record("\(first) \(second)")
@@ -23,7 +23,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test func `judges the edges of longer sequences as the standard library does`() {
+    @Test func `validates the edges of longer sequences as the standard library does`() {
         let edges: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
         for first in UInt8(0xE0)...0xFF {
             for second in edges {
@@ -38,7 +38,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test func `doesn't care where the bytes are cut`() {
+    @Test func `doesn't depend on where the bytes are split`() {
         let good = Array("aé€😀\u{10FFFF}z".utf8)
         let bad = good + [0xED, 0xA0, 0x80]
         for cut in 0...good.count {
@@ -47,7 +47,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test func `says where the first wrong byte is, behind ASCII of any length`() {
+    @Test func `reports the position of the first wrong byte, after ASCII of any length`() {
         for count in 0...80 {
             for wrong in [[0x80], [0xFF], [0xC2, 0x41], [0xE2, 0x82, 0x41]] as [[UInt8]] {
                 var validator = UTF8Validator()
@@ -60,7 +60,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test func `knows a character that isn't finished`() {
+    @Test func `detects an incomplete character`() {
         #expect(!Self.verdict([0xE2, 0x82]))
     }
 }

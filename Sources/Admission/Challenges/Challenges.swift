@@ -19,7 +19,7 @@ package final class Challenges: Sendable {
     /// Milliseconds.
     private let timeToLive: UInt64
     private let spent: Mutex<SpentSet>
-    /// Of the token dialect, by purpose.
+    /// The spent challenges of the token dialect, by purpose.
     private let spentForRegistrations: Mutex<SpentSet>
     private let spentForTokens: Mutex<SpentSet>
 
@@ -94,7 +94,7 @@ package final class Challenges: Sendable {
     }
 }
 
-/// What a challenge of the token dialect is good for: once for each.
+/// The purposes of a challenge of the token dialect: it is valid once for each.
 package enum TokenChallengePurpose: Sendable {
     case registration, token
 }

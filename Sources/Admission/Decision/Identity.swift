@@ -5,7 +5,7 @@ import FoundationEssentials
 /// header use it unchanged.
 package struct Identity: Hashable, Sendable {
     package let method: MethodName
-    /// Not secret. `nil` for clients without credentials: a session of theirs belongs to any client that presents its token, and is counted
+    /// Not secret. `nil` for clients without credentials: their sessions belong to any client that presents the token, and are counted
     /// by address.
     package let subject: String?
 

@@ -3,7 +3,7 @@ import KeyStore
 /// Decides whether a client that was admitted earlier would still be admitted by the same proof, under the current settings, store and
 /// time.
 ///
-/// Spending a ticket, issuing a session's next ticket and resuming depend on an earlier proof. Each of them is checked here every time; an
+/// Spending a ticket, issuing a session's next ticket and resuming depend on an earlier proof. Each is checked here every time; an
 /// earlier success allows nothing.
 struct ProofCheck: Sendable {
     private let methods: [MethodName: any AdmissionMethod]

@@ -2,7 +2,7 @@ import Crypto
 package import KeyStore
 import WireText
 
-/// A development token as its bearer has it: `pcdev_` and 256 random bits in lower-case hexadecimal. No description shows it.
+/// The text of a development token: `pcdev_` and 256 random bits in lower-case hexadecimal. No description shows it.
 package struct DevelopmentTokenText: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     package static let randomBytes = 32
@@ -26,7 +26,7 @@ package struct DevelopmentTokenText: Sendable, CustomStringConvertible, CustomDe
         self.text = text
     }
 
-    /// Tokens are found by their hashes, so nothing compares a secret with one that a client chose.
+    /// Tokens are looked up by hash, so no secret is compared with client input.
     package var hash: DevelopmentTokenHash {
         guard let hash = DevelopmentTokenHash(bytes: Array(SHA256.hash(data: Array(text.utf8)))) else {
             preconditionFailure("SHA-256 has \(DevelopmentTokenHash.length) bytes")

@@ -1,6 +1,6 @@
 package import KeyStore
 
-/// The development tokens of a gateway: what clients present, hashed, over a store of hashes.
+/// The development tokens of a gateway. It hashes what clients present; the store has only hashes.
 package struct DevelopmentTokens: DevelopmentTokenRegistry, ImmediateDevelopmentTokenRegistry {
     private static let deviceBytes = 32
 

@@ -1,7 +1,7 @@
 package import KeyStore
 package import WireText
 
-/// Decides about requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
+/// Decides on requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
 ///
 /// It runs on reactors, like the gate.
 package struct ForwardAuthorization: Sendable {
@@ -54,7 +54,7 @@ package struct ForwardAuthorization: Sendable {
         return try verifier.verify(resource) { refusal(of: $0, $1, question) }
     }
 
-    /// Before the proof is used up.
+    /// Called before the proof is spent.
     private func refusal(of identity: Identity, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
         guard !blockList.contains(identity) else {
             return .token(.deviceBlocked, detail: "\(identity.method.label) is on the block list")

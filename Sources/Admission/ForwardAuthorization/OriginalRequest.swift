@@ -6,20 +6,20 @@
 ///     Caddy, Traefik  X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri
 ///     Envoy           the method and path of its own request, behind a prefix; Host, X-Forwarded-Proto
 ///
-/// Proxies pass their clients' header fields on. So a client can add the fields of another form, and whoever reads these lets the client
-/// choose for which request its proof is good. Hence a description in two forms is refused, as is a repeated field.
+/// Proxies pass their clients' header fields on, so a client can add the fields of another form. If they were read, the client could
+/// choose the request for which its proof is valid. A description in two forms is therefore refused, and so is a repeated field.
 package struct OriginalRequest: Hashable, Sendable {
     package let method: String
     /// Absolute, as the client sees it.
     package let url: String
 
-    /// Why the description can't be used. The client or the proxy is at fault; nobody can tell which.
+    /// Why the description can't be used. Whether the client or the proxy is at fault can't be determined.
     package enum Fault: Error, Hashable, Sendable {
-        /// The fields of no form are there.
+        /// No form's fields are present.
         case absent
-        /// The fields of two forms are there.
+        /// The fields of two forms are present.
         case ambiguous
-        /// A form is incomplete, by the field that lacks.
+        /// A form is incomplete: the missing field.
         case missing(String)
         case repeated(String)
         case malformed(String)
@@ -29,7 +29,7 @@ package struct OriginalRequest: Hashable, Sendable {
     package static let maximumMethodBytes = 32
 
     /// - Parameters:
-    ///   - path: of the proxy's request behind the endpoint's own path, with its query; empty except from Envoy.
+    ///   - path: the rest of the path of the proxy's request after the endpoint's own, with the query; empty except from Envoy.
     ///   - ownMethod: of the proxy's request.
     ///   - fields: the values of all fields of a lower-case name.
     package init(path: String, ownMethod: String, fields: (String) -> [String]) throws(Fault) {

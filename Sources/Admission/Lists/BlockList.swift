@@ -57,7 +57,7 @@ package struct BlockList: Sendable, Equatable {
         if word == "address" {
             if let range = AddressRange(value) { return .address(range) }
             throw refuse(
-                "holds no address", "Write one, or a range like `203.0.113.0/24` with nothing behind its prefix.")
+                "holds no address", "Write one, or a range like `203.0.113.0/24` with zeros after the prefix.")
         }
         guard let kind = kinds.first(where: { $0.word == word }) else {
             throw refuse("begins with an unknown kind", "Write \(choice(words.map { "`\($0)`" })).")

@@ -159,7 +159,7 @@ extension Registrar {
         }
     }
 
-    /// The challenge is spent behind the proof, and the attestation must be for the app that the request names.
+    /// The challenge is spent after the proof is verified, and the attestation must be for the app that the request names.
     private func verifyWithProof(
         _ request: TokenRequest
     ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {

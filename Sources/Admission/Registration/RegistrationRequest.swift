@@ -3,8 +3,8 @@ import FoundationEssentials
 package import KeyStore
 import WireText
 
-/// The dialects of `POST /attest/register`, told apart by their members: `keyId`, or `device_key_jwk`. A body with both is malformed, and one
-/// with neither lacks its `keyId`.
+/// The dialects of `POST /attest/register`, distinguished by their members: `keyId`, or `device_key_jwk`. A body with both is malformed; one
+/// with neither is refused for its missing `keyId`.
 enum RegistrationDialect {
     case guide, token, both
 
@@ -22,7 +22,7 @@ enum RegistrationDialect {
         init(from decoder: any Decoder) {}
     }
 
-    /// A body that is no object, or too large, is one of the guide's dialect, which refuses it.
+    /// A body that is no object or is too large counts as the guide's dialect, which refuses it.
     init(of body: [UInt8], maximumBytes: Int) {
         let members = body.count <= maximumBytes ? try? JSONDecoder().decode(Members.self, from: Data(body)) : nil
         switch (members?.keyId, members?.deviceKey) {

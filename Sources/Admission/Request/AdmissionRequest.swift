@@ -63,7 +63,7 @@ package struct HandshakeFields: Sendable {
     package var key: String?
     /// In the client's order of preference.
     package var offeredSubprotocols: [String]
-    /// The rest of the handshake is valid too: no field is repeated, and lists and extensions parse.
+    /// The rest of the handshake is valid: no field is repeated, and lists and extensions parse.
     package var isWellFormed: Bool
 
     package init(

@@ -27,7 +27,7 @@ package struct VerifiedResourceRequest: Sendable {
     /// Under ``AccessTokenMethod/name`` or ``AccessTokenMethod/developmentName``.
     package let identity: Identity
     package let claims: AccessTokenClaims
-    /// What to keep of it, to check it again.
+    /// Kept for later checks.
     package let proof: AccessTokenProof
     /// nil for an attested device.
     package let grant: DevelopmentGrant?

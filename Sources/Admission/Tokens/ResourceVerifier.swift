@@ -4,14 +4,14 @@ package import KeyStore
 
 /// Verifies an access token together with its proof, for any request. WebSocket upgrades and forward authentication both use it.
 ///
-/// The order: `Authorization`, the token, the standing of whom it was issued to, what the caller checks, then the proof, whose use is noted
-/// last. It runs on reactors: the standing comes from the store's synchronous part.
+/// The order: `Authorization`, the token, the standing of its subject, the caller's checks, then the proof, whose use is recorded
+/// last. It runs on reactors: the standing is read from the store's synchronous part.
 package struct ResourceVerifier: Sendable {
     private let settings: TokenSettings
 
     package init(_ settings: TokenSettings) { self.settings = settings }
 
-    /// - Parameter refuse: called for a valid token before its proof is checked and used up; for routes and lists.
+    /// - Parameter refuse: called for a valid token before its proof is checked and spent; for routes and lists.
     package func verify(
         _ request: ResourceRequest,
         unless refuse: (Identity, DevelopmentGrant?) -> Refusal? = { _, _ in nil }

@@ -2,12 +2,12 @@ package import DPoP
 package import FoundationEssentials
 package import KeyStore
 
-/// Creates, rotates and revokes the signing keys of a store. Every process may do so at any time: each change is compared and written in one
-/// step, and decided again if another process was faster. Not for reactors: the store may wait.
+/// Creates, rotates and revokes the signing keys of a store. Every process may do so at any time: each change is a compare-and-set, which
+/// is repeated if another process was faster. Not for reactors: the store may wait.
 package struct SigningKeyRotation: Sendable {
-    /// Revoked keys whose names are kept; of more, the oldest are forgotten.
+    /// The number of revoked keys whose names are kept; the oldest are dropped.
     package static let maximumRevoked = 64
-    /// Attempts at one change. Each one that fails has lost to a change of another process.
+    /// Attempts at one change. An attempt fails only if another process has changed the keys meanwhile.
     private static let maximumAttempts = 16
 
     private let store: any SigningKeyStore
@@ -19,7 +19,7 @@ package struct SigningKeyRotation: Sendable {
 
     /// Adds a key if none signs, or if the one that signs is due for rotation.
     ///
-    /// - Returns: the keys that the store has now.
+    /// - Returns: the keys now in the store.
     package func keepUp(at time: Date) throws(SigningKeyError) -> StoredSigningKeys {
         try change { set, _ in
             guard set.isRotationDue(at: time) else { return }
@@ -28,7 +28,7 @@ package struct SigningKeyRotation: Sendable {
         }
     }
 
-    /// Publishes another key now, which signs after the publication lead. Tokens stay valid.
+    /// Publishes another key now, which signs after the publication lead. Existing tokens stay valid.
     package func rotate(at time: Date) throws(SigningKeyError) -> ScheduledKey {
         var added: ScheduledKey?
         _ = try change { set, _ throws(SigningKeyError) in
@@ -40,7 +40,7 @@ package struct SigningKeyRotation: Sendable {
         return added
     }
 
-    /// Withdraws a key: its tokens are refused from now on. Another one takes its place.
+    /// Revokes a key: its tokens are refused from now on. Another key replaces it.
     package func revoke(_ keyID: String, at time: Date) throws(SigningKeyError) {
         _ = try change { set, revoked throws(SigningKeyError) in
             guard !set.revoke(keyID, at: time).isEmpty else { throw .unknownKey }
@@ -76,7 +76,7 @@ package struct SigningKeyRotation: Sendable {
 /// Why signing keys weren't changed.
 package enum SigningKeyError: Error, Hashable, Sendable {
     case store(KeyRegistryError)
-    /// The store has keys that aren't any.
+    /// The store contains invalid keys.
     case damaged
     /// The newest key doesn't sign yet.
     case rotationUnderWay
@@ -95,7 +95,7 @@ extension SigningKeyError: CustomStringConvertible {
 }
 
 extension SigningKey {
-    /// A new key of the system's random number generator.
+    /// A new key from the system's random number generator.
     static func make() -> SigningKey {
         while true {
             if let key = SigningKey(rawRepresentation: RandomBytes.make(byteCount)) { return key }
@@ -103,7 +103,7 @@ extension SigningKey {
     }
 }
 
-/// Bytes of the system's cryptographic random number generator.
+/// Bytes from the system's cryptographic random number generator.
 package enum RandomBytes {
     package static func make(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()

@@ -3,18 +3,18 @@ import DPoP
 import KeyStore
 import WireText
 
-/// The body of `POST /attest/register` and `POST /token` in the token dialect: what both have, with accessors for the rest. Unknown members
-/// are ignored; the same member twice is refused.
+/// The body of `POST /attest/register` and `POST /token` in the token dialect: the common members, and accessors for the rest. Unknown members
+/// are ignored; a repeated member is refused.
 struct TokenDialectBody {
-    /// Bytes of the name of an app that no attestation vouches for.
+    /// The maximum size of an app's name without an attestation.
     static let maximumAppBytes = 255
-    /// Bytes of a development token.
+    /// The maximum size of a development token.
     static let maximumDevelopmentTokenBytes = 512
 
     private let object: JSONObject
     /// `device_key_jwk`
     let key: PublicJWK
-    /// `dpop`: the proof again.
+    /// `dpop`: a copy of the proof.
     let proof: String?
 
     init(_ body: [UInt8], maximumBytes: Int) throws(RefusedRequest) {
@@ -35,7 +35,7 @@ struct TokenDialectBody {
         }
     }
 
-    /// Whether the response may have `token_type`: strict decoders know only the documented members.
+    /// Whether the response may have `token_type`: strict decoders accept only the documented members.
     var wantsTokenType: Bool { object["token_type"]?.string.map { $0 == "DPoP" } ?? false }
 
     var hasAttestation: Bool { Self.isPresent(object["attestation"]) }
@@ -61,7 +61,7 @@ struct TokenDialectBody {
         return id
     }
 
-    /// The app of the request. Only a verified attestation makes it true.
+    /// The app that the request names; unverified until the attestation is.
     func app() throws(RefusedRequest) -> AppID {
         let bundleID = try Self.text("bundle_id", in: try appObject())
         let teamID = try Self.text("team_id", in: try attestation())

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// The part of a refusal that clients of access tokens read: `error` (the refusal's code), `error_description`, `DPoP-Nonce`.
 package struct TokenError: Hashable, Sendable {
-    /// Begins with the code: on a first run it is all that the app sees.
+    /// Begins with the code: on a first run the app sees only this text.
     package let description: String
     /// For `DPoP-Nonce`; nil: none is sent.
     package let nonce: String?
@@ -13,7 +13,7 @@ extension Refusal {
     /// A refusal that clients of access tokens can read.
     ///
     /// - Parameters:
-    ///   - more: for the client, behind the message. No secret, and no text of the client's.
+    ///   - more: for the client, after the message. It contains no secret and no client input.
     ///   - nonce: for `DPoP-Nonce`.
     package static func token(
         _ answer: RefusalAnswer, detail: String, more: String? = nil, nonce: String? = nil, retryAfter: Int? = nil
@@ -30,8 +30,8 @@ extension Refusal {
     }
 }
 
-/// Where a proof or a token was refused: RFC 9449 answers a proof with 400 at the token endpoint (section 5), with 401 at a resource
-/// (section 7.1). A demand for a nonce is a 401 at both, because clients retry on nothing else.
+/// Where a proof or a token was refused. RFC 9449 answers a wrong proof with 400 at the token endpoint (section 5), and with 401 at a resource
+/// (section 7.1). A demand for a nonce is a 401 at both, because clients retry only on 401.
 enum TokenEndpointKind {
     case token, resource
 }

@@ -9,7 +9,7 @@ package struct IssuedToken: Sendable {
     /// Secret.
     package let text: String
     package let lifetimeSeconds: Int
-    /// To whom it was issued.
+    /// The subject that it was issued to.
     package let identity: Identity
     package let isDevelopment: Bool
     /// `jti`, for the audit log.
@@ -50,7 +50,7 @@ package struct TokenIssuer: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// - Parameter refuse: called with the claimed identity before its assertion is used up; for the block list.
+    /// - Parameter refuse: called with the claimed identity before its assertion is spent; for the block list.
     package func issue(
         _ request: TokenRequest, unless refuse: @Sendable (Identity) -> Refusal?
     ) async -> TokenOutcome {
@@ -76,7 +76,7 @@ package struct TokenIssuer: Sendable {
         }
     }
 
-    /// To whom a token is issued.
+    /// The subject of a token to issue.
     private struct Holder {
         let identity: Identity
         let app: String

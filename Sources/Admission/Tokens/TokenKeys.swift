@@ -3,10 +3,10 @@ package import FoundationEssentials
 package import KeyStore
 import Synchronization
 
-/// The keys that sign access tokens, and the nonces of the server, as the store has them. Shared by all reactors; its owner brings it up to
-/// date when the store has changed.
+/// The keys that sign access tokens, and the server's nonces, as stored. Shared by all reactors; its owner updates it when the
+/// store has changed.
 package final class TokenKeys: Sendable {
-    /// Bytes of the stored secret of nonces.
+    /// The size of the stored secret for nonces.
     package static let nonceSecretBytes = ServerNonces.minimumSecretBytes
     /// Its name in the store.
     package static let nonceSecretName = "dpop-nonce"
@@ -29,9 +29,9 @@ package final class TokenKeys: Sendable {
         state = Mutex(State(set: set, revoked: Set(stored.revoked.map(\.id))))
     }
 
-    /// A revoked key stays revoked, even if an older state of the store comes later or a key can't be read.
+    /// A revoked key stays revoked, even if an older state of the store arrives later or a key can't be read.
     ///
-    /// - Returns: false if the stored keys can't be read; then the keys stay as they are, without the revoked ones.
+    /// - Returns: false if the stored keys can't be read; the keys are then unchanged, except that revoked ones are removed.
     @discardableResult
     package func replace(_ stored: StoredSigningKeys) -> Bool {
         state.withLock { state in
@@ -62,7 +62,7 @@ package final class TokenKeys: Sendable {
 
     package func isRevoked(_ keyID: String) -> Bool { state.withLock { $0.revoked.contains(keyID) } }
 
-    /// Verifies a token. The names are always the same, since what was verified is remembered.
+    /// Verifies a token. Issuer and audience must be the same in every call, because results are cached.
     func verify(
         _ token: PresentedToken, issuer: String, audience: String, at time: Date
     ) throws(AccessTokenRefusal) -> VerifiedAccessToken {

@@ -5,7 +5,7 @@ package import KeyStore
 /// `DPOP_NONCE`: where a proof needs a nonce of the server. A registration never needs one.
 package enum NonceDemand: String, CaseIterable, Sendable {
     case off
-    /// At `POST /token` alone.
+    /// Only at `POST /token`.
     case token
     /// At `POST /token` and at every request with an access token.
     case always

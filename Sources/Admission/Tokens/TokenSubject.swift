@@ -1,7 +1,7 @@
 import AppAttest
 import KeyStore
 
-/// Whether those to whom access tokens were issued may still use them. Checked at every use of a token, and again for tickets and resumes.
+/// Whether the subject of an access token may still use it. Checked at every use of a token, and again for tickets and resumes.
 struct TokenSubject {
     enum Standing {
         /// - Parameter grant: nil for an attested device.

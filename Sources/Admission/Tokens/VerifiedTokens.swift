@@ -3,13 +3,13 @@ import DPoP
 import FoundationEssentials
 import Synchronization
 
-/// Access tokens whose signature was verified, so that a token costs one such check and not one for each request. Shared by all reactors.
+/// A cache of access tokens whose signature was verified: a token costs one signature check, not one per request. Shared by all reactors.
 ///
-/// What can change is checked at each use: the time, and whether the key that signed is still published. Tokens are found by the SHA-256 of
-/// what the client presents, with its scheme. There are two generations: when the younger one is full, it replaces the older one, so the memory is
-/// bounded and a token in use stays.
+/// What can change is checked at each use: the time, and whether the signing key is still published. Tokens are looked up by the SHA-256 of
+/// the presented text and its scheme. There are two generations: when the younger one is full, it replaces the older one, so the memory is
+/// bounded and a token in use stays cached.
 final class VerifiedTokens: Sendable {
-    /// Tokens that are remembered at once, in both generations together. Each takes 3 KiB at most, with tokens of this gateway's.
+    /// The maximum number of cached tokens, in both generations together. A token of this gateway takes at most 3 KiB.
     static let maximum = 4_096
 
     private struct Generations {
@@ -28,7 +28,7 @@ final class VerifiedTokens: Sendable {
 
     /// - Parameters:
     ///   - published: the keys that may have signed.
-    ///   - verify: called for a token that isn't remembered.
+    ///   - verify: called for a token that isn't cached.
     func verified(
         _ token: PresentedToken, at time: Date, signedBy published: JWKSet,
         verify: () throws(AccessTokenRefusal) -> VerifiedAccessToken

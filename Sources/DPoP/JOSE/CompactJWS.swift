@@ -29,9 +29,9 @@ struct CompactJWS {
     /// The claims of a JWT (RFC 7519 section 7.2, step 10).
     func claims() throws(JOSEError) -> JSONObject { try Self.object(payload, .payload) }
 
-    /// The header parameters that must be there and understood before anything else counts.
+    /// Checks the header parameters that must be present and understood.
     ///
-    /// - Parameter types: the accepted values of `typ`; nil doesn't look at it.
+    /// - Parameter types: the accepted values of `typ`; nil doesn't check it.
     func requireES256(types: [String]?) throws(JOSEError) {
         guard header["crit"] == nil, header["b64"] == nil else { throw .criticalHeader }
         if let types {
@@ -78,7 +78,7 @@ extension CompactJWS {
     }
 }
 
-/// The cryptographic library couldn't sign. It doesn't happen with a key that it has read.
+/// The cryptographic library couldn't sign. This doesn't happen with a valid key.
 public struct SigningFailure: Error, Hashable, Sendable {
     init() {}
 }

@@ -35,7 +35,7 @@ public enum JOSEError: Error, Hashable, Sendable {
     case malformedJSON(JOSEPart, JSONFault)
     /// The signature isn't r and s in 32 bytes each (RFC 7518 section 3.4).
     case signatureLength
-    /// `typ` is absent or another one.
+    /// `typ` is absent or has another value.
     case type
     /// `alg` is absent or not `ES256`.
     case algorithm

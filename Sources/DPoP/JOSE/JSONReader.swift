@@ -2,7 +2,7 @@ import WireText
 
 /// Reads one JSON object (RFC 8259) strictly and within ``JOSELimits``.
 ///
-/// Foundation's decoder takes the last or the first of two members with one name, depending on how it is asked. Two servers could then read
+/// Foundation's decoder takes the last or the first of two members with one name, depending on its API. Two servers could then read
 /// different claims out of one signed text, so duplicate members are refused here, and so is everything else that parsers disagree about.
 package struct JSONReader {
     private let text: [UInt8]
@@ -153,7 +153,7 @@ package struct JSONReader {
         return string
     }
 
-    /// What the escape at the position stands for; nil if it isn't one, or is half a surrogate pair.
+    /// The character of the escape at the position; nil if it isn't one, or is half a surrogate pair.
     private mutating func escape() -> [UInt8]? {
         position += 1
         guard let letter = peek else { return nil }

@@ -1,15 +1,15 @@
 import Crypto
 import WireText
 
-/// The keys that access tokens may be signed with, as `/.well-known/jwks.json` publishes them (RFC 7517 section 5).
+/// The keys that verify access tokens, as `/.well-known/jwks.json` publishes them (RFC 7517 section 5).
 public struct JWKSet: Hashable, Sendable {
-    /// Keys that one set may have; more are refused.
+    /// The maximum number of keys in a set; a larger set is refused.
     public static let maximumKeys = 16
 
-    /// Each has another thumbprint, which is its `kid`.
+    /// Their thumbprints differ; each is its key's `kid`.
     public let keys: [PublicJWK]
 
-    /// - Parameter keys: a key that comes twice is taken once.
+    /// - Parameter keys: a repeated key is used once.
     public init(_ keys: [PublicJWK]) {
         var known: Set<JWKThumbprint> = []
         self.keys = keys.filter { known.insert($0.thumbprint).inserted }
@@ -17,7 +17,7 @@ public struct JWKSet: Hashable, Sendable {
 
     /// Reads a JWK set. Keys of other types, curves and uses are ignored, as RFC 7517 section 5 says.
     ///
-    /// - Parameter json: ``JOSELimits/maximumBytes`` at most, with ``maximumKeys`` at most.
+    /// - Parameter json: at most ``JOSELimits/maximumBytes``, with at most ``maximumKeys``.
     /// - Returns: nil if it isn't a JWK set, has too many keys, or has a key with a private member. A key whose `kid` isn't its thumbprint
     ///   is ignored.
     public init?(json: [UInt8]) {

@@ -6,7 +6,7 @@ import WireText
 public enum JWKError: Error, Hashable, Sendable {
     /// Not a strict JSON object.
     case malformedJSON(JSONFault)
-    /// It has a private member (RFC 7518 section 6: `d`, `p`, `q`, `dp`, `dq`, `qi`, `oth`, `k`). Whoever sent it has given the key away.
+    /// It has a private member (RFC 7518 section 6: `d`, `p`, `q`, `dp`, `dq`, `qi`, `oth`, `k`): the sender has disclosed the key.
     case privateMember
     /// `kty` isn't `EC`.
     case keyType

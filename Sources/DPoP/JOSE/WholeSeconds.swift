@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Double {
-    /// Rounded down; the nearest integer that fits where it doesn't.
+    /// Rounded down; clamped to the range of the integer.
     var wholeSeconds: Int64 { Int64(exactly: rounded(.down)) ?? (self < 0 ? .min : .max) }
 }
 

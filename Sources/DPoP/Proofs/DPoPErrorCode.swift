@@ -1,4 +1,4 @@
-/// The error codes that a refusal answers the client with.
+/// The error codes in answers to clients.
 public enum DPoPErrorCode: String, Hashable, Sendable, CaseIterable {
     /// RFC 6750 section 3.1.
     case invalidRequest = "invalid_request"

@@ -4,9 +4,9 @@ import WireText
 
 /// Whether a proof needs a nonce of the server.
 public enum NonceRule: Sendable {
-    /// None is needed, and one that is there is ignored.
+    /// None is needed, and a nonce in the proof is ignored.
     case ignored
-    /// `accepts` says whether a nonce is good at that time.
+    /// `accepts` tells whether a nonce is valid at a time.
     case required(accepts: @Sendable (_ nonce: String, _ time: Date) -> Bool)
 
     /// A nonce of `nonces` is needed.
@@ -15,8 +15,8 @@ public enum NonceRule: Sendable {
 
 /// Verifies DPoP proofs: the checks of RFC 9449 section 4.3 with its numbers, and those of section 11. It reads no clock and does no I/O.
 ///
-/// Only ES256 is accepted. What costs little is checked first, the signature after it, and the replay store last: a proof that is refused for
-/// anything else can be sent again.
+/// Only ES256 is accepted. Cheap checks come first, then the signature, and the replay store last: a proof that is refused for
+/// another reason can be sent again.
 public struct DPoPVerifier: Sendable {
     /// `typ` of a proof (RFC 9449 section 4.2).
     public static let type = "dpop+jwt"
@@ -35,8 +35,8 @@ public struct DPoPVerifier: Sendable {
 
     /// - Parameters:
     ///   - time: now.
-    ///   - replays: asked last, and only for a proof that passed everything else.
-    /// - Throws: the first way found in which the request isn't proven.
+    ///   - replays: called last, and only for a proof that passed all other checks.
+    /// - Throws: the first failed check.
     public func verify(
         _ request: ProofRequest, at time: Date, spending replays: some ReplayStore
     ) throws(ProofRefusal) -> VerifiedProof {
@@ -105,7 +105,7 @@ extension DPoPVerifier {
     /// parts."
     private func verifyRequest(_ claims: ProofClaims, is request: ProofRequest) throws(ProofRefusal) -> TargetURI {
         guard claims.method.hasSameBytes(as: request.method) else { throw .methodMismatch }
-        // Most clients write the URL as the server sees it: then it is normalised once.
+        // Most clients write the URL as the server sees it; it is then normalised only once.
         guard let uri = TargetURI(claims.uri),
             claims.uri.hasSameBytes(as: request.url) || uri == TargetURI(request.url)
         else { throw .uriMismatch }
@@ -122,7 +122,7 @@ extension DPoPVerifier {
     /// 11. "The creation time of the JWT, as determined by either the iat claim or a server managed timestamp via the nonce claim, is within
     /// an acceptable window."
     ///
-    /// `exp` and `nbf` aren't among a proof's claims, but where they are there they hold, with the same tolerance for the client's clock.
+    /// `exp` and `nbf` aren't claims of a proof, but if present they are checked, with the same tolerance for the client's clock.
     private func verifyTime(_ claims: ProofClaims, at time: Date) throws(ProofRefusal) {
         let now = time.timeIntervalSince1970
         let skew = claims.issuedAt - now
@@ -135,7 +135,7 @@ extension DPoPVerifier {
     /// 12. "If presented to a protected resource in conjunction with an access token: a. ensure that the value of the ath claim equals the
     /// hash of that access token,"
     ///
-    /// Clients that send `Bearer` with a proof have no `ath`; one that is there has to match.
+    /// Clients that send `Bearer` with a proof have no `ath`; if it is present it must match.
     private func verifyTokenHash(_ claims: ProofClaims, _ token: BoundToken?) throws(ProofRefusal) {
         guard let token else { return }
         guard let hash = claims.tokenHash else {

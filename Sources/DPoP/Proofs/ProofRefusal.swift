@@ -3,14 +3,14 @@ public enum ProofClaim: String, Hashable, Sendable, CaseIterable {
     case jti, htm, htu, iat, ath, nonce, exp, nbf
 }
 
-/// The one way that was found first in which a request isn't proven. Nothing in it is secret, and no text is the client's: all of it may be
+/// The first failed check of a proof. It contains no secret and no client input, so all of it may be
 /// logged. ``code`` is for the client.
 public enum ProofRefusal: Error, Hashable, Sendable {
     // The request.
 
-    /// An access token without a `DPoP` field. A bound token without a proof is worth nothing, whatever the scheme (RFC 9449 section 7.2).
+    /// An access token without a `DPoP` field. A bound token needs a proof, whatever the scheme (RFC 9449 section 7.2).
     case tokenWithoutProof
-    /// No `DPoP` field where there is no access token either.
+    /// Neither a `DPoP` field nor an access token.
     case missing
     /// More than one `DPoP` field (check 1).
     case severalFields
@@ -35,11 +35,11 @@ public enum ProofRefusal: Error, Hashable, Sendable {
     case uriMismatch
     /// A nonce is required, and the proof has none (check 10).
     case nonceMissing
-    /// The proof's nonce isn't the server's, or isn't any more (check 10).
+    /// The proof's nonce isn't the server's, or has expired (check 10).
     case nonceUnknown
-    /// `iat` is further from now than the window (check 11). Positive where the client's clock is ahead; whole seconds.
+    /// `iat` is outside the window around now (check 11). Whole seconds; positive if the client's clock is ahead.
     case clockSkew(seconds: Int64)
-    /// The proof says itself that it is over or hasn't begun: `exp`, `nbf` (RFC 7519 sections 4.1.4 and 4.1.5).
+    /// The proof's own `exp` or `nbf` excludes the current time (RFC 7519 sections 4.1.4 and 4.1.5).
     case outsideItsValidity
     /// The scheme is `DPoP`, and the proof has no `ath` (check 12 a).
     case tokenHashMissing
@@ -52,11 +52,11 @@ public enum ProofRefusal: Error, Hashable, Sendable {
 
     /// The `jti` was used with this key and URI.
     case replayed
-    /// This key has as many unexpired proofs as it may have.
+    /// This key has reached its maximum of unexpired proofs.
     case keyLimit
     /// The replay store is full.
     case storeFull
-    /// The replay store can't tell whether the proof was used: the clock was set back, or the proof has expired on its way.
+    /// The replay store can't determine whether the proof was used: the clock was set back, or the proof has expired meanwhile.
     case undecidable
 
     public var code: DPoPErrorCode {

@@ -6,7 +6,7 @@ public struct BoundToken: Hashable, Sendable {
     /// A token of an ``AccessTokenVerifier``.
     public init(_ token: VerifiedAccessToken) { (presented, key) = (token.presented, token.claims.boundKey) }
 
-    /// A token of another kind, which its issuer was asked about.
+    /// A token of another kind, introspected at its issuer.
     ///
     /// - Parameter key: `cnf.jkt` of its introspection; nil where there is none, which is refused.
     public init(_ presented: PresentedToken, boundTo key: JWKThumbprint?) {
@@ -14,7 +14,7 @@ public struct BoundToken: Hashable, Sendable {
     }
 }
 
-/// What a proof has to fit.
+/// The request that a proof must match.
 public struct ProofRequest: Sendable {
     /// The values of all `DPoP` fields, without white space around them.
     public var proofs: [String]
@@ -22,7 +22,7 @@ public struct ProofRequest: Sendable {
     public var method: String
     /// The URL of the request as the client sees it: scheme and host are those outside of any proxy.
     public var url: String
-    /// nil at the token endpoint and for a registration. Then `ath` isn't looked at.
+    /// nil at the token endpoint and for a registration; `ath` isn't checked then.
     public var token: BoundToken?
 
     public init(proofs: [String], method: String, url: String, token: BoundToken? = nil) {

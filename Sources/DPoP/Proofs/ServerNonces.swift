@@ -2,13 +2,13 @@ import Crypto
 public import FoundationEssentials
 import WireText
 
-/// Server nonces (RFC 9449 section 8) that cost no memory: a MAC over the number of a time step. Every server with the same secret issues and
-/// knows the same ones, and they survive a restart with it.
+/// Server nonces (RFC 9449 section 8) that use no memory: a MAC over the number of a time step. Every server with the same secret issues and
+/// accepts the same nonces, which therefore survive a restart.
 ///
-/// A nonce is good in its own step and in the two beside it: so it lives one to two steps after it was handed out, and servers' clocks may
+/// A nonce is valid in its own step and the two adjacent ones: for one to two steps after it was issued, and servers' clocks may
 /// differ by a step.
 public struct ServerNonces: Sendable {
-    /// Bytes that the secret must have at least.
+    /// The minimum size of the secret.
     public static let minimumSecretBytes = 32
     /// Seconds.
     public static let defaultStep = 60.0
@@ -32,17 +32,17 @@ public struct ServerNonces: Sendable {
     /// The nonce to send: base64url, 22 characters.
     public func nonce(at time: Date) -> String { nonce(of: number(at: time)) }
 
-    /// Whether a proof may have it now.
+    /// Whether a proof with this nonce is accepted now.
     public func accepts(_ nonce: String, at time: Date) -> Bool { age(of: nonce, at: time) != nil }
 
-    /// Whether a response should bring a new one in `DPoP-Nonce`: the client has none, or one that isn't this step's. A client that sends
-    /// requests at least once a step is so never refused for its nonce.
+    /// Whether a response should contain a new one in `DPoP-Nonce`: the client has none, or one of another step. A client that sends
+    /// requests at least once a step is therefore never refused for its nonce.
     public func isRenewalDue(_ nonce: String?, at time: Date) -> Bool {
         guard let nonce, let age = age(of: nonce, at: time) else { return true }
         return age > 0
     }
 
-    /// In steps: 1 for the last one's, -1 for the next one's; nil for any other. Takes the same time whichever it is.
+    /// In steps: 1 for the previous step's nonce, -1 for the next one's; nil for any other. Takes constant time.
     private func age(of nonce: String, at time: Date) -> Int64? {
         guard let presented = Base64URL.decode(nonce), presented.count == Self.macBytes else { return nil }
         let number = number(at: time)

@@ -11,7 +11,7 @@ public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
     /// The normalised URI.
     public let text: String
 
-    /// - Returns: nil for what isn't an absolute URI of `http`, `https`, `ws` or `wss` with a host, has user information, or has characters
+    /// - Returns: nil for text that isn't an absolute URI of `http`, `https`, `ws` or `wss` with a host, has user information, or has characters
     ///   that no URI has.
     public init?(_ text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
@@ -81,7 +81,7 @@ extension TargetURI {
 
 // The path.
 extension TargetURI {
-    /// Percent-encodings in their one form, then without dot segments; at least a slash.
+    /// Normalises percent-encodings, then removes dot segments; the result is at least a slash.
     private static func path(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard let path = normalisedEncoding(text) else { return nil }
         var kept: [ArraySlice<UInt8>] = []

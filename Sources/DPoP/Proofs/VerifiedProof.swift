@@ -9,7 +9,7 @@ public struct VerifiedProof: Hashable, Sendable {
     public let uri: TargetURI
     /// `iat`.
     public let issuedAt: Date
-    /// The nonce that the proof has; for ``ServerNonces/isRenewalDue(_:at:)``. Looked at only where one was required.
+    /// The proof's nonce, for ``ServerNonces/isRenewalDue(_:at:)``. Checked only if one was required.
     public let nonce: String?
     /// Whether the proof was checked together with an access token.
     public let isForToken: Bool

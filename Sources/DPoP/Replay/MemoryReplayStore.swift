@@ -3,17 +3,17 @@ import Synchronization
 
 /// A replay store in memory, for one process. Any thread may call it.
 public final class MemoryReplayStore: ReplayStore {
-    /// Proofs that are remembered at once. Each takes up to 160 bytes.
+    /// The maximum number of stored proofs. Each takes up to 160 bytes.
     public static let defaultMaximum = 100_000
-    /// Proofs of one key that are remembered at once: each for up to a minute with the default window.
+    /// The maximum number of stored proofs of one key, each for up to a minute with the default window.
     public static let defaultMaximumPerKey = 1_000
 
     private let proofs: Mutex<SpentProofs>
 
     /// - Parameters:
     ///   - maximum: of all keys together; at least one.
-    ///   - maximumPerKey: of one key. As the store fills, a key may have fewer: at most a sixteenth of the room that is left, and always one.
-    ///   - forgotten: proofs that expire up to then may have been used in an earlier process, and can't be told apart: for a process that
+    ///   - maximumPerKey: of one key. As the store fills, a key's limit falls to a sixteenth of the remaining room, but never below one.
+    ///   - forgotten: proofs that expire up to this time may have been used in an earlier process and are refused: for a process that
     ///     follows another one, the second before its start plus the verifier's window. nil: there was none.
     public init(
         maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey,
@@ -30,6 +30,6 @@ public final class MemoryReplayStore: ReplayStore {
         return proofs.withLock { $0.spend(use, at: second) }
     }
 
-    /// How many proofs are remembered; for metrics.
+    /// The number of stored proofs; for metrics.
     public var count: Int { proofs.withLock { $0.count } }
 }

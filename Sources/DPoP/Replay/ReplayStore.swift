@@ -1,12 +1,12 @@
 import Crypto
 public import FoundationEssentials
 
-/// The use of a proof that passed all other checks. Only ``DPoPVerifier`` makes one. It holds hashes: nothing that a client sent is kept.
+/// The use of a proof that passed all other checks. Only ``DPoPVerifier`` makes one. It contains only hashes, no client input.
 public struct ProofUse: Hashable, Sendable {
-    /// Names the key: 16 bytes of its thumbprint.
+    /// Identifies the key: 16 bytes of its thumbprint.
     public var key: [UInt8] { keyHash.bytes }
-    /// Names the proof: 16 bytes of a SHA-256 over the key's thumbprint, the normalised `htu` and the `jti`. RFC 9449 section 11.1 wants a
-    /// `jti` to be unique for its URI; each key has its own, so no client can use up another's.
+    /// Identifies the proof: 16 bytes of a SHA-256 over the key's thumbprint, the normalised `htu` and the `jti`. RFC 9449 section 11.1 requires a
+    /// `jti` to be unique for its URI; here each key has its own, so no client can spend another's.
     public var identity: [UInt8] { identityHash.bytes }
     /// The last whole second, since 1970, in which the proof could be accepted.
     public let expires: Int64
@@ -41,21 +41,21 @@ struct ShortHash: Hashable, Sendable {
     }
 }
 
-/// What became of the use of a proof.
+/// The outcome of the use of a proof.
 public enum ReplaySpending: Hashable, Sendable {
-    /// It was new, and is used now.
+    /// The proof was new and is now spent.
     case spent
     case replayed
-    /// Its key has as many unexpired proofs as it may have.
+    /// The key has reached its maximum of unexpired proofs.
     case keyLimit
     case full
-    /// The store can't tell: it may have forgotten the proof.
+    /// Unknown: the store may have dropped the proof already.
     case undecidable
 }
 
-/// Remembers which proofs were used. A store that several servers share keeps the same contract.
+/// Records which proofs were used. A store that several servers share must keep the same contract.
 public protocol ReplayStore: Sendable {
-    /// One atomic step: of any number of callers with the same ``ProofUse/identity`` one gets ``ReplaySpending/spent``. A store that can't
-    /// tell, or has no room, answers anything but that.
+    /// Atomic: exactly one of several callers with the same ``ProofUse/identity`` gets ``ReplaySpending/spent``. A store that doesn't
+    /// know, or has no room, must return another value.
     func spend(_ use: ProofUse, at time: Date) -> ReplaySpending
 }

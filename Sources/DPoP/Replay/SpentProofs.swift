@@ -1,10 +1,10 @@
 /// The proofs that were used and haven't expired. A value; ``MemoryReplayStore`` holds its lock. All times are whole seconds since 1970.
 ///
-/// They lie in one list for each second in which they expire. Expired ones are forgotten a few with each call, so no call takes long.
+/// There is one list for each second in which proofs expire. Each call drops a few expired ones, so no call takes long.
 struct SpentProofs {
-    /// Expired proofs that one call forgets. More than one, so that a full store frees itself.
+    /// The number of expired proofs that one call drops. More than one, so that a full store empties.
     static let forgottenPerCall = 16
-    /// A key may have this fraction of the room that is left: a busy key gives way before the store is full for everybody.
+    /// A key may use this fraction of the remaining room, so that a busy key is limited before the store is full.
     static let shareOfRoom = 16
 
     private struct Entry {
@@ -17,7 +17,7 @@ struct SpentProofs {
     private var entriesBySecond: [Int64: [Entry]] = [:]
     /// The lowest of these seconds.
     private var oldest: Int64?
-    /// Proofs that expire in this second or earlier may have been forgotten. It matters when the clock is set back: they would be new again.
+    /// Proofs that expire in this second or earlier may have been dropped. If the clock is set back, they must not count as new.
     private var forgottenThrough: Int64
 
     init(maximum: Int, maximumPerKey: Int, forgottenThrough: Int64 = .min) {

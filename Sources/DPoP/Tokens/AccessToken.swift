@@ -1,12 +1,12 @@
 public import FoundationEssentials
 import WireText
 
-/// An access token of this issuer that was good at the time it was verified. Only ``AccessTokenVerifier`` can make one.
+/// An access token of this issuer that was valid when it was verified. Only ``AccessTokenVerifier`` can make one.
 ///
-/// It proves nothing about who presents it: that takes a ``VerifiedProof`` for it.
+/// It proves nothing about its sender: that needs a ``VerifiedProof`` for it.
 public struct VerifiedAccessToken: Hashable, Sendable {
     public let claims: AccessTokenClaims
-    /// The `kid` of the key that signed it, to end what it opened when that key is revoked.
+    /// The `kid` of the key that signed it: its sessions end when that key is revoked.
     public let keyID: String
     /// As it was presented.
     let presented: PresentedToken
@@ -43,7 +43,7 @@ public struct AccessTokenVerifier: Sendable {
         (self.issuer, self.audience, self.keys, self.clockTolerance) = (issuer, audience, keys, clockTolerance)
     }
 
-    /// - Throws: the first way found in which the token isn't accepted.
+    /// - Throws: the first failed check.
     public func verify(_ token: PresentedToken, at time: Date) throws(AccessTokenRefusal) -> VerifiedAccessToken {
         let jws: CompactJWS
         do {

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 import WireText
 
-/// What an access token says (RFC 9068 section 2.2). Times are whole seconds: a fraction is cut off when the token is written.
+/// The claims of an access token (RFC 9068 section 2.2). Times are whole seconds: fractions are dropped when the token is written.
 public struct AccessTokenClaims: Hashable, Sendable {
     /// `iss`: the URL of the issuer.
     public var issuer: String
-    /// `aud`: for whom it is good; one at least. Written as a text where it is one (RFC 7519 section 4.1.3).
+    /// `aud`: the services that accept it; at least one. A single one is written as a string (RFC 7519 section 4.1.3).
     public var audience: [String]
-    /// `sub`: who was admitted; for an attested device, the identifier of its key.
+    /// `sub`: the admitted client; for an attested device, the identifier of its key.
     public var subject: String
     /// `client_id`: the app.
     public var app: String
@@ -17,11 +17,11 @@ public struct AccessTokenClaims: Hashable, Sendable {
     public var tokenID: String
     /// `iat`.
     public var issuedAt: Date
-    /// `exp`: the token is good before this time.
+    /// `exp`: the token is valid before this time.
     public var expiresAt: Date
-    /// `cnf.jkt` (RFC 9449 section 6.1): the key whose proofs the token is good with.
+    /// `cnf.jkt` (RFC 9449 section 6.1): the key that the token is bound to.
     public var boundKey: JWKThumbprint
-    /// `mode` is `dev`: a development token stood in for an attestation.
+    /// `mode` is `dev`: a development token replaced the attestation.
     public var isDevelopment: Bool
 
     public init(
@@ -33,7 +33,7 @@ public struct AccessTokenClaims: Hashable, Sendable {
         (self.expiresAt, self.boundKey, self.isDevelopment) = (expiresAt, boundKey, isDevelopment)
     }
 
-    /// The value of `mode` in a token, and in the response that hands it out, where ``isDevelopment``.
+    /// The value of `mode` in a token and in its response, if ``isDevelopment``.
     public static let developmentMode = "dev"
 }
 
@@ -103,7 +103,7 @@ extension AccessTokenClaims {
         return texts[0]
     }
 
-    /// An array of texts, one at least and none of them empty.
+    /// A non-empty array of non-empty texts.
     private static func texts(_ value: JSONValue?) -> [String]? {
         guard case .array(let elements)? = value, !elements.isEmpty else { return nil }
         let texts = elements.compactMap(\.string).filter { !$0.isEmpty }
@@ -118,7 +118,7 @@ extension AccessTokenClaims {
         return key
     }
 
-    /// Absent, or `dev`: a mode that isn't known must not pass for production.
+    /// Absent, or `dev`: an unknown mode must not count as production.
     private static func isDevelopment(_ object: JSONObject) throws(AccessTokenRefusal) -> Bool {
         guard let mode = object["mode"] else { return false }
         guard mode == .string(developmentMode) else { throw .claim(.mode) }

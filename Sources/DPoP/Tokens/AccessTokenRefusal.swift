@@ -2,11 +2,11 @@
 public enum AccessTokenRefusal: Error, Hashable, Sendable {
     /// Not a JWS with `typ` `at+jwt` and `alg` `ES256`.
     case malformed(JOSEError)
-    /// The header has no `kid`, or the key set has no such key: never known, retired, or revoked.
+    /// The header has no `kid`, or the key set has no such key: it is unknown, retired or revoked.
     case unknownKey
     /// The signature isn't that key's.
     case signatureMismatch
-    /// A claim is absent, of another type, or has a value that is none.
+    /// A claim is absent, has another type or an invalid value.
     case claim(AccessTokenClaim)
     /// There is no `cnf`: a bearer token.
     case notBound
@@ -14,7 +14,7 @@ public enum AccessTokenRefusal: Error, Hashable, Sendable {
     case wrongIssuer
     /// `aud` doesn't name this server.
     case wrongAudience
-    /// `exp` has come.
+    /// `exp` has passed.
     case expired
     /// `iat` or `nbf` is later than now.
     case notYetValid

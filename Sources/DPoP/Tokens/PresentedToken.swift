@@ -24,7 +24,7 @@ public struct PresentedToken: Hashable, Sendable, CustomStringConvertible, Custo
     public enum Scheme: Hashable, Sendable {
         /// RFC 9449 section 7.1: the proof must have `ath`.
         case dpop
-        /// RFC 6750. Clients that send it together with a proof are known; alone it doesn't present a bound token.
+        /// RFC 6750. Some clients send it together with a proof; without a proof it doesn't present a bound token.
         case bearer
     }
 
@@ -34,7 +34,7 @@ public struct PresentedToken: Hashable, Sendable, CustomStringConvertible, Custo
 
     /// - Parameter authorization: the values of all `Authorization` fields, without white space around them. The scheme is
     ///   case-insensitive (RFC 9110 section 11.1).
-    /// - Returns: nil where there is no field: the client hasn't tried to authenticate.
+    /// - Returns: nil if there is no field: the client hasn't tried to authenticate.
     public static func read(authorization: [String]) throws(AuthorizationRefusal) -> PresentedToken? {
         guard let field = authorization.first else { return nil }
         guard authorization.count == 1 else { throw .severalFields }

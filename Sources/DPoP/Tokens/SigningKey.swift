@@ -7,7 +7,7 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringCo
     public static let byteCount = 32
 
     let key: P256.Signing.PrivateKey
-    /// What verifiers get.
+    /// The public key, for verifiers.
     public let publicKey: PublicJWK
 
     /// - Parameter rawRepresentation: the private scalar, ``byteCount`` bytes, big-endian: for a new key, bytes from a cryptographic random

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
-/// For how long a signing key is in each of its three stages. All in seconds.
+/// The durations of a signing key's three stages, in seconds.
 public struct SigningKeySchedule: Hashable, Sendable {
     /// How long a new key is published before it signs: at least as long as verifiers keep a JWK set.
     public let publicationLead: Double
-    /// How long an access token is good. After its last signature a key stays published this long, and ``clockTolerance`` longer.
+    /// The lifetime of an access token. After its last signature a key stays published this long, plus ``clockTolerance``.
     public let tokenLifetime: Double
-    /// By how much the clocks of verifiers may differ from the issuer's.
+    /// The allowed difference between a verifier's clock and the issuer's.
     public let clockTolerance: Double
-    /// How long a key signs before the next one should. Infinity never rotates by itself.
+    /// How long a key signs before the next one does. With infinity there is no automatic rotation.
     public let signingPeriod: Double
 
     /// A day.
@@ -33,12 +33,12 @@ public struct SigningKeySchedule: Hashable, Sendable {
     }
 }
 
-/// A signing key with the two times that a store keeps of it.
+/// A signing key and its two stored times.
 public struct ScheduledKey: Sendable {
     public let key: SigningKey
-    /// From then on it is in the JWK set.
+    /// The time from which it is in the JWK set.
     public let publishedAt: Date
-    /// From then on it signs, until the next key does.
+    /// The time from which it signs, until the next key does.
     public let signsFrom: Date
 
     public init(key: SigningKey, publishedAt: Date, signsFrom: Date) {
@@ -60,14 +60,14 @@ public struct SigningKeySet: Sendable {
     public private(set) var keys: [ScheduledKey]
 
     /// - Parameter keys: from a store, in any order.
-    /// - Returns: nil if there are more than ``maximumKeys``, or one comes twice.
+    /// - Returns: nil if there are more than ``maximumKeys``, or one is repeated.
     public init?(_ keys: [ScheduledKey] = [], schedule: SigningKeySchedule) {
         guard keys.count <= Self.maximumKeys, Set(keys.map(\.key.keyID)).count == keys.count else { return nil }
         self.schedule = schedule
         self.keys = keys.sorted { $0.signsFrom < $1.signsFrom }
     }
 
-    /// The key to sign with; nil where none has reached its time. Then ``add(_:at:)`` one.
+    /// The key to sign with; nil if none has reached its time: ``add(_:at:)`` one then.
     public func signer(at time: Date) -> SigningKey? { keys.last { $0.signsFrom <= time }?.key }
 
     /// The keys that verify tokens, and that the JWK set publishes: those that have signed within a token's lifetime, sign, or will.
@@ -78,14 +78,14 @@ public struct SigningKeySet: Sendable {
             })
     }
 
-    /// Whether a key should be added: there is none that signs, or the newest has signed, or soon will have, for its period. "Soon" is the
-    /// publication lead, so that the next key takes over in time.
+    /// Whether a key should be added: no key signs, or the newest one's signing period has ended or will end within the
+    /// publication lead, so the next key takes over in time.
     public func isRotationDue(at time: Date) -> Bool {
         guard signer(at: time) != nil, let newest = keys.last else { return true }
         return newest.signsFrom + (schedule.signingPeriod - schedule.publicationLead) <= time
     }
 
-    /// Adds a key: it is published now and signs after the publication lead, or at once where no other key can sign.
+    /// Adds a key: it is published now and signs after the publication lead, or at once if no other key can sign.
     ///
     /// - Returns: the key with its times, for the store; nil if the set is full, has it already, or has a newer key that doesn't sign yet.
     public mutating func add(_ key: SigningKey, at time: Date) -> ScheduledKey? {
@@ -99,22 +99,22 @@ public struct SigningKeySet: Sendable {
         return scheduled
     }
 
-    /// Forgets the keys that have signed no token that is still good.
+    /// Removes the keys whose tokens have all expired.
     ///
-    /// - Returns: what was forgotten, for the store.
+    /// - Returns: the removed keys, for the store.
     public mutating func removeRetired(at time: Date) -> [SigningKey] {
         let retired = keys.indices.filter { isRetired($0, at: time) }.map { keys[$0].key }
         keys.removeAll { scheduled in retired.contains { $0.keyID == scheduled.key.keyID } }
         return retired
     }
 
-    /// Removes a key that mustn't be trusted any more: its tokens end with it. If it was the one that signs, the key before it signs again,
-    /// which verifiers still have; without one, the next key signs at once; without that, add one. Store ``keys`` afterwards.
+    /// Removes a key that must not be trusted any more: its tokens end with it. If it was the signing key, the key before it signs again,
+    /// which verifiers still have; otherwise the next key signs at once; if there is none, add one. Store ``keys`` afterwards.
     ///
-    /// - Returns: the keys that were removed: this one, and those that were retired already. None if there is no such key.
+    /// - Returns: the removed keys: this one and the retired ones. Empty if there is no such key.
     public mutating func revoke(_ keyID: String, at time: Date) -> [SigningKey] {
         guard let revoked = keys.first(where: { $0.key.keyID == keyID })?.key else { return [] }
-        // A retired key must not sign again: verifiers have forgotten it.
+        // A retired key must not sign again: verifiers have dropped it.
         let retired = removeRetired(at: time).filter { $0.keyID != keyID }
         keys.removeAll { $0.key.keyID == keyID }
         if signer(at: time) == nil, let next = keys.first {

@@ -10,7 +10,7 @@ package struct HeldToken: Hashable, Sendable {
 
     /// - Parameters:
     ///   - lifetime: `expires_in`, in seconds.
-    ///   - time: when it was requested, so that the time on the way isn't counted as lifetime.
+    ///   - time: when it was requested, so that the request's duration isn't counted as lifetime.
     package init(text: String, lifetime: Int, requestedAt time: Date) {
         self.text = text
         expiresAt = time + TimeInterval(lifetime)
@@ -36,17 +36,17 @@ package struct OriginNonces: Sendable {
 
 /// What a client does with the answer to a request with a proof.
 package enum ProofAnswer: Hashable, Sendable {
-    /// It is the result.
+    /// The answer is the result.
     case final
-    /// The same request again, with the nonce of the answer in a new proof.
+    /// Repeat the request with the answer's nonce in a new proof.
     case retryWithNonce
-    /// The same request again, with a new access token.
+    /// Repeat the request with a new access token.
     case retryWithToken
 
     /// - Parameters:
     ///   - nonce: `DPoP-Nonce` of the answer.
     ///   - authenticate: `WWW-Authenticate` of the answer.
-    ///   - tried: what was done before for this request; nothing is done twice.
+    ///   - tried: what was tried before for this request; nothing is tried twice.
     package static func of(
         status: Int, nonce: String?, authenticate: String?, tried: Set<ProofAnswer>
     ) -> ProofAnswer {

@@ -1,8 +1,8 @@
 import Crypto
 package import FoundationEssentials
 
-/// The device key of the token dialect: a key in the Secure Enclave that signs DPoP proofs. It isn't the App Attest key, which signs nothing
-/// but assertions.
+/// The device key of the token dialect: a key in the Secure Enclave that signs DPoP proofs. It isn't the App Attest key, which signs only
+/// assertions.
 ///
 /// It is written without the target `DPoP`, so that a mistake there doesn't appear on both sides.
 package struct SimulatedProofKey: Sendable {
@@ -62,7 +62,7 @@ package struct SimulatedProof: Sendable {
     package var time: Date
     /// `jti`: unique for each proof.
     package var id: String
-    /// The server's, if it has sent one.
+    /// The server's nonce, if it has sent one.
     package var nonce: String?
     /// At a resource: for `ath`. nil leaves it out.
     package var accessToken: String?

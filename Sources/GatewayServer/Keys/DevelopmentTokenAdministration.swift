@@ -26,7 +26,7 @@ package struct DevelopmentTokenAdministration {
         }
     }
 
-    /// - Parameter routes: the names of the routes that it is for; empty: all.
+    /// - Parameter routes: the names of its routes; empty: all.
     /// - Returns: the token, which isn't stored and can't be shown again, and its identifier.
     package func issue(
         name: String, routes: [String], days: Int, devices: Int, at time: Date

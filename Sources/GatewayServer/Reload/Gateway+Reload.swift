@@ -133,7 +133,7 @@ extension Gateway {
 }
 
 extension RevocationWatcher {
-    /// Closes the sessions of what was revoked, even while the gateway drains. Revoked signing keys verify no token any more before that.
+    /// Closes the sessions of everything revoked, even while the gateway drains. Before that, revoked signing keys stop verifying tokens.
     convenience init(
         _ store: SQLiteKeyRegistry, _ tokenKeys: TokenKeys?, of server: RelayServer, logger: Logger
     ) throws(GatewayError) {

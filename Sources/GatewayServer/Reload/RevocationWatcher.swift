@@ -4,7 +4,7 @@ import Logging
 import Observability
 import Synchronization
 
-/// Polls for what any process has revoked, so that its sessions are closed, and for changed signing keys. The store answers on its own thread.
+/// Polls the store for revocations by any process, to close their sessions, and for changed signing keys. The store uses its own thread.
 final class RevocationWatcher: Sendable {
     static let interval: Duration = .milliseconds(500)
 
@@ -16,7 +16,7 @@ final class RevocationWatcher: Sendable {
     private struct State {
         /// The revocations at the last look.
         var known = StoreRevocations()
-        /// The last ones of which the sessions have been closed.
+        /// The last revocations whose sessions have been closed.
         var applied = StoreRevocations()
         /// The last look failed and was logged.
         var isFailing = false

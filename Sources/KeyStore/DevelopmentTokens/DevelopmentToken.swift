@@ -1,20 +1,20 @@
-/// A development token as the store keeps it: everything about it but the token itself.
+/// The record of a development token: everything except the token itself.
 ///
-/// The token is a secret that stands in for an attestation, for simulators and automated tests. The store has its hash alone.
+/// The token is a secret that replaces an attestation, for simulators and automated tests. The store has only its hash.
 package struct DevelopmentToken: Sendable, Equatable {
     /// The largest `maximumDevices`.
     package static let largestDeviceLimit = 1_000
-    /// Bytes of a name.
+    /// The maximum size of a name, in bytes.
     package static let maximumNameBytes = 64
-    /// Routes that one token may name.
+    /// The maximum number of routes of a token.
     package static let maximumRoutes = 32
 
     package let hash: DevelopmentTokenHash
-    /// For people and logs.
+    /// The operator's name for it, for logs.
     package let name: String
-    /// The routes that the token is for; nil: all. Never empty.
+    /// The only routes that it admits to; nil: all. Never empty.
     package let routes: [String]?
-    /// How many device keys may use it, ever.
+    /// The maximum number of device keys over its whole life.
     package let maximumDevices: Int
     /// Unix milliseconds, like all times here.
     package let issuedAt: Int64
@@ -23,7 +23,7 @@ package struct DevelopmentToken: Sendable, Equatable {
     /// Set while the token is revoked. A revocation can't be lifted.
     package var revokedAt: Int64?
     package var lastUsedAt: Int64?
-    /// How many device keys have used it.
+    /// The number of device keys that have used it.
     package var devices: Int
 
     package init(
@@ -45,7 +45,7 @@ package struct DevelopmentToken: Sendable, Equatable {
 
     package var grant: DevelopmentGrant { DevelopmentGrant(id: id.text, name: name, routes: routes.map { Set($0) }) }
 
-    /// Whether what it has opened may go on.
+    /// Whether sessions that it opened may continue.
     package func standing(at time: Int64) -> DevelopmentStanding {
         if revokedAt != nil { return .refused(.revoked) }
         return time < expiresAt ? .granted(grant) : .refused(.expired)
@@ -107,8 +107,8 @@ package struct DevelopmentTokenID: Hashable, Sendable, Comparable, CustomStringC
 /// The outcome of issuing a development token.
 package enum DevelopmentTokenIssue: Sendable, Equatable {
     case issued
-    /// A token with the same identifier exists: make another one.
+    /// A token with the same identifier exists: issue another one.
     case repeated
-    /// ``DevelopmentTokenLimits/maximumTokens`` are stored.
+    /// The store already has ``DevelopmentTokenLimits/maximumTokens``.
     case full
 }

@@ -2,7 +2,7 @@
 ///
 /// The synchronous part is `ImmediateDevelopmentTokenRegistry`: it needs no token, only the identifier of its grant.
 package protocol DevelopmentTokenStore: Sendable {
-    /// Uses a token for a device, as `DevelopmentTokenRegistry.redeem`. A use that is refused takes none of the places for devices.
+    /// Redeems a token for a device, as `DevelopmentTokenRegistry.redeem`. A refused use doesn't count against the device limit.
     ///
     /// - Parameters:
     ///   - device: the thumbprint of the device's key, 32 bytes.
@@ -17,13 +17,13 @@ package protocol DevelopmentTokenStore: Sendable {
     /// All tokens, in the order in which they were issued. There are never more than ``DevelopmentTokenLimits/maximumTokens``.
     func developmentTokens() async throws(KeyRegistryError) -> [DevelopmentToken]
 
-    /// Refuses a token from now on, for good; durable when it returns. False when it is unknown. A second revocation changes nothing.
+    /// Revokes a token permanently; durable when it returns. False if it is unknown. A second revocation changes nothing.
     func revoke(_ id: DevelopmentTokenID, at time: Int64) async throws(KeyRegistryError) -> Bool
 }
 
 package enum DevelopmentTokenLimits {
     /// Tokens in a store, valid or not.
     package static let maximumTokens = 1_000
-    /// How long a token that has ended stays in the list: 90 days.
+    /// How long an ended token stays in the list: 90 days.
     package static let keptMilliseconds: Int64 = 90 * 86_400_000
 }

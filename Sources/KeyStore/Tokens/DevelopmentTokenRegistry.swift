@@ -1,10 +1,10 @@
-/// What a development token stands for. It contains no secret.
+/// The permission that a development token grants. It contains no secret.
 package struct DevelopmentGrant: Hashable, Sendable {
-    /// Names the token in access tokens, logs and the audit log: 1 to 64 characters of `A–Z a–z 0–9 _ -`, unique, stable, not secret.
+    /// Identifies the token in access tokens, logs and the audit log: 1 to 64 characters of `A–Z a–z 0–9 _ -`, unique, stable, not secret.
     package let id: String
     /// The operator's name for it.
     package let name: String
-    /// The routes that it is for; nil: all.
+    /// The only routes that it admits to; nil: all.
     package let routes: Set<String>?
 
     package init(id: String, name: String, routes: Set<String>? = nil) {
@@ -17,11 +17,11 @@ package enum DevelopmentTokenRefusal: Hashable, Sendable {
     case unknown
     case expired
     case revoked
-    /// As many devices as allowed have used it, and this isn't one of them.
+    /// The maximum number of devices has used it, and this one hasn't.
     case deviceLimit
 }
 
-/// The outcome of a look at a development token.
+/// The outcome of redeeming a development token.
 package enum DevelopmentStanding: Hashable, Sendable {
     case granted(DevelopmentGrant)
     case refused(DevelopmentTokenRefusal)
@@ -30,7 +30,7 @@ package enum DevelopmentStanding: Hashable, Sendable {
 /// The development tokens of a gateway: the asynchronous part. A call may wait for a disk, a lock or another machine.
 package protocol DevelopmentTokenRegistry: Sendable {
     /// Verifies a token that a device presents, in constant time, and counts the device against the token's limit. Atomic: two devices can't
-    /// both take the last place. What it has counted is durable when it returns.
+    /// both take the last place. The count is durable when it returns.
     ///
     /// - Parameters:
     ///   - token: as presented; any text.

@@ -1,4 +1,4 @@
-/// A signing key as a store keeps it. All times in Unix milliseconds.
+/// A stored signing key. All times in Unix milliseconds.
 package struct StoredSigningKey: Hashable, Sendable {
     /// The `kid`.
     package let id: String
@@ -18,7 +18,7 @@ extension StoredSigningKey: CustomStringConvertible, CustomDebugStringConvertibl
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The signing keys of a store: those in use, and the names of the revoked ones, whose secrets are gone.
+/// The signing keys of a store: those in use, and the names of revoked ones, whose secrets were deleted.
 package struct StoredSigningKeys: Hashable, Sendable {
     package struct Revoked: Hashable, Sendable {
         package let id: String
@@ -36,20 +36,20 @@ package struct StoredSigningKeys: Hashable, Sendable {
     }
 }
 
-/// Keeps the keys that sign access tokens, and the secret of the server's nonces. All processes that share a store have the same ones.
+/// Stores the keys that sign access tokens, and the secret of server nonces. All processes that share a store use the same ones.
 ///
-/// A call may wait for a disk, a lock or another machine, on the caller's thread: not on a reactor, and not in Swift's pool. What it has
-/// written is durable when it returns.
+/// A call may wait for a disk, a lock or another machine on the caller's thread: never call it on a reactor or in Swift's pool. Writes
+/// are durable when it returns.
 package protocol SigningKeyStore: Sendable {
     func signingKeys() throws(KeyRegistryError) -> StoredSigningKeys
 
-    /// Writes `keys` if the store still has `expected`: one atomic step, also between processes.
+    /// Writes `keys` if the store still has `expected` (compare-and-set), atomic also between processes.
     ///
-    /// - Returns: false if the store has others by now. Read them, and decide again.
+    /// - Returns: false if the store has other keys by now: read them, and decide again.
     func replaceSigningKeys(
         _ expected: StoredSigningKeys, with keys: StoredSigningKeys
     ) throws(KeyRegistryError) -> Bool
 
-    /// The secret of this name. At its first use it is `fresh`, of all processes the same one.
+    /// The secret of this name. Its first use stores `fresh`; all processes then get the same one.
     func secret(named name: String, creating fresh: [UInt8]) throws(KeyRegistryError) -> [UInt8]
 }

@@ -10,7 +10,7 @@ final class InternalConnection: TCPHandler, TimerTarget {
         case ending
     }
 
-    /// From the first byte of a request to its end, from there to the response, and from the response to the moment when it is sent.
+    /// The limit for receiving a request, for deciding its response, and for sending it, each separately.
     private static let stepNanoseconds: UInt64 = 10_000_000_000
     /// Between a response and the next request. Longer than the keep-alive of nginx (60 s) and Caddy (120 s): they close first, so none of
     /// their requests meets a connection that is being closed.
@@ -24,7 +24,7 @@ final class InternalConnection: TCPHandler, TimerTarget {
     private var stage = Stage.reading
     private lazy var timer = ReactorTimer(on: reactor)
 
-    /// Bytes of responses that may wait for a peer that doesn't read them; with more the connection is dropped.
+    /// The maximum size of responses waiting for a peer that doesn't read; above it the connection is dropped.
     private static let maximumQueuedBytes = 262_144
 
     /// The proxy repeats its client's header fields, and adds some.
@@ -135,7 +135,7 @@ final class InternalConnection: TCPHandler, TimerTarget {
 
     private func drop() { connection?.drop() }
 
-    /// A request that is being answered is answered; a client may close its sending side behind it.
+    /// A request in progress is still answered: a client may close its sending side after the request.
     func tcpPeerFinished() {
         if case .reading = stage { connection?.finish() }
     }

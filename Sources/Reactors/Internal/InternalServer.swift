@@ -86,7 +86,7 @@ package final class InternalServer: Sendable {
         (listener, self.address) = try outcome.get()
     }
 
-    /// Accepts no more connections; open ones go on. Call it once.
+    /// Accepts no more connections; open ones continue. Call it once.
     package func stopListening() {
         listener.reactor.submit { [listener] in
             switch listener.value {

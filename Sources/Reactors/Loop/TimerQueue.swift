@@ -74,7 +74,7 @@ final class TimerQueue {
 
     fileprivate func arm(_ timer: ReactorTimer, calling target: any TimerTarget) {
         guard !isClosed else { return }
-        // A target that always arms its timer for the past would be served for ever: without progress it waits for the next turn.
+        // A target that always arms its timer for the past would be served endlessly: without progress it waits for the next turn.
         let isStuck = serving.map { timer.deadline <= $0.time } ?? false
         let time = isStuck ? serving!.until + 1 : timer.deadline
         if let place = timer.place.map(Int.init) {

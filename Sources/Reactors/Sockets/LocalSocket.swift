@@ -15,7 +15,7 @@ package final class LocalListener: TimerTarget {
 
     /// - Parameters:
     ///   - path: at most `LocalSocket.maximumPathBytes`; a stale socket there is replaced.
-    ///   - mode: of the socket's file; who may write to it may connect.
+    ///   - mode: of the socket's file; write permission is needed to connect.
     ///   - accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
         path: String, mode: UInt32 = LocalSocket.ownerMode, on reactor: Reactor, accepted: @escaping (Int32) -> Void
@@ -63,7 +63,7 @@ package final class LocalListener: TimerTarget {
 package enum LocalSocket {
     /// The capacity of `sockaddr_un`, without the final NUL.
     package static let maximumPathBytes = 107
-    /// The owner alone may connect.
+    /// Only the owner may connect.
     package static let ownerMode: UInt32 = 0o600
     /// The owner and the group may connect.
     package static let sharedMode: UInt32 = 0o660

@@ -3,7 +3,7 @@ import Glibc
 
 /// The edge's TLS material, read from its files once: the certificate with its chain and key, the client CA and that CA's revocation lists.
 ///
-/// It is tested when it is created, so that using it fails on no reactor. A handshake takes all it needs from one material, at its
+/// It is tested when it is created, so that its use can't fail on a reactor. A handshake takes all it needs from one material, at its
 /// beginning (`EdgeTLS`). The same code serves the start and every reload.
 ///
 /// - Note: `@unchecked Sendable` because nothing in it changes after `init`; OpenSSL counts references atomically and locks its certificate

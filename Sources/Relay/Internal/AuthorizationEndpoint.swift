@@ -63,7 +63,7 @@ struct AuthorizationEndpoint {
         var fields = verified.identityFields
         fields += [("X-Portcullis-Request-Id", context.id), ("Cache-Control", "no-store")]
         if let nonce = verified.freshNonce { fields.append(("DPoP-Nonce", nonce)) }
-        // Envoy takes no other status for a yes.
+        // Envoy accepts no other status as permission.
         return HTTPAnswer(status: isEnvoy ? 200 : 204, headers: fields)
     }
 
@@ -79,7 +79,7 @@ struct AuthorizationEndpoint {
         return HTTPAnswer(status: status(of: refusal), headers: headers, body: answer.body)
     }
 
-    /// What another credential may change is a 401.
+    /// 401 if another credential could succeed, otherwise 403.
     private static func status(of refusal: Refusal) -> Int {
         switch refusal.status {
         case 401, 500...: refusal.status

@@ -38,7 +38,7 @@ final class InternalRouter: InternalHandler {
         }
     }
 
-    /// A proxy repeats its client's header fields, which may be what is malformed. Proxies pass a 403 on, and make a 500 of a 400.
+    /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into a 500.
     func answer(to fault: RequestFault) -> HTTPAnswer {
         let refusal = Refusal.token(.invalidRequest, detail: fault.detail)
         return AuthorizationEndpoint.refusal(refusal, requestID: RequestContext.makeID())
@@ -75,7 +75,7 @@ struct AuthorizationDemand: Equatable {
     private(set) var methods: Set<String>?
     /// For development tokens that are limited to routes.
     private(set) var route: String?
-    /// What follows `/authz`, with the query, if the proxy appends its client's path (Envoy); otherwise empty.
+    /// The rest after `/authz`, with the query, if the proxy appends its client's path (Envoy); otherwise empty.
     let rest: String
 
     /// - Returns: nil for any other path.
@@ -94,7 +94,7 @@ struct AuthorizationDemand: Equatable {
         self.rest = rest.isEmpty ? "" : rest + query
     }
 
-    /// `/NAME/VALUE` and the rest; nil where `/authz` comes, or nothing that can be an option.
+    /// `/NAME/VALUE` and the rest; nil if `/authz` or anything but an option follows.
     private static func option(_ path: Substring) -> (name: Substring, value: Substring, rest: Substring)? {
         let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0].isEmpty, parts[1] == "admit" || parts[1] == "route", !parts[2].isEmpty else {

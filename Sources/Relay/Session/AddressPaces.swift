@@ -19,7 +19,7 @@ package final class AddressPaces: Sendable {
         state = Mutex(State(perSecond: perSecond ?? 0))
     }
 
-    /// For a reload: holds for sessions that there are, too.
+    /// For a reload: also applies to existing sessions.
     package func setRate(perSecond: Int?) {
         state.withLock { state in
             state.perSecond = perSecond ?? 0
@@ -30,7 +30,7 @@ package final class AddressPaces: Sendable {
     /// Addresses that have sessions.
     package var count: Int { state.withLock { $0.paces.count } }
 
-    /// A session's share of its address' budget, for as long as the session holds it.
+    /// A session's share of its address' budget, valid as long as the session holds it.
     package func join(_ prefix: AddressPrefix) -> AddressShare {
         let pace = state.withLock { state in
             let known = state.paces[prefix] ?? (SharedPace(perSecond: state.perSecond), 0)
@@ -75,7 +75,7 @@ private final class SharedPace: Sendable {
     }
 }
 
-/// What one session has of its address' budget. On its session's reactor thread only; given back when it goes.
+/// One session's share of its address' budget. On the session's reactor thread only; released with its last reference.
 package final class AddressShare {
     private let pace: SharedPace
     private let prefix: AddressPrefix
@@ -92,7 +92,7 @@ package final class AddressShare {
 
     /// A message has arrived.
     ///
-    /// - Returns: when to ask ``readableAt(_:)``; nil: the session's client may be read on.
+    /// - Returns: when to call ``readableAt(_:)``; nil: the session's client may be read.
     package func spend(now: UInt64) -> UInt64? {
         let outcome = pace.spend(member, now: now)
         member = outcome.0

@@ -5,16 +5,16 @@ import Reactors
 import RelayCore
 import WireText
 
-/// A client that comes back for its session.
+/// A client that resumes its session.
 ///
-/// The session is asked for where it is, handed off there, and adopted here. Between two loops that takes two jobs: one asks for it, one
-/// brings it. What the client sends meanwhile is held.
+/// The session is claimed where it is, handed off there, and adopted here. Between two loops this takes two jobs: one claims it, one
+/// delivers it. Input from the client is held meanwhile.
 extension ClientLink {
-    /// While a session moves to one connection another one has to wait: a move takes as long as two turns of a loop.
+    /// While a session moves to one connection, another one has to wait: a move takes two turns of a loop.
     private static var maximumTries: Int { 100 }
     private static var retryNanoseconds: UInt64 { 10_000_000 }
 
-    /// The client may have been admitted long ago: what it showed then has to be valid now.
+    /// The client may have been admitted long ago: its credential must still be valid now.
     func resume(_ request: ResumeRequest) {
         guard let session else { return }
         if let refusal = sessions.gate.recheck(client.principal, from: client.address, at: loop.moment) {
@@ -51,7 +51,7 @@ extension ClientLink {
         }
     }
 
-    /// What the client sends behind its request is for the session.
+    /// Input after the request is for the session.
     private func hold(_ session: Session) {
         resumption = resumption ?? Resumption()
         session.holdClientBack(.resuming, true)
@@ -75,8 +75,8 @@ extension ClientLink {
         }
     }
 
-    /// Puts the session in the place of the one that the link began with. A client that has gone meanwhile, or is being closed, leaves the
-    /// session without a client, and the link with what it has.
+    /// Replaces the link's own session by the resumed one. If the client has left meanwhile, or is being closed, the
+    /// session becomes detached, and the link keeps its own.
     private func adopt(_ adopted: Session, _ claim: SessionClaimant) {
         let resumption = resumption ?? Resumption()
         let fresh = session
@@ -119,8 +119,8 @@ extension ClientLink {
         }
     }
 
-    /// The answer to a ping behind the new token: the client has that one. A pong that answers an earlier ping proves nothing, and only
-    /// shortens the life of the token before.
+    /// The pong to a ping sent after the new token: the client has that token. A pong to an earlier ping proves nothing, and only
+    /// shortens the life of the previous token.
     func confirmToken(of session: Session) {
         guard awaitsConfirmation, let lease = session.lease else { return }
         awaitsConfirmation = false
@@ -128,13 +128,13 @@ extension ClientLink {
     }
 }
 
-/// What happens to a link while the session that its client asks for is on its way.
+/// The state of a link while the session that its client requested is being moved.
 struct Resumption {
-    /// What the client has sent behind its request. The WebSocket isn't read meanwhile, so it is what one TLS record holds.
+    /// Input after the client's request. The WebSocket isn't read meanwhile, so it is at most one TLS record.
     private(set) var held: [(bytes: [UInt8], isText: Bool, isLast: Bool)] = []
-    /// What is to be asked for once more, and how often it still may be. Nil while a session moves.
+    /// The request to repeat, and the number of attempts left. Nil while a session moves.
     var retry: (request: ResumeRequest, left: Int)?
-    /// An order to close that holds for the session, too.
+    /// An order to close that also applies to the session.
     var closeReason: CloseReason?
     /// Of the client's Close frame.
     var closeCode: UInt16?
@@ -150,9 +150,9 @@ struct Resumption {
 /// The client that a claimed session is handed to.
 struct SessionClaimant: Sendable {
     let lease: SessionDirectory.Lease
-    /// What it speaks.
+    /// Its dialect.
     let dialect: DialectKind?
-    /// What it is told: the session's id, and its new token.
+    /// The session's id and its new token, for the client.
     let identity: SessionIdentity
     /// The last message that it has seen.
     let lastSeq: UInt64

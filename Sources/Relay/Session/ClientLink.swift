@@ -3,10 +3,10 @@ import Observability
 import Reactors
 import RelayCore
 
-/// One client's WebSocket, from the 101 to its close, and the session that it has at the moment. On its loop only.
+/// One client's WebSocket, from the 101 to its close, and its current session. On its loop only.
 ///
-/// A session outlives its link when it can be resumed; then the link of the client that comes back gets it, and drops the one that it
-/// began with: see `ClientLink+Resume`. A link whose session another one has taken closes its WebSocket and ends.
+/// A session that can be resumed outlives its link; the link of the resuming client then gets it, and drops the one that it
+/// began with: see `ClientLink+Resume`. A link whose session was taken over closes its WebSocket and ends.
 ///
 /// The WebSocket holds the link as its handler until it is closed. A link and its session hold each other.
 final class ClientLink: WebSocketHandler, TimerTarget {
@@ -17,23 +17,23 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     private(set) var socket: (any ClientSocket)?
     /// Nil once the session has ended, has lost this client or has gone to another link.
     var session: Session?
-    /// The session that the client asks for, until it is here or can't be had.
+    /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?
-    /// The client was told a new token, and hasn't shown yet that it has it.
+    /// The client was sent a new token and hasn't confirmed it yet.
     var awaitsConfirmation = false
 
-    /// How the session ends if it ends by this WebSocket.
+    /// The reason of the session's end if this WebSocket causes it.
     private var endReason = EndReason.clientLost
-    /// Of the message that is arriving.
+    /// The size of the message that is arriving.
     private var messageBytes = 0
     /// Bytes of frames that have been counted.
     private var counted = (fromClient: 0, toClient: 0)
     private var farewell: Farewell?
 
-    /// What remains of a link without a session: the WebSocket is closed, and cut off at the deadline.
+    /// A link without a session: its WebSocket is being closed, and is dropped at the deadline.
     private struct Farewell {
         let timer: any SessionTimer
-        /// Of the session that has gone: the connection counts as one until it is closed.
+        /// The lease of the former session: the connection counts as one until it is closed.
         let globalLease: SessionLease?
     }
 
@@ -115,7 +115,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         counted = (read, written)
     }
 
-    /// The session has ended, or goes on without this link.
+    /// The session has ended, or continues without this link.
     func leaveSession() {
         noteFrames()
         session = nil
@@ -123,7 +123,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
 
     // MARK: Without a session
 
-    /// Another link has the session: closes the WebSocket, and cuts it off if it isn't closed in time.
+    /// Another link has the session: closes the WebSocket, and drops it if it isn't closed in time.
     func sayReplaced(keeping globalLease: SessionLease?, timeout: UInt64) {
         guard let socket else { return }
         let timer = loop.makeTimer()

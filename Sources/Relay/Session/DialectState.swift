@@ -17,7 +17,7 @@ final class TranslationHolder {
     init(_ value: Translation) { self.value = value }
 }
 
-/// What the target has sent and the client has not been told yet: the rest of one read when the client's queue was full.
+/// Output of the target that isn't translated yet: the rest of one read when the client's queue was full.
 ///
 /// While it is empty it holds no memory: its array goes from one session to the next, as the `spare` of their reactor.
 struct PendingInput {
@@ -42,12 +42,12 @@ struct PendingInput {
         start = 0
     }
 
-    /// Lets `body` take from the front, and removes what it took.
+    /// Calls `body` with the bytes, and removes those that it consumed from the front.
     mutating func take<Result>(spare: inout [UInt8], _ body: (inout ArraySlice<UInt8>) -> Result) -> Result {
         var rest = bytes[start...]
         let result = body(&rest)
         let left = rest.count
-        rest = []  // The slice would make the next change a copy.
+        rest = []  // A remaining slice would make the next change a copy.
         start = bytes.count - left
         if left == 0 { giveBack(&spare) }
         return result
@@ -75,7 +75,7 @@ enum EndOfTarget {
     }
 }
 
-/// zlib where the legacy dialect wants it, which knows nothing of it. One a reactor: it serves all of its sessions in turn.
+/// zlib for the legacy dialect, which doesn't depend on it. One per reactor, used by its sessions in turn.
 final class ZlibCompressor: FrameCompressor {
     /// Made when the first client needs it.
     private lazy var deflater = try? RawDeflater()

@@ -5,15 +5,15 @@ import Reactors
 import RelayCore
 import Telnet
 
-/// The dialect of a session: how it is chosen, and what passes through it.
+/// The dialect of a session: its choice, and the data that passes through it.
 extension Session {
-    /// Targets that a client may ask for on one connection: more than a person tries, and too few for a scan or a flood.
+    /// The maximum number of targets on one connection: more than a person tries, and too few for a scan or a flood.
     static let maximumDials = 16
 
     // MARK: Which dialect
 
-    /// The dialect is known by the subprotocol or a fixed default, or will be by the first message. MUDs speak first, so the target is dialled
-    /// at once, unless the client is going to name one, or has a session that it may want to resume.
+    /// The subprotocol, a fixed default or the first message decides the dialect. MUDs speak first, so the target is dialled
+    /// at once, unless the client is going to name one or may be resuming a session.
     func beginDialect() {
         deadlines.connectBy = loop.now + settings.dialects.connectWait
         if case .choosing(let chooser) = dialect, let kind = chooser.kind { return begin(kind) }
@@ -42,7 +42,7 @@ extension Session {
         dialect = translation.map { .translated(TranslationHolder($0)) } ?? .raw
     }
 
-    /// The dialect is known: translates what both sides have sent meanwhile.
+    /// The dialect is known: translates the data that both sides have sent meanwhile.
     func choose(_ kind: DialectKind) {
         guard case .choosing(var chooser) = dialect else { return }
         let (message, held) = (chooser.takeHeldMessage(), chooser.takeHeldOutput())
@@ -75,7 +75,7 @@ extension Session {
         }
     }
 
-    /// Nil where bytes aren't translated, or not yet.
+    /// Nil if bytes aren't translated, or not yet.
     var dialectKind: DialectKind? {
         if case .translated(let translation) = dialect { translation.value.kind } else { nil }
     }
@@ -123,7 +123,7 @@ extension Session {
         return (link?.queuedBytes ?? 0) + pending.count
     }
 
-    /// More waits than can be counted, so the target has to wait: the chooser has no room, or the target's bytes are still compressed.
+    /// Uncounted output is waiting, so the target has to wait: the chooser has no room, or the target's bytes are still compressed.
     var holdsMoreForClient: Bool {
         switch dialect {
         case .choosing(let chooser): !chooser.canHold
@@ -132,12 +132,12 @@ extension Session {
         }
     }
 
-    /// Tells the state machine what waits for the client.
+    /// Tells the state machine how much output waits for the client.
     func noteClientQueue() {
         perform(machine.clientDrained(queued: clientQueue, holdsMore: holdsMoreForClient, now: loop.now))
     }
 
-    /// For a session without a client messages are kept, and nothing waits.
+    /// Without a client, messages are kept for the replay and nothing waits.
     var clientHasRoom: Bool {
         guard let link else { return machine.isDetached }
         guard let socket = link.socket else { return false }
@@ -156,7 +156,7 @@ extension Session {
         }
     }
 
-    /// As much as the budget of this turn allows: the rest waits for a later turn, behind the other sessions.
+    /// As much as the budget of this turn allows; the rest waits for a later turn, after the other sessions.
     private func translatePending() {
         budget.begin(turn: loop.turn)
         while clientHasRoom {
@@ -192,7 +192,7 @@ extension Session {
         translate { $0.reply(into: &$1) }
     }
 
-    /// The client is told of the target's end after everything that the target has sent.
+    /// The client is told of the target's end after all of its output.
     func tellEndOfTarget() {
         guard let endOfTarget else { return }
         guard pending.count == 0 || isUnheard else { return }
@@ -213,7 +213,7 @@ extension Session {
         }
     }
 
-    /// The client has gone before its dialect was known: the target's output is for no one.
+    /// The client left before its dialect was known: the target's output is discarded.
     private var isUnheard: Bool {
         if case .choosing = dialect { !machine.acceptsFromClient } else { false }
     }
@@ -222,7 +222,7 @@ extension Session {
         if case .translated(let translation) = dialect { translation.value.holdsBytes } else { false }
     }
 
-    /// The client hasn't asked for a target yet: the end of the one that was dialled in advance isn't the session's.
+    /// The client hasn't requested a target yet: the end of the one dialled in advance doesn't end the session.
     private func leaveEndedTarget() {
         endOfTarget = nil
         leg?.abandon()
@@ -237,9 +237,9 @@ extension Session {
 
     // MARK: The translation
 
-    /// Performs one step of the translation and what it orders.
+    /// Performs one step of the translation and carries out its orders.
     ///
-    /// The loop's output buffer is taken out for the step: while orders are carried out, another session may need it.
+    /// The loop's output buffer is taken out for the step, because another session may need one while orders are carried out.
     func translate(_ step: (inout Translation, inout TranslationOutput) -> Void) {
         guard case .translated(let translation) = dialect else { return }
         var output = TranslationOutput()
@@ -269,7 +269,7 @@ extension Session {
     private func carryOut(_ order: TranslationOrder) {
         switch order {
         case .dial(let target):
-            deadlines.connectBy = nil  // From here on the dial has its own.
+            deadlines.connectBy = nil  // From here on the dial has its own deadline.
             dialCount += 1
             guard dialCount <= Self.maximumDials else { return perform(machine.close(.tooManyDials, now: loop.now)) }
             dial(target == .standard ? request.target : target)

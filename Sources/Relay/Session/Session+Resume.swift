@@ -5,11 +5,11 @@ import Reactors
 import RelayCore
 import WireText
 
-/// A session that its client has left, and one that goes to another link.
+/// A session that becomes detached, and one that moves to another link.
 extension Session {
     // MARK: Without a client
 
-    /// The session goes on without a client; one that proves to be its owner may have it.
+    /// The session continues without a client; its owner may resume it.
     func detach() {
         link?.leaveSession()
         link = nil
@@ -19,9 +19,9 @@ extension Session {
         guard let lease else { return }
         settings.directory.detached(lease, at: loop.now)
         log("session detached")
-        // No client can come back to a gateway that admits none.
+        // While the gateway drains no client can resume.
         if settings.drain.isDraining { return close(.shuttingDown) }
-        // What waited for room toward the client has room now.
+        // Output that waited for room toward the client has room now.
         tellClient()
     }
 
@@ -30,7 +30,7 @@ extension Session {
         translate { $0.tellTarget(isAttached: isAttached, into: &$1) }
     }
 
-    /// The client that asked for the session has gone while the session moved.
+    /// The client that requested the session left while the session moved.
     ///
     /// - Parameter closeCode: of its Close frame.
     func goOnWithoutClient(closeCode: UInt16?) {
@@ -40,7 +40,7 @@ extension Session {
         perform(actions)
     }
 
-    /// There is no link that could be told.
+    /// There is no link to notify.
     func endWithoutClient(_ reason: CloseReason) {
         let actions = machine.clientLost(now: loop.now)
         perform(actions.union(machine.close(reason, now: loop.now)))
@@ -48,7 +48,7 @@ extension Session {
 
     // MARK: To another link
 
-    /// Gives the session away, for `claim`. A client that still has it is told that another has taken it.
+    /// Hands the session off, for `claim`. A client that is still attached is told that it was taken over.
     func handOff(to other: any SessionLoop, _ claim: SessionClaimant) -> HandOff {
         guard case .translated(let translation) = dialect, translation.value.isResumable, machine.isResumable,
             lease == claim.lease
@@ -58,9 +58,9 @@ extension Session {
         return .session(MovingSession(session: self))
     }
 
-    /// Gives up its link and, where it goes to another loop, everything that ties it to its own.
+    /// Releases its link and, if it moves to another loop, everything that belongs to its current loop.
     ///
-    /// - Returns: false where its target can't be moved; then nothing has changed.
+    /// - Returns: false if its target can't be moved; then nothing has changed.
     private func depart(to other: any SessionLoop) -> Bool {
         let moves = other !== loop
         guard leg?.isConnected != false, !moves || leg?.depart() != false else { return false }
@@ -79,7 +79,7 @@ extension Session {
 
     // MARK: On the new link
 
-    /// Goes on where `link` is.
+    /// Continues on the loop of `link`.
     ///
     /// - Parameter fresh: the session that the link has until now.
     func move(to link: ClientLink, inPlaceOf fresh: Session?) {
@@ -96,21 +96,21 @@ extension Session {
         if !targetPauses.isEmpty { leg?.setReading(paused: true) }
     }
 
-    /// Counts for this session what `fresh` has counted, whose client it gets.
+    /// Adds the counts of `fresh`, whose client it takes over.
     func add(_ fresh: Session) {
         meter.add(fresh.meter, now: loop.now)
         counters.add(fresh.counters)
         dialCount += fresh.dialCount
-        // A client that comes from another address is counted there.
+        // A client at another address is counted there.
         if fresh.client.address.prefix != client.address.prefix { addressShare = fresh.addressShare }
     }
 
-    /// The client of `link` has the session from here on.
+    /// The session belongs to the client of `link` from here on.
     func attach(to link: ClientLink, _ claim: SessionClaimant) {
         log("session resumed", [LogKeys.session: "\(link.client.session)", LogKeys.resumed: "\(client.session)"])
         client = link.client
         self.link = link
-        // Its target was lost on the way.
+        // Its target was lost during the move.
         guard !isOver, machine.isResumable else { return attachToEnding(link) }
         let actions = machine.clientAttached(now: loop.now)
         clientPauses = []
@@ -135,11 +135,11 @@ extension Session {
         link = nil
     }
 
-    /// - Parameter failure: why the session that the client asked for can't be had.
+    /// - Parameter failure: why the requested session can't be resumed.
     func resumeFailed(_ failure: ResumeFailure) {
         log("session not resumed", [LogKeys.reason: "\(failure)"])
         translate { $0.resumeFailed(failure, into: &$1) }
-        // An upgrade that names a session may be admitted for its sake alone.
+        // An upgrade that names a session may have been admitted only for it.
         if request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
     }
 }

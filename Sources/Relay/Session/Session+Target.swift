@@ -6,11 +6,11 @@ import RelayCore
 import Telnet
 import WireText
 
-/// The target's side of a session: which one it is, and how it is reached.
+/// The target's side of a session: its choice and its connection.
 extension Session {
     /// The only way to a target, for all dialects: the policy decides about each.
     func dial(_ request: TargetRequest) {
-        // Nothing would close what a session dials after its end.
+        // A connection dialled after the session's end would never be closed.
         guard machine.isUnderway else { return }
         let decision = settings.targets.authorize(request, for: client.principal.identity.method)
         switch decision.limited(to: client.principal.routes) {
@@ -31,11 +31,11 @@ extension Session {
         lastTarget = target
         followCompression()
         settings.dialer.dial(leg, for: client, on: loop)
-        // The client's queue is as full for the new target.
+        // The client's queue is unchanged for the new target.
         if !targetPauses.isEmpty { leg.setReading(paused: true) }
     }
 
-    /// The target's route decides whether messages to the client are compressed. What the client sends was agreed on in the 101.
+    /// The target's route decides whether messages to the client are compressed. The 101 has decided about the client's own messages.
     func followCompression() {
         guard let lastTarget else { return }
         link?.socket?.setCompressing((lastTarget.options.compression ?? settings.compression) == .on)
@@ -53,7 +53,7 @@ extension Session {
         return lease != nil
     }
 
-    /// A client that hasn't said anything yet may be about to resume a session, which needs no new lease: it is refused when its dialect is known.
+    /// A client that hasn't sent a message yet may be about to resume a session, which needs no new lease: it is refused when its dialect is known.
     private func refuseLease() {
         switch dialect {
         case .choosing: break
@@ -79,7 +79,7 @@ extension Session {
         }
     }
 
-    /// The session already has the target that is asked for: the client hears it from its first byte.
+    /// The session already has the requested target: the client gets its output from the first byte.
     func meetTarget() {
         if leg?.isConnected == true { translationConnected() }
     }
@@ -96,7 +96,7 @@ extension Session {
         openForResuming(as: identity.id, token)
         sendTicket()
         tellClient()
-        // If only telnet commands waited, nothing is written to the client, and so nothing else would report the queue.
+        // If only telnet commands waited, nothing is written to the client, so nothing else would report the queue.
         noteClientQueue()
     }
 
@@ -111,7 +111,7 @@ extension Session {
         settings.directory.open(lease, as: id, token, of: client, heldBy: SessionHolder(self))
     }
 
-    /// - Returns: whether nothing else follows: the client may ask for another target.
+    /// - Returns: whether the session continues: the client may request another target.
     func dialFailed(_ error: TCPError) -> Bool {
         switch dialect {
         case .raw, .choosing: return false
@@ -135,8 +135,8 @@ extension Session {
 
     // MARK: Time
 
-    /// A loop that was delayed runs its timers before it reads its sockets, where the client's message may wait that came in time. So the
-    /// choice is made one turn after the deadline.
+    /// A delayed loop runs its timers before it reads its sockets, where a client's message may be waiting that arrived in time. The
+    /// choice is therefore made one turn after the deadline.
     private func chooseInTime(_ now: UInt64) {
         guard case .choosing(var chooser) = dialect, let kind = chooser.tick(now: now) else { return }
         guard let turn = lastTurnOfWait, turn != loop.turn else {
@@ -160,14 +160,14 @@ extension Session {
         if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
     }
 
-    /// The client has to name a target: it hasn't yet, or the one that it named wasn't reached.
+    /// The client has to name a target: it hasn't yet, or the named one was unreachable.
     private var awaitsConnect: Bool {
         guard case .translated(let translation) = dialect else { return false }
         return translation.value.awaitsConnect && !translation.value.isConnected
     }
 
-    /// A client that was admitted by a ticket gets its next one, for a reload of the page or a reconnect, as long as the proof behind its first
-    /// ticket is valid. The session itself goes on in any case.
+    /// A client that was admitted by a ticket gets its next one, for a reload of the page or a reconnect, as long as the proof of its first
+    /// ticket is valid. The session itself continues in any case.
     func sendTicket() {
         guard client.principal.isByTicket, link?.socket != nil,
             case .translated(let translation) = dialect, translation.value.hasNotices

@@ -4,8 +4,8 @@ import RelayCore
 
 /// How fast a session's two sides may send.
 extension Session {
-    /// Counts what the client has sent, which goes on in any case: it is at most what one read has brought (a TLS record).
-    /// A client that has sent too much isn't read until that is paid for, and until its share of its address' budget allows it.
+    /// Counts the client's input, which is forwarded in any case: it is at most one read (a TLS record).
+    /// A client that has sent too much isn't read until its allowance, and its share of its address' budget, have recovered.
     func count(bytes: Int, isMessage: Bool) {
         guard settings.traffic.limitsClient else { return }
         let now = loop.now
@@ -28,7 +28,7 @@ extension Session {
         machine.clientHeldBack(!clientPauses.subtracting(.queue).isEmpty, now: loop.now)
     }
 
-    /// The client isn't read before what it has sent is paid for.
+    /// The client isn't read until its allowance has recovered.
     func readClientInTime() {
         let now = loop.now
         deadlines.readClient = Self.later(meter.readableAt(now), addressShare?.readableAt(now))
@@ -46,7 +46,7 @@ extension Session {
     }
 
     func endPauses(_ now: UInt64) {
-        // Of an address' budget less may be left than was expected: then the pause goes on.
+        // The address' budget may have shrunk meanwhile: then the pause continues.
         if deadlines.takeReadClient(now) { readClientInTime() }
         if deadlines.takeReadTarget(now) { targetPauses.remove(.rate) }
     }

@@ -13,7 +13,7 @@ import WireText
 ///
 /// The `SessionTable` of its loop holds it while it lives, its link while it has one, and its target as its handler.
 final class Session: TargetLegHandler, TimerTarget {
-    /// Of the connection that it has, or had last.
+    /// Of its current or last connection.
     var client: ClientIdentity
     let settings: SessionSettings
     var loop: any SessionLoop
@@ -34,7 +34,7 @@ final class Session: TargetLegHandler, TimerTarget {
     var dialect: DialectState
     /// Empty while the dialect is raw.
     var pending = PendingInput()
-    /// The target has ended, which the client is told behind what is pending.
+    /// The target has ended; the client is told after the pending output.
     var endOfTarget: EndOfTarget?
     @exclusivity(unchecked) var deadlines = SessionDeadlines()
     /// The turn in which the wait for the client's first message was over.
@@ -45,7 +45,7 @@ final class Session: TargetLegHandler, TimerTarget {
     var addressShare: AddressShare?
     /// The gate has refused this client its next ticket.
     var isTicketRefused = false
-    /// Targets that the client has asked for.
+    /// The number of targets that the client has requested.
     var dialCount = 0
     var budget = TurnBudget()
     @exclusivity(unchecked) var counters = SessionCounters()
@@ -62,9 +62,9 @@ final class Session: TargetLegHandler, TimerTarget {
     /// Orders that came while others were being performed.
     private var pendingActions: SessionActions = []
     private var isPerforming = false
-    /// It has to end when the session that its client asked for has moved here, or can't be had.
+    /// It must end when the session that its client requested has moved here, or the request has failed.
     private var endIsDue = false
-    /// It has ended, or its link has another session in its place.
+    /// It has ended, or its link has another session.
     private(set) var isOver = false
 
     init(
@@ -101,7 +101,7 @@ final class Session: TargetLegHandler, TimerTarget {
         sessions.insert(self)
         settings.metrics.sessionOpened()
         beginDialect()
-        // By now the link may have a session that it has resumed.
+        // By now the link may have resumed a session.
         if settings.drain.isDraining { link.session?.close(.shuttingDown) } else { perform([]) }
     }
 
@@ -123,7 +123,7 @@ final class Session: TargetLegHandler, TimerTarget {
         perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: loop.now))
     }
 
-    /// In dialects with errors a message that is too large is answered. In the others the client wouldn't know that it was thrown away.
+    /// In dialects with errors an oversized message is answered. In the others the client wouldn't know that it was discarded.
     private func isOfSize(_ piece: MessagePiece, _ link: ClientLink) -> Bool {
         if case .translated(let translation) = dialect, translation.value.answersErrors { return true }
         return link.fits(piece, in: settings.dialects.maximumMessageBytes)
@@ -147,7 +147,7 @@ final class Session: TargetLegHandler, TimerTarget {
         perform(machine.clientLost(reason, now: loop.now))
     }
 
-    /// The client has taken something of what was queued to it.
+    /// The client has read part of its queue.
     func clientRead() {
         machine.clientRead(queued: clientQueue, now: loop.now)
         tellClient()
@@ -200,14 +200,14 @@ final class Session: TargetLegHandler, TimerTarget {
 
     // MARK: The gateway
 
-    /// Ends the session in order. A client whose dialect isn't known yet gets what its target has said as it is.
+    /// Ends the session in order. A client whose dialect isn't known yet gets the target's output unchanged.
     func close(_ reason: CloseReason) {
         link?.resumption?.closeReason = reason
         if chooserDeadline != nil, leg != nil { choose(.raw) }
         perform(machine.close(reason, now: loop.now))
     }
 
-    /// The session waited for its turn to translate more for the client.
+    /// The session's turn to translate more for the client has come.
     func continueTelling() {
         budget = TurnBudget()
         targetPauses.remove(.turn)
@@ -234,7 +234,7 @@ final class Session: TargetLegHandler, TimerTarget {
 
     // MARK: Orders
 
-    /// Performing an order can bring the next event before it returns (a closed connection says so at once): that one's orders are performed
+    /// Performing an order can cause the next event before it returns (a closed connection is reported at once). That event's orders are performed
     /// afterwards.
     func perform(_ actions: SessionActions) {
         guard !isOver else { return }

@@ -1,14 +1,14 @@
-/// When a session has to act by itself, beside the deadlines of its state machine. Nanoseconds of the loop's clock.
+/// When a session has to act by itself, in addition to the deadlines of its state machine. Nanoseconds of the loop's clock.
 struct SessionDeadlines {
-    /// By then a client that names its target must have done so.
+    /// When a client must have named its target.
     var connectBy: UInt64?
     var nextTicket: UInt64?
-    /// Until then a side that has sent too much isn't read.
+    /// When a side that has sent too much is read again.
     var readClient: UInt64?
     var readTarget: UInt64?
-    /// The client's first message is looked for once more.
+    /// When to look for the client's first message again.
     var lastLook: UInt64?
-    /// The directory is asked again for a session that is moving to another connection.
+    /// When to ask the directory again for a session that is moving to another connection.
     var resume: UInt64?
     private var keepAlive: UInt64?
 
@@ -46,19 +46,19 @@ struct ReadingPauses: OptionSet {
     static let queue = ReadingPauses(rawValue: 1)
     /// It has sent too much in too short a time.
     static let rate = ReadingPauses(rawValue: 2)
-    /// The session that the client resumes is on its way.
+    /// The session that the client resumes is being moved.
     static let resuming = ReadingPauses(rawValue: 4)
-    /// Much of what the client has sent waits for a target that is being dialled.
+    /// A lot of the client's input waits for a target that is being dialled.
     static let dialing = ReadingPauses(rawValue: 8)
-    /// What the target has sent waits for a later turn of the loop.
+    /// The target's output waits for a later turn of the loop.
     static let turn = ReadingPauses(rawValue: 16)
 }
 
-/// What a session has carried, over all the connections that its client has had.
+/// The traffic of a session, over all connections of its client.
 struct SessionCounters {
     var bytesFromClient = 0
     var bytesToClient = 0
-    /// Of WebSocket frames, with their headers, and compressed where they were.
+    /// Bytes of WebSocket frames as transferred: with headers, after compression.
     var frameBytesFromClient = 0
     var frameBytesToClient = 0
     /// On one of the connections permessage-deflate was agreed on.

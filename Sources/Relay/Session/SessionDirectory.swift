@@ -4,9 +4,9 @@ import RelayCore
 import Synchronization
 package import WireText
 
-/// All sessions of the gateway, on all reactors: how many each client has, and where the session is that a client asks to resume.
+/// All sessions of the gateway, on all reactors: how many each client has, and on which reactor each resumable session is.
 ///
-/// It never calls a session: what concerns another reactor is submitted there as a job.
+/// It never calls a session: work for another reactor is submitted there as a job.
 package final class SessionDirectory: Sendable {
     typealias Register = SessionRegister<SessionHolder>
     typealias Lease = Register.Lease
@@ -18,14 +18,14 @@ package final class SessionDirectory: Sendable {
         register = Mutex(SessionRegister(limits: limits))
     }
 
-    /// For a reload: no session ends by it.
+    /// For a reload: ends no session.
     package func setLimits(_ limits: SessionLeaseLimits) {
         register.withLock { $0.limits = limits }
     }
 
     // MARK: Leases
 
-    /// Takes a lease before a target is dialled. Where the identity has too many, its oldest session without a client ends.
+    /// Takes a lease before a target is dialled. If the identity has too many, its longest detached session ends.
     func reserve(for client: ClientIdentity) -> SessionReservation<SessionHolder> {
         let outcome = register.withLock { $0.reserve(for: client.owner, from: client.address) }
         if case .reservedInPlaceOf(_, let evicted) = outcome {
@@ -47,12 +47,12 @@ package final class SessionDirectory: Sendable {
         _ = register.withLock { $0.open(lease, id: id, token: token, of: client.principal, holder: holder) }
     }
 
-    /// The client has shown that the newest token has reached it.
+    /// The client has confirmed the newest token.
     func tokenConfirmed(_ lease: Lease, at now: UInt64) {
         register.withLock { $0.tokenConfirmed(lease, at: MonotonicTime(nanoseconds: now)) }
     }
 
-    /// The client that may come back to a session with its token alone.
+    /// The client that may resume a session with its token alone.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
         register.withLock { $0.bearer(of: credential, at: time) }
     }
@@ -76,7 +76,7 @@ package final class SessionDirectory: Sendable {
     /// The session that was claimed has been adopted by another link.
     ///
     /// - Parameter detachedAt: nil: it has a client.
-    /// - Returns: false where it has lost its lease on the way.
+    /// - Returns: false if it has lost its lease meanwhile.
     func adopted(_ lease: Lease, by holder: SessionHolder, detachedAt: UInt64?) -> Bool {
         register.withLock {
             $0.adopted(lease, by: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
@@ -88,7 +88,7 @@ package final class SessionDirectory: Sendable {
         register.withLock { $0.claimFailed(lease) }
     }
 
-    /// Whether this client may be about to come back for a session.
+    /// Whether this client may be resuming a session.
     func isAwaited(_ client: ClientIdentity) -> Bool {
         mayComeBack(client.owner, client.address)
     }
@@ -113,13 +113,13 @@ struct SessionHolder: Sendable {
 
     var loop: any SessionLoop { bound.loop }
 
-    /// On the loop only. Nil once the session has ended or has gone to another loop.
+    /// On the loop only. Nil once the session has ended or moved to another loop.
     var session: Session? {
         let (session, table) = bound.value
         return table.contains(session) ? session : nil
     }
 
-    /// On the loop only. Gives the session away, for `claim`.
+    /// On the loop only. Hands the session off, for `claim`.
     func handOff(to other: any SessionLoop, _ claim: SessionClaimant) -> HandOff {
         let outcome = session?.handOff(to: other, claim) ?? .refused(.expired)
         if case .refused = outcome { claim.directory.claimFailed(claim.lease) }

@@ -22,12 +22,12 @@ protocol SessionLoop: AnyObject, Sendable {
     /// Traps on any other thread.
     func preconditionOnThread()
 
-    /// Connects to a target. Where it can't be dialled at all, `handler` is told so before this returns.
+    /// Connects to a target. If it can't be dialled at all, `handler` is called before this returns.
     func dial(
         host: String, port: UInt16, options: DialOptions, tls: TargetTLS?, handler: any TCPHandler
     ) -> any TargetSocket
 
-    /// Takes over a target that ``TargetSocket/depart()`` of a loop of the same kind has given away.
+    /// Takes over a target that ``TargetSocket/depart()`` of a loop of the same kind has returned.
     func adopt(_ target: any DepartedTarget, handler: any TCPHandler) -> any TargetSocket
 }
 
@@ -64,9 +64,9 @@ protocol TargetSocket: AnyObject {
     func finish()
     func drop()
 
-    /// Gives the connection away, for another loop to adopt. The handler hears nothing more.
+    /// Gives the connection away, for another loop to adopt. The handler gets no more calls.
     ///
-    /// - Returns: nil where it can't be moved; then it stays as it is.
+    /// - Returns: nil if it can't be moved; then it stays as it is.
     func depart() -> (any DepartedTarget)?
 }
 
@@ -98,7 +98,7 @@ extension TargetConnection: TargetSocket {
     func depart() -> (any DepartedTarget)? { leave() }
 }
 
-/// A value that belongs to one loop's thread, on its way through code that runs elsewhere: `Pinned`, for any ``SessionLoop``.
+/// Carries a value that belongs to one loop's thread through code that runs elsewhere: `Pinned`, for any ``SessionLoop``.
 ///
 /// - Note: `@unchecked Sendable` because the value can only be taken out on its loop's thread: elsewhere it traps.
 struct LoopBound<Value>: @unchecked Sendable {

@@ -4,15 +4,15 @@ import Reactors
 import RelayCore
 import WireText
 
-/// What the upgrade itself says of the session that it opens.
+/// The upgrade's own parameters for its session.
 struct SessionRequest: Sendable {
-    /// Where to, unless the dialect's own messages name a target.
+    /// The target, unless the dialect's messages name one.
     let target: TargetRequest
-    /// Of the query: size, name, terminal.
+    /// The client's description in the query: size, name, terminal.
     let client: ClientDescription
-    /// The dialect of a client that offers no subprotocol: it goes before the gateway's default.
+    /// The dialect of a client that offers no subprotocol; it takes precedence over the gateway's default.
     let dialect: DialectKind?
-    /// A session to go on with, in place of a new one.
+    /// An existing session to resume.
     let resume: ResumeRequest?
 }
 
@@ -20,7 +20,7 @@ extension SessionRequest {
     /// `/` and `/mud/<name>`, with the parameters `target`, `dialect`, `cols`, `rows`, `client` and `ttype`, and to resume a session
     /// `session`, `token` and `lastSeq`.
     ///
-    /// - Returns: nil for any other path, where the route is named in two ways, where there is no such dialect, and where a session to be
+    /// - Returns: nil for any other path, if the route is named twice, if the dialect is unknown, and if a session to be
     ///   resumed is named in part.
     init?(_ head: RequestHead) {
         let query = RequestQuery(head.query)
@@ -81,7 +81,7 @@ extension DialFailure {
 }
 
 extension DialFailure {
-    /// Of the port the client may know: it shows before anything about a host does.
+    /// The client may be told about a wrong port: it is checked before the host, so it reveals nothing about the host.
     init(_ refusal: TargetRefusal, of request: TargetRequest) {
         if request.isRoute {
             self = .routeNotAllowed
@@ -92,7 +92,7 @@ extension DialFailure {
 }
 
 extension CloseReason {
-    /// A few words for the client; what exactly went wrong stands in the log.
+    /// A few words for the client; the exact error is in the log.
     init(_ error: TCPError) {
         switch error {
         case .timedOut: self = .targetTimedOut

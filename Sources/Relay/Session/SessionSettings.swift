@@ -4,10 +4,10 @@ import Observability
 package import RelayCore
 package import Telnet
 
-/// What a session goes by as long as it lives: the settings that it began with, one for all that began under the same.
+/// The settings of a session for its whole life: those that it began with, shared by all sessions that began under them.
 ///
-/// Of ``RelaySettings`` it has what sessions need, and not what newcomers are judged by: a session may outlive many reloads, and would keep
-/// a block list of each alive.
+/// It has the part of ``RelaySettings`` that sessions need, without the rules of admission: a session may outlive many reloads, and would retain
+/// one block list of each.
 final class SessionSettings: Sendable {
     let targets: TargetPolicy
     let dialer: TargetDialer
@@ -17,7 +17,7 @@ final class SessionSettings: Sendable {
     let compression: ClientCompression
     let directory: SessionDirectory
     let drain: DrainSwitch
-    /// Where the end of a session is written down.
+    /// Records the end of a session.
     let record: DecisionRecord
     let metrics: GatewayMetrics
     let logger: Logger
@@ -37,7 +37,7 @@ final class SessionSettings: Sendable {
     }
 }
 
-/// What sessions speak with their clients and, in those clients' place, with their targets. Times in nanoseconds.
+/// The settings for the dialects of clients and for telnet toward targets. Times in nanoseconds.
 package struct DialectSettings: Sendable {
     /// `DEFAULT_DIALECT`
     package var standard = DefaultDialect.auto
@@ -45,23 +45,23 @@ package struct DialectSettings: Sendable {
     package var wait = DialectChooser.defaultWait
     /// `MAX_MESSAGE_BYTES`
     package var maximumMessageBytes = Translation.defaultMaximumMessageBytes
-    /// `CONNECT_WAIT_SECONDS`: a client that names its target itself must do so within this; then it is closed with 1008.
+    /// `CONNECT_WAIT_SECONDS`: a client that names its target must do so within this time; otherwise it is closed with 1008.
     package var connectWait: UInt64 = 60_000_000_000
     /// `OUTPUT_BUFFER_BYTES`; 0: no session can be resumed (`RESUME_GRACE_MINUTES` is 0).
     package var outputBufferBytes = Translation.defaultOutputBufferBytes
     /// `SESSION_EVENTS_GMCP`
     package var tellsTargetOfClient = false
-    /// `DRAIN_RECONNECT_MS`; clients are told so much and at most twice as much.
+    /// `DRAIN_RECONNECT_MS`; clients are told a random time between this and twice this.
     package var reconnectMilliseconds = 5_000
     /// `MUD_KEEPALIVE_SECONDS`; nil: never.
     package var keepAlive: UInt64?
-    /// `TN_ENCODING`, `MXP_MODE` and the limits of telnet; what concerns one client is filled in for each session.
+    /// `TN_ENCODING`, `MXP_MODE` and the limits of telnet; each session adds its client's values.
     package var telnet = TelnetClientSettings()
 
     package init() {}
 }
 
-/// How fast sessions may talk. 0 and nil: no limit.
+/// Rate limits of sessions. 0 and nil: no limit.
 package struct TrafficSettings: Sendable {
     /// `MESSAGES_PER_SECOND`
     package var messagesPerSecond = 60

@@ -4,23 +4,23 @@ import Reactors
 import RelayCore
 import WireText
 
-/// The sessions of one loop, and the links whose session has gone: so that all can be told, and each session has its turn. On the loop's
+/// The sessions of one loop, and the links without a session: for notifying all of them, and for sharing the loop's time. On the loop's
 /// thread only.
 final class SessionTable: TimerTarget {
-    /// How long sessions that wait may translate in one turn of the loop, together. Each has one `TurnBudget` at a time.
+    /// How long all waiting sessions together may translate in one turn of the loop. Each has one `TurnBudget` at a time.
     private static let turnNanoseconds: UInt64 = 2_000_000
 
-    /// The one of the last reload, which decides about new clients too.
+    /// The gate of the last reload, which also decides about new clients.
     var gate: Gate
     private var sessions: [ObjectIdentifier: Session] = [:]
-    /// Those that close their WebSocket after another link has taken their session.
+    /// Links that close their WebSocket after their session was taken over.
     private var links: [ObjectIdentifier: ClientLink] = [:]
     /// Sessions that have used up their budget, in order.
     private var waiting = Deque<Session>()
     private var timer: (any SessionTimer)?
 
     let compressor = ZlibCompressor()
-    /// Memory for the steps of all sessions: each is over before the next begins, and so a session that is idle holds none.
+    /// Memory for the steps of all sessions, one at a time, so that an idle session holds none.
     let scratch = SessionScratch()
 
     init(gate: Gate) {
@@ -36,7 +36,7 @@ final class SessionTable: TimerTarget {
         sessions[ObjectIdentifier(session)] = session
     }
 
-    /// The session has ended, or goes to another loop.
+    /// The session has ended, or moves to another loop.
     func remove(_ session: Session) {
         sessions[ObjectIdentifier(session)] = nil
         if session.budget.isWaiting { waiting.removeAll { $0 === session } }
@@ -52,7 +52,7 @@ final class SessionTable: TimerTarget {
 
     // MARK: All sessions
 
-    /// Ends every session in order that `isMeant`.
+    /// Ends every session for which `isMeant` returns true, in order.
     ///
     /// - Returns: how many, without those that are ending already.
     @discardableResult
@@ -63,7 +63,7 @@ final class SessionTable: TimerTarget {
         return underway
     }
 
-    /// Clients are told; sessions without a client end, since none can come back.
+    /// Clients are told; detached sessions end, since their clients can't resume.
     func beginDraining() {
         for session in Array(sessions.values) {
             if session.machine.isDetached { session.close(.shuttingDown) } else { session.announceDraining() }
@@ -72,7 +72,7 @@ final class SessionTable: TimerTarget {
 
     // MARK: Turns
 
-    /// Lets a session go on in one of the next turns, behind those that wait already.
+    /// Lets a session continue in one of the next turns, after those already waiting.
     func `await`(_ session: Session) {
         waiting.append(session)
         arm(session.loop)
@@ -86,7 +86,7 @@ final class SessionTable: TimerTarget {
 
     func timerFired(now: UInt64) {
         guard let loop = waiting.first?.loop else { return }
-        // Not more than wait now: a session that waits again waits for the next turn.
+        // Only those waiting now: a session that waits again gets a later turn.
         for _ in 0..<waiting.count {
             guard loop.now - now < Self.turnNanoseconds, let next = waiting.popFirst() else { break }
             next.continueTelling()
@@ -99,23 +99,23 @@ final class SessionTable: TimerTarget {
 final class SessionScratch {
     /// A piece of a client's message.
     var piece: [UInt8] = []
-    /// What came of a step of a translation.
+    /// The output of a step of a translation.
     var output = TranslationOutput()
-    /// What a target has sent: see `PendingInput`.
+    /// Output of a target: see `PendingInput`.
     var spare: [UInt8] = []
 }
 
 /// How much of its target's output a session may translate in one turn of the loop, so that no target keeps a reactor busy.
 struct TurnBudget {
-    /// Telnet events, however little each brings.
+    /// The number of telnet events, whatever their size.
     static let maximumEvents = 256
-    /// Bytes taken and put out, together.
+    /// Bytes consumed and produced, together.
     static let maximumBytes = 131_072
 
     private var turn: UInt64?
     private var events = 0
     private var bytes = 0
-    /// The budget is used up, and the session waits for a later turn behind the others.
+    /// The budget is used up, and the session waits for a later turn, after the others.
     var isWaiting = false
 
     /// Each turn has a new budget.

@@ -5,9 +5,9 @@ package import RelayCore
 import Telnet
 import WireText
 
-/// How targets are reached, with what each route does otherwise. One a gateway.
+/// Connects to targets, with the options that each route overrides. One per gateway.
 package struct TargetDialer: Sendable {
-    /// `MUD_TLS_MODE`, for targets that have none of their own.
+    /// `MUD_TLS_MODE`, for targets without a mode of their own.
     package var tlsMode: TargetTLSMode
     /// Their `SSL_CTX`, by mode; nil where no target uses it.
     package var preferredTLS: TargetTLS?
@@ -32,7 +32,7 @@ package struct TargetDialer: Sendable {
         leg.dial(options(for: leg.target, client), tls: tls(for: leg.target), on: loop)
     }
 
-    /// What a client may bring about by choosing a host is bounded: see `HostChooser`, and `refusesThisMachine`.
+    /// Limits the effects of a host that a client chose: see `HostChooser` and `refusesThisMachine`.
     func options(for target: AuthorizedTarget, _ client: ClientIdentity) -> DialOptions {
         var options = DialOptions(timeoutMilliseconds: timeoutMilliseconds)
         options.accepts = { target.mayDial($0) }
@@ -53,7 +53,7 @@ package struct TargetDialer: Sendable {
     }
 }
 
-/// Who a session's client is, as targets may be told.
+/// The description of a session's client for targets.
 struct ClientIdentity: Sendable {
     /// The session's id, as in the log.
     let session: String
@@ -64,10 +64,10 @@ struct ClientIdentity: Sendable {
     /// Whether the client's own connection is encrypted.
     let isSecure: Bool
 
-    /// A credential alone would let one device with many keys look up many names, and an address alone a botnet with one key.
+    /// Both are limited: with the credential alone one device with many keys could look up many names, with the address alone a botnet with one key.
     fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.subject.map { [$0] } ?? []) }
 
-    /// The header that goes before everything else. Of the gateway's own ends a target knows already what it needs.
+    /// The header that precedes everything else. The target knows the addresses of the gateway's own connection already.
     fileprivate func proxyHeader(toward target: SocketAddress, _ version: ProxyVersion) -> [UInt8] {
         let source = SocketAddress(address, port: port)
         let tlvs = [

@@ -2,14 +2,14 @@ import Reactors
 import RelayCore
 import WireText
 
-/// What a session hears of its target, on the loop's thread.
+/// The events of a session's target, on the loop's thread.
 protocol TargetLegHandler: AnyObject {
     func targetConnected()
-    /// The bytes are gone when this returns.
+    /// The bytes are valid only during the call.
     func targetSent(_ bytes: UnsafeRawBufferPointer)
     /// The target's FIN.
     func targetFinished()
-    /// Some of what waited has been handed to the socket.
+    /// Some of the queued bytes were handed to the socket.
     func targetWrote()
     /// The last call.
     func targetClosed(error: TCPError?)
@@ -17,7 +17,7 @@ protocol TargetLegHandler: AnyObject {
 
 /// A session's connection to one target, from the dial to its end. On the session's loop only.
 ///
-/// A session may leave one target for another; from the one it has left it hears nothing more.
+/// A session may change its target; it gets no more events of the previous one.
 final class TargetLeg: TCPHandler {
     let target: AuthorizedTarget
     /// Until the connection is closed or abandoned.
@@ -32,7 +32,7 @@ final class TargetLeg: TCPHandler {
         self.handler = handler
     }
 
-    /// Once. Where the target can't be dialled at all, the handler is told so before this returns.
+    /// Call it once. If the target can't be dialled at all, the handler is called before this returns.
     func dial(_ options: DialOptions, tls: TargetTLS?, on loop: any SessionLoop) {
         let dialled = loop.dial(
             host: target.host.text, port: target.port, options: options, tls: tls, handler: self)
@@ -50,7 +50,7 @@ final class TargetLeg: TCPHandler {
     func finish() { connection?.finish() }
     func drop() { connection?.drop() }
 
-    /// Closes the connection, and tells the handler nothing more.
+    /// Closes the connection; the handler gets no more calls.
     func abandon() {
         handler = nil
         connection?.drop()
@@ -59,9 +59,9 @@ final class TargetLeg: TCPHandler {
 
     // MARK: To another loop
 
-    /// Lets go of its loop, until ``adopt(on:)``.
+    /// Leaves its loop, until ``adopt(on:)``.
     ///
-    /// - Returns: false where it isn't connected or can't be moved; then it stays as it is.
+    /// - Returns: false if it isn't connected or can't be moved; then it stays as it is.
     func depart() -> Bool {
         guard isConnected, let departed = connection?.depart() else { return false }
         self.departed = departed
@@ -69,7 +69,7 @@ final class TargetLeg: TCPHandler {
         return true
     }
 
-    /// Goes on, on `loop`. Where the connection can't be taken up, the handler is told so before this returns.
+    /// Continues on `loop`. If the connection can't be adopted, the handler is called before this returns.
     func adopt(on loop: any SessionLoop) {
         guard let departed else { return }
         self.departed = nil

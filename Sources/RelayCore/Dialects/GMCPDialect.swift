@@ -10,8 +10,8 @@ import WireText
 /// | `Portcullis.Prompt` | to the client | none: the text before it is a prompt |
 /// | `Portcullis.Error` | to the client | `{"code":…,"message":…}` |
 /// | `Portcullis.Ticket` | to the client | `{"ticket":…,"expiresIn":30}` for the next upgrade |
-/// | `Portcullis.Session` | to the client | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
-/// | `Portcullis.Gap` | to the client | `{"fromSeq":…,"toSeq":…,"bytes":…}`: messages that are lost for good |
+/// | `Portcullis.Session` | to the client | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to resume |
+/// | `Portcullis.Gap` | to the client | `{"fromSeq":…,"toSeq":…,"bytes":…}`: messages that are lost permanently |
 /// | `Portcullis.Draining` | to the client | `{"reconnectAfterMs":…}`: the gateway is about to close |
 /// | `Portcullis.Size` | to the gateway | `{"cols":80,"rows":24}` |
 ///

@@ -16,8 +16,8 @@ import WireText
 /// | `echo` | `""` | `{"suppressed":true}` while the target hides the player's input |
 /// | `error` | a code | the error message |
 /// | `ticket` | `""` | `{"ticket":…,"expiresIn":30}` for the next upgrade |
-/// | `session` | `""` | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to come back |
-/// | `gap` | `""` | `{"fromSeq":…,"toSeq":…,"bytes":…}`: messages that are lost for good |
+/// | `session` | `""` | `{"id":…,"token":…,"seq":0,"resumed":false}`: how to resume |
+/// | `gap` | `""` | `{"fromSeq":…,"toSeq":…,"bytes":…}`: messages that are lost permanently |
 /// | `draining` | `""` | `{"reconnectAfterMs":…}`: the gateway is about to close |
 ///
 /// | from the client: proto | id | data |

@@ -1,4 +1,4 @@
-/// Why and with which code a session's WebSocket is closed (RFC 6455 §7.4; 1014 from the IANA registry).
+/// The reason and the code with which a session's WebSocket is closed (RFC 6455 §7.4; 1014 from the IANA registry).
 package enum CloseReason: Hashable, Sendable, CaseIterable {
     case targetClosed
     case shuttingDown
@@ -13,24 +13,24 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     case sessionReplaced
     /// The client's identity or address was revoked or blocked.
     case deviceBlocked
-    /// There is no such session to resume, or no longer.
+    /// The session to resume doesn't exist, or no longer does.
     case sessionExpired
     case invalidResume
-    /// Its client didn't come back in time: there is nobody to tell.
+    /// Its client didn't resume in time. No Close frame is sent: there is no WebSocket.
     case graceOver
-    /// The session is older than `SESSION_TIMEOUT_HOURS`. A rule of this gateway's (1008), and no normal end (1000): the client may begin
-    /// anew at once.
+    /// The session is older than `SESSION_TIMEOUT_HOURS`. This is a rule of the gateway (1008), not a normal end (1000): the client may begin
+    /// a new session at once.
     case sessionTimeout
-    /// It made room for another one of its identity's.
+    /// It was evicted to make room for another session of its identity.
     case sessionEvicted
-    /// The client has asked for too many targets on one connection.
+    /// The client has requested too many targets on one connection.
     case tooManyDials
-    /// The identity or the address has as many sessions as it may have.
+    /// The identity or the address has reached its limit of sessions.
     case tooManySessions
-    /// In dialects that have no place for an error.
+    /// Only in dialects without error messages.
     case messageTooBig
 
-    // Ordered by a translation.
+    // Requested by a translation.
     case clientDisconnected
     case targetNotAllowed
     case noTargetNamed
@@ -69,19 +69,19 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Why a session has ended: one word, the same in the log, the audit log and the metrics. Only the first cause counts; what follows from it
-/// is its consequence.
+/// Why a session has ended: one word, the same in the log, the audit log and the metrics. Only the first cause counts, not its
+/// consequences.
 package enum EndReason: String, Hashable, Sendable, CaseIterable {
     // The client.
     /// Its Close frame.
     case clientClosed = "client_closed"
-    /// It asked for the end in its dialect.
+    /// It ended the session with a message of its dialect.
     case clientDisconnected = "client_disconnected"
     /// Its connection ended without a Close frame.
     case clientLost = "client_lost"
-    /// Nothing at all came from it for `PEER_SILENCE_SECONDS`.
+    /// It sent nothing at all for `PEER_SILENCE_SECONDS`.
     case clientSilent = "client_silent"
-    /// It broke RFC 6455.
+    /// It violated RFC 6455.
     case clientProtocolError = "client_protocol_error"
     case messageTooBig = "message_too_big"
     case noTargetNamed = "no_target_named"
@@ -94,7 +94,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case targetClosed = "target_closed"
     /// The connection to it broke.
     case targetLost = "target_lost"
-    /// What it compressed can't be inflated, or is a bomb.
+    /// Its compressed stream is corrupt or a compression bomb.
     case targetBroken = "target_broken_stream"
     case targetUnreachable = "target_unreachable"
     case targetTimedOut = "target_timed_out"
@@ -104,12 +104,12 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
 
     // The gateway's rules.
     case tooManySessions = "too_many_sessions"
-    /// There was no such session to resume.
+    /// The session to resume doesn't exist.
     case sessionExpired = "session_expired"
     case invalidResume = "invalid_resume"
-    /// Another connection has the session, which goes on there.
+    /// The session continues on another connection.
     case sessionReplaced = "session_replaced"
-    /// Its client didn't come back within `RESUME_GRACE_MINUTES`.
+    /// Its client didn't resume within `RESUME_GRACE_MINUTES`.
     case graceOver = "resume_grace_over"
     case sessionTimeout = "session_timeout"
     case sessionEvicted = "session_evicted"

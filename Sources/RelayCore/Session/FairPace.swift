@@ -1,29 +1,29 @@
-/// One budget of messages a second that several sources share (`MESSAGES_PER_SECOND_PER_IP`: the sessions of one address).
+/// A budget of messages per second that several sources share (`MESSAGES_PER_SECOND_PER_IP`: the sessions of one address).
 ///
-/// Nothing is refused: what has arrived counts, and a source that has sent too much isn't read for a while. While the budget lasts everybody
-/// may use it. When it is overdrawn only those wait who have sent more than their share, which is the budget divided by the number of
-/// sources that talk. So a source that sends little never waits for one that sends a lot.
+/// Nothing is refused: input that has arrived counts, and a source that has sent too much isn't read for a while. While the budget lasts, every
+/// source may use it. When it is overdrawn, only sources that have sent more than their share wait. A share is the budget divided by the number of
+/// active sources, so a source that sends little never waits for one that sends a lot.
 ///
-/// A share is kept as fair queuing keeps it (Demers, Keshav, Shenker 1989): in a time of its own, `shareTime`, which runs as many times slower
-/// than the clock as there are talkers. Who talks is counted in windows of a second. Every call is of constant cost, and allocates nothing.
+/// Shares are measured as in fair queuing (Demers, Keshav, Shenker 1989), by a virtual time, `shareTime`. It runs slower than the clock by
+/// the number of active sources, which is counted in windows of a second. Every call has constant cost and allocates nothing.
 package struct FairPace: Sendable {
-    /// What is remembered of one source.
+    /// The state of one source.
     package struct Member: Sendable {
-        /// In share time: when what this source has sent will be paid for by its share.
+        /// In share time: when the source's share will have covered everything that it has sent.
         fileprivate var paidAt: UInt64 = 0
-        /// The last window in which it talked or waited.
+        /// The last window in which it was active or waited.
         fileprivate var window: UInt64?
 
         package init() {}
     }
 
-    /// Who waits asks again after so long: by then there may be fewer talkers.
+    /// A waiting source asks again after this time: there may be fewer active sources then.
     static let window: UInt64 = 1_000_000_000
-    /// What must have come free before a source is read again.
+    /// The part of the allowance that must have recovered before a source is read again.
     private static let pause: UInt64 = 100_000_000
 
     private var total: RateBucket
-    /// Reactors hand in their times without agreeing first; this one never goes back.
+    /// The latest time seen. Reactors pass their own times, which aren't synchronised; this one never goes back.
     private var latest: UInt64 = 0
     private var shareTime: UInt64 = 0
     /// The time up to which `shareTime` has been counted.
@@ -37,21 +37,21 @@ package struct FairPace: Sendable {
         total = RateBucket(perSecond: perSecond)
     }
 
-    /// What was spent stays spent.
+    /// Spent allowance stays spent.
     package mutating func setRate(perSecond: Int) {
         total.perSecond = perSecond
     }
 
     /// A message of this source has arrived.
     ///
-    /// - Returns: when to ask whether the source may be read on; nil: it may.
+    /// - Returns: when to ask again whether the source may be read; nil: it may now.
     package mutating func spend(_ member: inout Member, now: UInt64) -> UInt64? {
         guard total.perSecond > 0 else { return nil }
         advance(to: now)
         note(&member)
         total.spend(1, now: latest)
         member.paidAt = max(member.paidAt, shareTime) + total.price(1)
-        // What nobody else wants is free: it isn't held against a source when somebody wants it later.
+        // An unused share is free: it isn't charged to this source when other sources become active later.
         if isWithinBudget { member.paidAt = min(member.paidAt, shareTime + allowance) }
         return wait(of: member)
     }
@@ -68,7 +68,7 @@ package struct FairPace: Sendable {
 
     private var sharers: UInt64 { max(talkers, talkersBefore, 1) }
 
-    /// How far ahead of its share a source may be: by the share of a second, as the budget may.
+    /// How far ahead of its share a source may be: by one second's share, like the budget's own burst.
     private var allowance: UInt64 { RateBucket.depth / sharers }
 
     private var isWithinBudget: Bool { total.time(untilOwed: RateBucket.depth, now: latest) == nil }

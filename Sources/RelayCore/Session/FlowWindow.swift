@@ -1,6 +1,6 @@
-/// One direction's back-pressure: stop reading the source above a high-water mark, go on at half of it.
+/// One direction's back-pressure: reading the source stops above a high-water mark and resumes at half of it.
 ///
-/// Pure bookkeeping; the bytes themselves never come here.
+/// It counts bytes and never sees them.
 struct FlowWindow {
     enum Change {
         case none
@@ -17,7 +17,7 @@ struct FlowWindow {
 
     /// - Parameters:
     ///   - queued: bytes that wait in this direction now.
-    ///   - holdsMore: more waits that isn't counted yet, so the source has to wait whatever `queued` is.
+    ///   - holdsMore: more bytes wait that aren't counted yet, so the source has to wait whatever `queued` is.
     mutating func update(queued: Int, holdsMore: Bool = false) -> Change {
         if !isPaused, holdsMore || queued > highWater {
             isPaused = true

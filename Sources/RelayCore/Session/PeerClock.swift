@@ -1,7 +1,7 @@
 /// When to ping the client, and when its silence has lasted too long. Times in nanoseconds of one monotonic clock.
 ///
-/// While we have stopped reading the client its pongs can't be heard, and the silence stands still. The pings go on and watch in its
-/// place: a socket that isn't read tells of its end when it is written to.
+/// While the client isn't read its pongs can't arrive, so the silence clock is stopped. Pings continue instead: writing
+/// to a socket that isn't read reveals its end.
 struct PeerClock {
     private let pingInterval: UInt64
     private let silence: UInt64
@@ -16,7 +16,7 @@ struct PeerClock {
         nextPing = now + pingInterval
     }
 
-    /// While the silence stands still it begins where it stood: what was under way then may come in later.
+    /// While the clock is stopped, input counts from the stop: it may have been under way then.
     mutating func heard(at now: UInt64) {
         lastHeard = stoppedAt ?? now
     }
@@ -54,11 +54,11 @@ struct PeerClock {
     }
 }
 
-/// How long a client has not kept up: from when its queue was full until it was read far enough for its target to be read on.
+/// How long a client has not kept up: from the time its queue was full until the client has read enough for its target to be resumed.
 ///
-/// A client that reads all the while isn't slow, even if its target is held up: one compressed read of a target's may inflate to megabytes,
-/// and the queue stays full until they are through. So the clock begins anew whenever the client has read as much as would have let the
-/// target go on otherwise.
+/// A client that keeps reading isn't slow, even if its target stays paused: one compressed read from a target may inflate to megabytes,
+/// and the queue stays full until they are sent. The clock therefore restarts whenever the client has read as much as would
+/// otherwise have resumed the target.
 struct SlownessClock {
     private let limit: UInt64
     private let enough: Int
@@ -78,7 +78,7 @@ struct SlownessClock {
         if !isBehind { read = 0 }
     }
 
-    /// The client has taken so many bytes off its queue.
+    /// The client has read this many bytes of its queue.
     mutating func clientRead(_ bytes: Int, now: UInt64) {
         guard since != nil else { return }
         read += bytes

@@ -1,4 +1,4 @@
-/// What the session is to do after an event. A set, so that an event in the steady state allocates nothing.
+/// The actions that the session must perform after an event. A set, so that an event in the steady state allocates nothing.
 ///
 /// The session performs them in the order of declaration.
 package struct SessionActions: OptionSet, Sendable {
@@ -13,19 +13,19 @@ package struct SessionActions: OptionSet, Sendable {
     package static let pauseTarget = SessionActions(rawValue: 1 << 2)
     package static let resumeTarget = SessionActions(rawValue: 1 << 3)
     package static let sendPing = SessionActions(rawValue: 1 << 4)
-    /// Write what is queued to the target, then FIN.
+    /// Write the target's queue, then FIN.
     package static let finishTarget = SessionActions(rawValue: 1 << 5)
     /// Close the target now.
     package static let dropTarget = SessionActions(rawValue: 1 << 6)
-    /// Write what is queued to the client, then a Close frame with the machine's `closeReason`.
+    /// Write the client's queue, then a Close frame with the machine's `closeReason`.
     package static let closeClient = SessionActions(rawValue: 1 << 7)
     /// End the client's connection now.
     package static let dropClient = SessionActions(rawValue: 1 << 8)
-    /// Nothing is left: let go of the session.
+    /// Nothing is left: release the session.
     package static let end = SessionActions(rawValue: 1 << 9)
 }
 
-/// What bounds one session, in bytes and nanoseconds.
+/// The limits of one session, in bytes and nanoseconds.
 package struct SessionLimits: Sendable {
     /// Bytes toward the client above which the target is no longer read (`CLIENT_BUFFER_BYTES`).
     package var clientBufferBytes = 65_536
@@ -33,11 +33,11 @@ package struct SessionLimits: Sendable {
     package var targetBufferBytes = 65_536
     /// Between pings to the client (`PING_INTERVAL_SECONDS`).
     package var pingInterval: UInt64 = 30_000_000_000
-    /// A client that has sent nothing at all for so long is dropped (`PEER_SILENCE_SECONDS`).
+    /// A client that has sent nothing at all for this time is dropped (`PEER_SILENCE_SECONDS`).
     package var peerSilence: UInt64 = 90_000_000_000
-    /// How long bytes queued at a close may take to leave (`CLOSE_FLUSH_MS`).
+    /// The time limit for writing the bytes queued at a close (`CLOSE_FLUSH_MS`).
     package var closeFlush: UInt64 = 5_000_000_000
-    /// A client that has held its target up for so long is detached, if it can come back (`SLOW_CLIENT_SECONDS`).
+    /// A client that has paused its target for this time is detached, if it can resume (`SLOW_CLIENT_SECONDS`).
     package var slowClient: UInt64 = 30_000_000_000
     /// How long a detached session waits for its client (`RESUME_GRACE_MINUTES`).
     package var resumeGrace: UInt64 = 2_700_000_000_000

@@ -1,16 +1,16 @@
 /// The life of one session: a WebSocket client on one side, a TCP target on the other. Events in, actions out.
 ///
-/// A resumable session outlives its WebSocket: while it is `detached` its target is read on, nothing is queued to anybody, and a client
-/// that comes back within `resumeGrace` finds it as it is. All that is said of the client below is said of the WebSocket that it has
-/// at the time.
+/// A resumable session outlives its WebSocket: while it is `detached` its target is still read, nothing is queued, and a client
+/// that returns within `resumeGrace` finds it unchanged. Below, "client" means the client's current
+/// WebSocket.
 ///
-/// It knows counts and times, never bytes or sockets. What it guarantees:
+/// It handles counts and times, never bytes or sockets. It guarantees:
 /// - above a high-water mark in one direction the other side is no longer read;
-/// - what was queued when one side closed is still written to the other, for at most `closeFlush`;
-/// - while the client isn't read, for whatever reason, its silence isn't held against it;
-/// - from the first close it ends within two times `closeFlush`, whatever the two sides do or leave undone;
+/// - bytes queued when one side closes are still written to the other, for at most `closeFlush`;
+/// - while the client isn't read, for whatever reason, its silence clock is stopped;
+/// - from the first close it ends within two times `closeFlush`, whatever the two sides do;
 /// - it closes by itself when `sessionTimeout` has passed, and detached when `resumeGrace` has;
-/// - a pause and a resume of one side alternate, and no order to close is given twice.
+/// - pauses and resumes of one side alternate, and no close is ordered twice.
 ///
 /// ```
 ///            targetConnected            targetFinished / lost / shutdown
@@ -29,13 +29,13 @@ package struct SessionStateMachine {
     private enum Phase: Equatable {
         case dialing
         case open
-        /// Without a client, who may come back until then.
+        /// Without a client, which may resume until the deadline.
         case detached(deadline: UInt64)
-        /// What the client sent is being written to the target before the client's Close frame is ordered.
+        /// The client's input is being written to the target before the client's Close frame is ordered.
         case flushingClient(deadline: UInt64)
-        /// The Close frame has been ordered; it leaves behind what is queued to the client.
+        /// The Close frame has been ordered; it is sent after the client's queue.
         case closingClient(deadline: UInt64)
-        /// The client is gone; what it sent is being written.
+        /// The client is gone; its input is being written to the target.
         case flushingTarget(deadline: UInt64)
         case ended
     }
@@ -48,20 +48,20 @@ package struct SessionStateMachine {
     private var slowness: SlownessClock
     private let timeout: UInt64
     private var clientQueue = 0
-    /// More waits for the client than `clientQueue` counts.
+    /// More output waits for the client than `clientQueue` counts.
     private var holdsMoreForClient = false
     private var targetQueue = 0
     private var readsClient = true
     private var readsTarget = true
-    /// The session doesn't read the client for reasons of its own: it has sent too much, or what it said waits.
+    /// The session itself doesn't read the client: it has sent too much, or its input is waiting.
     private var isHeldBack = false
     private var isClientGone = false
     private var isTargetGone = false
-    /// The orders to close that were given: none is given twice.
+    /// The closes that were ordered, so that none is ordered twice.
     private var given: SessionActions = []
     private var outlivesClient = false
 
-    /// What the Close frame is to say; set before `.closeClient` is returned.
+    /// The reason for the Close frame; set before `.closeClient` is returned.
     package private(set) var closeReason = CloseReason.targetClosed
 
     /// Why the session ends or has ended; `nil` before.
@@ -76,7 +76,7 @@ package struct SessionStateMachine {
         timeout = now + limits.sessionTimeout
     }
 
-    /// When `tick` wants to be called next.
+    /// When `tick` must be called next.
     package var nextDeadline: UInt64? {
         switch phase {
         case .dialing: min(clock.nextDeadline, timeout)
@@ -87,21 +87,21 @@ package struct SessionStateMachine {
         }
     }
 
-    /// Whether what the client sends still goes to the target.
+    /// Whether the client's input is still written to the target.
     package var acceptsFromClient: Bool { phase == .dialing || phase == .open }
 
-    /// Whether what the target sends is still taken: for the client, or for the one that may come back.
+    /// Whether the target's output is still accepted: for the client, or for one that may resume.
     package var acceptsFromTarget: Bool { phase == .open || isDetached }
 
-    /// It has no client, and waits for one.
+    /// It is detached.
     package var isDetached: Bool {
         if case .detached = phase { true } else { false }
     }
 
-    /// Whether a client may be attached, in place of one that is gone or that it has.
+    /// Whether a client may be attached, replacing a lost or current one.
     package var isResumable: Bool { outlivesClient && (phase == .open || isDetached) }
 
-    /// It hasn't begun to end.
+    /// It isn't ending yet.
     package var isUnderway: Bool { acceptsFromClient || isDetached }
 
     /// From here on the session can be resumed: its translation is connected and its dialect has numbers.
@@ -123,7 +123,7 @@ package struct SessionStateMachine {
         clock.heard(at: now)
     }
 
-    /// The client isn't read, or is read again, beside what this machine orders.
+    /// The session has stopped or resumed reading the client for reasons of its own.
     package mutating func clientHeldBack(_ isHeldBack: Bool, now: UInt64) {
         self.isHeldBack = isHeldBack
         updateClock(now)
@@ -137,7 +137,7 @@ package struct SessionStateMachine {
         switch phase {
         case .dialing where targetQueue == 0: return ended(dropping: .dropTarget)
         case .dialing, .open: return finishTarget(by: now + limits.closeFlush)
-        // The close began earlier: its deadline stands.
+        // The close began earlier and keeps its deadline.
         case .flushingClient(let deadline), .closingClient(let deadline): return finishTarget(by: deadline)
         case .flushingTarget, .detached, .ended: return []
         }
@@ -150,7 +150,7 @@ package struct SessionStateMachine {
 
     private mutating func note(_ reason: EndReason) { endReason = endReason ?? reason }
 
-    /// A new connection has the session from here on: of a client that was detached, or in place of the one that there is, which its
+    /// A new connection has the session from here on: of a client that was detached, or instead of the current one, which its
     /// link closes. It is being read, and nothing is queued to it.
     package mutating func clientAttached(now: UInt64) -> SessionActions {
         guard isResumable else { return [] }
@@ -168,7 +168,7 @@ package struct SessionStateMachine {
 
     /// `queued` bytes still wait for the client.
     ///
-    /// - Parameter holdsMore: and more that can't be counted yet: it is compressed, or the dialect isn't known.
+    /// - Parameter holdsMore: more output waits that can't be counted yet: it is compressed, or the dialect isn't known.
     package mutating func clientDrained(queued: Int, holdsMore: Bool = false, now: UInt64) -> SessionActions {
         noteClientQueue(queued, holdsMore)
         return flow(now)
@@ -195,7 +195,7 @@ package struct SessionStateMachine {
         return flow(now).union(closeClientIfFlushed(now))
     }
 
-    /// The target's FIN. It may still read: what is queued to it is written before the client is told.
+    /// The target's FIN. It may still read: its queue is written before the client is told.
     package mutating func targetFinished(now: UInt64) -> SessionActions {
         close(.targetClosed, now: now)
     }
@@ -222,7 +222,7 @@ package struct SessionStateMachine {
 
     // MARK: The gateway
 
-    /// Ends the session in order: what is queued on both sides is written, and the client is told `reason`.
+    /// Ends the session in order: both queues are written, and the client is told `reason`.
     package mutating func close(_ reason: CloseReason, now: UInt64) -> SessionActions {
         switch phase {
         case .dialing, .open: return flushClient(reason, now)
@@ -259,12 +259,12 @@ package struct SessionStateMachine {
         }
     }
 
-    /// Of one that is slow the session stays.
+    /// Drops a silent or slow client; the session of a slow one continues.
     private mutating func dropClient(_ now: UInt64) -> SessionActions {
         clientLost(.clientSilent, now: now).union(once(.dropClient))
     }
 
-    /// A client that is slow and can't come back is only dropped when it falls silent: what it has still to read would be lost.
+    /// A slow client that can't resume is dropped only when it is silent, because its unread output would be lost.
     private var slowEnd: UInt64? { isResumable ? slowness.end : nil }
 
     // MARK: Transitions
@@ -275,14 +275,14 @@ package struct SessionStateMachine {
         return clientReplaced(now)
     }
 
-    /// The connection that was is forgotten, with what was queued to it; the next one begins as a new one does.
+    /// Discards the previous connection and its queue; the next one begins like a new one.
     private mutating func clientReplaced(_ now: UInt64) -> SessionActions {
         clientQueue = 0
         holdsMoreForClient = false
         isHeldBack = false
         var actions = flow(now)
         readsClient = true
-        // The target may still have too much of what the client before said.
+        // The target's queue may still be full of the previous connection's input.
         if toTarget.isPaused, !isDetached { actions.formUnion(readClient(false)) }
         updateClock(now)
         return actions
@@ -312,7 +312,7 @@ package struct SessionStateMachine {
         return actions
     }
 
-    /// A client that isn't read can't be heard.
+    /// The silence clock runs only while the client is read.
     private mutating func updateClock(_ now: UInt64) {
         if toTarget.isPaused || isHeldBack { clock.stop(at: now) } else { clock.start(at: now) }
     }
@@ -322,7 +322,7 @@ package struct SessionStateMachine {
         note(reason.end)
         guard targetQueue > 0 else { return closeClient(now) }
         phase = .flushingClient(deadline: now + limits.closeFlush)
-        // Nothing new is taken from either side; what is queued goes out.
+        // No new input is accepted from either side; the queues are written.
         return readClient(false).union(readTarget(false))
     }
 
@@ -344,14 +344,14 @@ package struct SessionStateMachine {
         return finishOrder()
     }
 
-    /// From here on what the target still sends is read and thrown away: so its FIN is seen, and a target that stands still until
-    /// somebody reads it comes to read our FIN.
+    /// From here on the target's output is read and discarded: so its FIN is seen, and a target that blocks until its output
+    /// is read gets to our FIN.
     private mutating func finishOrder() -> SessionActions {
         guard !isTargetGone else { return [] }
         return once(.finishTarget).union(readTarget(true))
     }
 
-    /// The target did not take what was queued to it in time.
+    /// The target did not read its queue in time.
     private mutating func abandonTarget() -> SessionActions {
         isTargetGone = true
         targetQueue = 0

@@ -1,6 +1,6 @@
-/// How much one client may send: messages a second and bytes a second. Times in nanoseconds of one monotonic clock.
+/// Rate limits on one client: messages and bytes per second. Times in nanoseconds of one monotonic clock.
 ///
-/// Nothing is refused here. What has arrived counts and goes on; the client is read again when it is paid for.
+/// Nothing is refused here. Input that has arrived counts and is forwarded; the client is read again when its allowance has recovered.
 package struct TrafficMeter: Sendable {
     private var messages: PacingBucket
     private var bytes: PacingBucket
@@ -19,7 +19,7 @@ package struct TrafficMeter: Sendable {
         if isMessage { messages.spend(1, now: now) }
     }
 
-    /// Counts against this client what it has sent on another connection, where `other` has counted it.
+    /// Adds what the client has sent on another connection, counted by `other`.
     package mutating func add(_ other: TrafficMeter, now: UInt64) {
         messages.add(other.messages, now: now)
         bytes.add(other.bytes, now: now)
@@ -34,14 +34,14 @@ package struct TrafficMeter: Sendable {
     }
 }
 
-/// A token bucket that holds one second's worth, in the form of a leaky meter (the generic cell rate algorithm of ITU-T I.371): what is
-/// owed is a time.
+/// A token bucket of one second's allowance, as a leaky-bucket meter (the generic cell rate algorithm of ITU-T I.371): its state is
+/// a time.
 struct RateBucket: Sendable {
     static let depth: UInt64 = 1_000_000_000
 
     /// 0: no limit.
     var perSecond: Int
-    /// When all that was spent will be paid for.
+    /// When the allowance will have recovered fully.
     private var paidAt: UInt64 = 0
 
     init(perSecond: Int) {
@@ -52,18 +52,18 @@ struct RateBucket: Sendable {
         paidAt = max(paidAt, now) + price(count)
     }
 
-    /// Owes from here on what `other` owes, too.
+    /// Adds the debt of `other`.
     mutating func add(_ other: RateBucket, now: UInt64) {
         let more = other.owed(now)
         if more > 0 { paidAt = max(paidAt, now) + more }
     }
 
-    /// In nanoseconds; a bucket's depth: it is empty.
+    /// In nanoseconds; equal to the bucket's depth if the bucket is empty.
     private func owed(_ now: UInt64) -> UInt64 {
         paidAt > now ? paidAt - now : 0
     }
 
-    /// When no more than `allowed` nanoseconds are owed; nil: now.
+    /// When at most `allowed` nanoseconds are owed; nil: now.
     func time(untilOwed allowed: UInt64, now: UInt64) -> UInt64? {
         owed(now) <= allowed ? nil : paidAt - allowed
     }
@@ -73,9 +73,9 @@ struct RateBucket: Sendable {
     }
 }
 
-/// How fast a source may be read: one that has sent more than a second's worth at once isn't read until that is paid for.
+/// Limits how fast a source is read: one that has sent more than a second's allowance isn't read until that has recovered.
 package struct PacingBucket: Sendable {
-    /// What must have come free before the source is read again, in nanoseconds: so it isn't paused for every few bytes.
+    /// What must have recovered before the source is read again, in nanoseconds, so that it isn't paused for every few bytes.
     private static let pause: UInt64 = 100_000_000
 
     private var bucket: RateBucket
@@ -89,7 +89,7 @@ package struct PacingBucket: Sendable {
         bucket.spend(count, now: now)
     }
 
-    /// Counts against this source what was counted against `other`.
+    /// Adds what was counted by `other`.
     package mutating func add(_ other: PacingBucket, now: UInt64) {
         bucket.add(other.bucket, now: now)
     }
@@ -97,7 +97,7 @@ package struct PacingBucket: Sendable {
     /// When the source may be read; nil: at once.
     package func readableAt(_ now: UInt64) -> UInt64? {
         guard bucket.time(untilOwed: RateBucket.depth, now: now) != nil else { return nil }
-        // At a low rate the pause is longer: there must be room for one.
+        // At a low rate the pause is longer: there must be room for one message.
         let free = min(max(Self.pause, bucket.price(1)), RateBucket.depth)
         return bucket.time(untilOwed: RateBucket.depth - free, now: now)
     }

@@ -25,7 +25,7 @@ package struct Route: Hashable, Sendable {
     /// All routes of the setting, or all of its errors.
     ///
     /// - Parameters:
-    ///   - methods: the names of all methods of admission.
+    ///   - methods: the names of all admission methods.
     ///   - isKnownEncoding: whether the gateway can read text in the encoding of this name.
     package static func list(
         _ text: String, methods: [String], isKnownEncoding: (String) -> Bool

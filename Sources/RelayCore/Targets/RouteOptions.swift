@@ -9,7 +9,7 @@ package struct RouteOptions: Hashable, Sendable {
     package var mxp: MXPMode?
     /// Whether messages to and from the client may be compressed (permessage-deflate).
     package var compression: ClientCompression?
-    /// The methods of admission that give access to this route; `nil`: all.
+    /// The admission methods that give access to this route; `nil`: all.
     package var admit: RouteAdmission?
 
     package init(
@@ -68,7 +68,7 @@ package struct RouteOptions: Hashable, Sendable {
     }
 }
 
-/// The methods of admission that give access to a route, by name: `any`, or some joined by `+`, such as `app+ticket`. A client with
+/// The admission methods that give access to a route, by name: `any`, or some joined by `+`, such as `app+ticket`. A client with
 /// a ticket counts by the credential for which it got the ticket; `ticket` means tickets that the operator issued.
 package struct RouteAdmission: Hashable, Sendable {
     /// `nil`: all methods.

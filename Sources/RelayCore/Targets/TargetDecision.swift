@@ -35,7 +35,7 @@ package struct AuthorizedTarget: Hashable, Sendable {
 }
 
 extension TargetDecision {
-    /// The same for a client that may use these routes alone; nil: it may use all.
+    /// The same for a client that may use only these routes; nil: all.
     package func limited(to routes: Set<String>?) -> TargetDecision {
         guard let routes, case .authorized(let target) = self else { return self }
         return target.route.map(routes.contains) == true ? self : .refused(.wayNotAllowed)
@@ -50,7 +50,7 @@ package enum TargetRefusal: String, Hashable, Sendable, CaseIterable {
     case notListed = "the target is not in TARGET_ALLOWLIST"
     case portNotListed = "the port is not in TARGET_PORTS"
     case reservedAddress = "the address is in a reserved network"
-    case wayNotAllowed = "the route is closed to this way of admission"
+    case wayNotAllowed = "the route doesn't allow this admission method"
 
     /// The message to the client.
     package static let message = "Target not allowed"

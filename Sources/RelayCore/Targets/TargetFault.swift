@@ -10,7 +10,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownOption(String)
     case repeatedOption(String)
     case optionValue(String)
-    /// Lists the names of all methods of admission.
+    /// Lists the names of all admission methods.
     case admitValue([String])
     case repeatedRoute(String)
     case tooManyRoutes
@@ -32,7 +32,7 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .routeForm: "it isn't name=host:port[,option…]; routes are separated by ;"
         case .routeName:
             "the name isn't 1 to \(Route.maximumNameBytes) of a-z, 0-9, - and _, beginning with a letter or digit"
-        case .optionForm: "an option isn't name=value; several ways behind admit= are joined by +"
+        case .optionForm: "an option isn't name=value; several methods in admit= are joined by +"
         case .unknownOption(let name):
             "there is no option \(name): \(RouteOptions.names), and routes are separated by ;"
         case .repeatedOption(let name): "the option \(name) is repeated"
@@ -51,8 +51,8 @@ package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .arbitraryWithoutCredentials:
             "TARGET_MODE=arbitrary needs REQUIRE_APP_AUTH=true: it is an open relay otherwise"
         case .routeOpenByPort(let name):
-            "the route \(name) is open to some ways of admission only (admit=), and its port is in TARGET_PORTS: with"
-                + " TARGET_MODE=arbitrary everybody else would reach it by another name of its host"
+            "the route \(name) allows only some admission methods (admit=), and its port is in TARGET_PORTS: with"
+                + " TARGET_MODE=arbitrary other clients would reach it by another name of its host"
         }
     }
 }

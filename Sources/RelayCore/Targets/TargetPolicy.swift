@@ -80,7 +80,7 @@ package struct TargetPolicy: Sendable, Equatable {
         allowed = Set(settings.allowed)
     }
 
-    /// - Parameter method: the client's method of admission, by the name that routes use.
+    /// - Parameter method: the client's admission method, by the name that routes use.
     package func authorize(_ request: TargetRequest, for method: String) -> TargetDecision {
         switch decide(request) {
         case .authorized(let target) where target.options.admit?.allows(method) == false: .refused(.wayNotAllowed)
@@ -88,7 +88,7 @@ package struct TargetPolicy: Sendable, Equatable {
         }
     }
 
-    /// The methods of admission that give access to a target, needed before credentials are consumed; `nil`: all methods, or there
+    /// The admission methods that give access to a target, needed before credentials are consumed; `nil`: all methods, or there
     /// is no such target. Only an admitted client learns the latter, from ``authorize(_:for:)``.
     package func methods(to request: TargetRequest) -> Set<String>? {
         guard case .authorized(let target) = decide(request) else { return nil }

@@ -16,7 +16,7 @@ package import Telnet
 ///   └─▶ resuming
 /// ```
 /// A successful resume ends the new connection's translation here: the link drops it and continues with the session's own
-/// translation, which has been `connected` all the time, with or without a client. That one is tied to no connection and no thread.
+/// translation, which has been `connected` all the time, with or without a client. It belongs to no connection and no thread.
 ///
 /// The session reads ``isConnected``, ``holdsBytes`` and ``holdsClientBack`` for each message, so they are stored properties:
 /// calling a computed property from another module would copy the whole value and retain each reference in it.
@@ -31,7 +31,7 @@ package struct Translation {
 
     enum Phase {
         case idle
-        /// Asks for an earlier session: see ``TranslationOrder/resume(_:)``.
+        /// Requests an earlier session: see ``TranslationOrder/resume(_:)``.
         case resuming
         case dialing
         case connected
@@ -228,13 +228,13 @@ package struct TranslationOutput: Sendable {
 }
 
 package enum TranslationOrder: Hashable, Sendable {
-    /// Authorise this target and connect to it, or keep the connection that there is if it's the same. Answered with
+    /// Authorise this target and connect to it, or keep the existing connection if the target is the same. Answered with
     /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``.
     case dial(TargetRequest)
-    /// Give the client the session that it had, if it is its own: the session that this translation belongs to is dropped, and the other one calls
-    /// ``Translation/attached(_:after:into:)`` of that session's. Otherwise ``Translation/resumeFailed(_:into:)``. What the client says
-    /// before the answer is refused.
+    /// Resume the client's earlier session, if it is its own: this translation's session is dropped, and the resumed one calls
+    /// ``Translation/attached(_:after:into:)`` of its own translation. Otherwise call ``Translation/resumeFailed(_:into:)``. Messages of the client
+    /// before the answer are refused.
     case resume(ResumeRequest)
-    /// Send what is queued on both sides, then close the WebSocket for this reason and finish the target.
+    /// Write both queues, then close the WebSocket for this reason and finish the target.
     case close(CloseReason)
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a setting of 0 means for this process on this machine.
+/// The meaning of a setting of 0 for this process on this machine.
 package enum MachineFigure: Sendable {
     /// Connections, or sessions, that fit into the limit of open files.
     case openConnections
@@ -14,7 +14,7 @@ package enum MachineFigure: Sendable {
     }
 }
 
-/// How many files this process may have open, and how many connections follow from that.
+/// The maximum number of files this process may have open, and the number of connections that follows from it.
 package enum FileLimit {
     /// Descriptors kept for the store, logs and listening sockets, with a margin.
     private static let reserve = 256

@@ -1,4 +1,4 @@
-/// The definition of one setting: everything that parsing, `check-config`, the example file, the documentation and the reload have to know.
+/// The definition of one setting: everything that parsing, `check-config`, the example file, the documentation and the reload need.
 ///
 /// A setting is defined once, as a property of a ``SettingSection``. To add one, add the property; its value is then
 /// `configuration.<section>.<property>`.

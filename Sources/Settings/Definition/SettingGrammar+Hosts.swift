@@ -56,7 +56,7 @@ extension SettingGrammar {
         guard let address = NetworkHost.ipv4(text) ?? NetworkHost.ipv6(text) else {
             throw SettingProblem(
                 problem: "isn't an IP address",
-                remedy: "Write `127.0.0.1` for this machine alone, `0.0.0.0` or `::` for every address, or one of its"
+                remedy: "Write `127.0.0.1` for this machine only, `0.0.0.0` or `::` for every address, or one of its"
                     + " addresses, without brackets or a port.")
         }
         return address
@@ -77,7 +77,7 @@ extension SettingGrammar {
         }
         guard addresses.count == 1 || !addresses.contains(where: \.isWildcard) else {
             throw SettingProblem(
-                problem: "has `0.0.0.0` or `::` beside another address", remedy: "Write `::` alone for every address.")
+                problem: "has `0.0.0.0` or `::` and another address", remedy: "Write only `::` for every address.")
         }
         return addresses
     }
@@ -88,7 +88,7 @@ extension SettingGrammar {
         guard isHostName(text) else {
             throw SettingProblem(
                 problem: "is neither a host name nor an IP address",
-                remedy: "Write the host alone, like `mud.example.org`, without a scheme, brackets or a port.")
+                remedy: "Write only the host, like `mud.example.org`, without a scheme, brackets or a port.")
         }
         return NetworkHost(text: text, kind: .name)
     }

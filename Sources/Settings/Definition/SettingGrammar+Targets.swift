@@ -71,7 +71,7 @@ extension SettingGrammar {
                     problem: "holds something that isn't an address range",
                     remedy:
                         "It is entry \(index + 1). Write addresses like `192.0.2.1`, or ranges like `10.0.0.0/8` and"
-                        + " `2001:db8::/32`, with zeros behind the prefix.")
+                        + " `2001:db8::/32`, with zeros after the prefix.")
             }
             ranges.append(range)
         }

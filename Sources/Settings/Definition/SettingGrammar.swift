@@ -1,13 +1,13 @@
 import AppAttest
 import WireText
 
-/// Parses the texts of settings. Texts that are almost right are refused with a hint: to guess what the operator meant would be to guess who
-/// is admitted.
+/// Parses the texts of settings. Texts that are almost right are refused with a hint, because guessing the operator's intention could admit
+/// the wrong clients.
 enum SettingGrammar {
     static func integer(_ text: String, in range: ClosedRange<Int>) throws(SettingProblem) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(ASCIIByte.isDigit) else {
             throw SettingProblem(
-                problem: "isn't a whole number", remedy: "Write digits alone, without a sign, a unit or spaces.")
+                problem: "isn't a whole number", remedy: "Write only digits, without a sign, a unit or spaces.")
         }
         guard let value = Int(text), range.contains(value) else {
             throw SettingProblem(
@@ -26,7 +26,7 @@ enum SettingGrammar {
 
     static func requiredPath(_ text: String) throws(SettingProblem) -> String {
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw SettingProblem(problem: "holds a control character", remedy: "Write the path alone.")
+            throw SettingProblem(problem: "holds a control character", remedy: "Write only the path.")
         }
         guard !text.contains(" #") else {
             throw SettingProblem(

@@ -13,7 +13,7 @@ extension ConfigurationLoader {
         let chain = certificates(settings.inboundTLS.certificatePath, certificatePath)
         let key = privateKey(keyPath)
         if NamedFile.isReadableByEverybody(keyPath) {
-            warn(settings.inboundTLS.keyPath, "everybody on this machine can read the key: chmod 600 it.")
+            warn(settings.inboundTLS.keyPath, "all users of this machine can read the key: chmod 600 it.")
         }
         guard let leaf = chain.first else { return }
         for certificate in chain { warnOfExpiry(settings.inboundTLS.certificatePath, certificate) }
@@ -58,7 +58,7 @@ extension ConfigurationLoader {
         guard found.count == 1 else {
             fail(
                 settings.attestation.rootPath, "names a file with \(found.count) certificates",
-                "Name a file with the root alone.")
+                "Name a file with only the root.")
             return nil
         }
         warnOfExpiry(settings.attestation.rootPath, root)

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// How the parts of the configuration are made, and how they have to fit together. Sections without a rule aren't mentioned.
+/// Makes the parts of the configuration and checks that they fit together. Sections without a rule don't appear here.
 extension ConfigurationLoader {
     /// Nil if something required is missing; an error says so.
     mutating func gatewayConfiguration() -> GatewayConfiguration? {

@@ -68,7 +68,7 @@ extension ConfigurationLoader {
             authorityPath: authority, revocationListPath: files.revocationListPath)
     }
 
-    /// Access tokens are issued to attested apps, so nothing is issued or asked about without one.
+    /// Access tokens are issued to attested apps: without an app none are issued or verified.
     mutating func checkTokens(hasApps: Bool) {
         guard !hasApps else { return }
         if read(settings.developmentTokens.isAllowed) {

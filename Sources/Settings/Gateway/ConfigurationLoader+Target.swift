@@ -47,7 +47,7 @@ extension ConfigurationLoader {
         if open.contains(where: { $0 <= Self.lastSystemPort && !Self.telnetPorts.contains($0) }) {
             warn(
                 settings.target.ports,
-                "opens ports up to \(Self.lastSystemPort) beside telnet's (23, 992): mail, web and other services listen there."
+                "opens ports up to \(Self.lastSystemPort) besides telnet's (23, 992): mail, web and other services listen there."
             )
         }
         if open.count > Self.manyPorts {
@@ -75,7 +75,7 @@ extension ConfigurationLoader {
         }
         if target.authorityPath != nil, !target.pins.isEmpty {
             refuse(
-                settings.authorityPath, "is set besides MUD_TLS_PIN, which alone would count",
+                settings.authorityPath, "has no effect if MUD_TLS_PIN is set",
                 "Remove one of the two: a pin trusts a key regardless of its issuer.",
                 involving: [settings.authorityPath, settings.pins])
         }

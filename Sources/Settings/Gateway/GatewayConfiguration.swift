@@ -20,7 +20,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let standardTarget: TargetEndpoint
     /// The targets that clients may be connected to.
     package let targetPolicy: TargetPolicy
-    /// Every client has to present one of them. Nil: AUTH_MODE is none.
+    /// Every client must present one of them. Nil: AUTH_MODE is none.
     package let sharedSecrets: SharedSecrets?
     /// Empty if BLOCK_LIST_PATH isn't set.
     package let blockList: BlockList

@@ -43,7 +43,7 @@ package struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConv
     /// The warnings that were found with them.
     package let warnings: [ConfigurationWarning]
 
-    /// One line for one error; for several a line that says how many, and a list below it.
+    /// One line for one error; for several a line with their number, and a list below it.
     package var description: String {
         guard errors.count > 1 else { return errors.map(\.description).joined() }
         return "the configuration has \(errors.count) errors:" + errors.map { "\n  - \($0)" }.joined()

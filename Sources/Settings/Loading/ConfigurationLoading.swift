@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import Observability
 
-/// A configuration with what `check-config` shows about it.
+/// A configuration and the data that `check-config` shows about it.
 package struct LoadedConfiguration: Sendable {
     package let configuration: GatewayConfiguration
     package let warnings: [ConfigurationWarning]

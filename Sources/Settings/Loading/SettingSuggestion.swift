@@ -10,7 +10,7 @@ enum SettingSuggestion {
         prefixes.contains { name.hasPrefix($0) }
     }
 
-    /// The setting that was probably meant; nil when none is near.
+    /// The setting that was probably meant; nil if none is similar.
     static func nearest(
         to name: String, among rows: [SettingRow], within limit: Int = maximumDistance
     ) -> String? {

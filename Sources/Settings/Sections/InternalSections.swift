@@ -5,7 +5,7 @@ package struct DevelopmentTokenSection: SettingSection {
 
     package let isAllowed = Setting<Bool>.boolean(
         "ALLOW_DEV_TOKENS", default: false,
-        "Whether development tokens, which stand in for an attestation, are exchanged for access tokens.",
+        "Whether development tokens, which replace an attestation, are exchanged for access tokens.",
         details: """
             `portcullis dev-tokens` makes and revokes them; they are in the key store. With `false` they are refused, and so are access tokens \
             that were got with one.

@@ -5,7 +5,7 @@ package struct TokenSection: SettingSection {
 
     package let lifetimeSeconds = Setting<Int>.integer(
         "ACCESS_TOKEN_TTL_SECONDS", default: TokenSettings.defaultLifetimeSeconds, 120...86_400, "s",
-        "How long an access token from `POST /token` is good.",
+        "How long an access token from `POST /token` is valid.",
         details: """
             Access tokens are issued wherever App Attest is configured. Clients ask for a new one 60 s before the end. Danger: backends that \
             verify tokens offline accept one until its end, even if its device is revoked meanwhile.
@@ -28,7 +28,7 @@ package struct TokenSection: SettingSection {
             """)
     package let sessionOutlivesToken = Setting<Bool>.boolean(
         "SESSION_OUTLIVES_TOKEN", default: true,
-        "Whether a session goes on when the access token that opened it has expired; with `false` it is closed.")
+        "Whether a session continues after the access token that opened it has expired; with `false` it is closed.")
     package let publishSeconds = Setting<Int>.integer(
         "SIGNING_KEY_PUBLISH_SECONDS", default: 86_400, 0...2_592_000, "s",
         "How long a new signing key is published before it signs.",

@@ -22,10 +22,10 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "Bad upgrades in all; 0 for none.")
     var upgrades: UInt64 = 100_000
 
-    @Option(help: "Of these, under way at once.")
+    @Option(help: "Concurrent bad upgrades.")
     var upgradeConnections = 32
 
-    @Option(help: "TLS handshakes that stand half-open at once.")
+    @Option(help: "Concurrent half-open TLS handshakes.")
     var halfOpen = 1_000
 
     @Option(help: "Simultaneous requests that send one header byte a second.")
@@ -103,7 +103,7 @@ struct AttackCommand: AsyncParsableCommand {
         var edge = try gateway.settings()
         if edge.host == "localhost" { edge.address = "127.0.0.1" }
         guard (edge.address ?? edge.host).hasPrefix("127.") else {
-            throw SimOutput.failure("an attack goes to this machine alone.", hint: "--gateway https://localhost:6200")
+            throw SimOutput.failure("attacks may target only this machine.", hint: "--gateway https://localhost:6200")
         }
         return AttackSettings(
             edge: edge, messages: AttackMessages(authority: "\(edge.host):\(edge.port)", ticket: ticket),

@@ -35,7 +35,7 @@ enum StateFile {
         return try JSONDecoder().decode(type, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// The file of `portcullis-sim authority`, which must be there.
+    /// The file of `portcullis-sim authority`, which must exist.
     static func authority(_ path: String) throws -> SimulatedAuthority {
         guard let saved = try read(SimulatedAuthority.Saved.self, path) else {
             throw SimOutput.failure("\(path) is not there.", hint: "make it with portcullis-sim authority.")

@@ -8,7 +8,7 @@ import Reactors
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "A device with an app on it, as far as the gateway can tell.",
+        commandName: "device", abstract: "Simulates a device with an app.",
         subcommands: [Register.self, Connect.self, Token.self, Request.self])
 
     /// The options that select the gateway.

@@ -5,7 +5,7 @@ import DeviceSimulation
 struct DeviceFile: Sendable {
     let path: String
     private(set) var device: SimulatedDevice
-    /// The file was there: the device may be registered already.
+    /// The file existed: the device may be registered already.
     let wasKept: Bool
 
     /// Reads the file, or makes a new device of this app.

@@ -148,7 +148,7 @@ final class Play: ClientWebSocketHandler, TimerTarget {
     static func words(forClose code: UInt16?) -> String {
         switch code {
         case nil: "without a code"
-        case 1002?: "with 1002 (which may stand for 1012 to 1015: libwebsockets' client can't tell them apart)"
+        case 1002?: "with 1002 (perhaps 1012 to 1015: libwebsockets' client reports those as 1002)"
         case .some(let code): "with \(code)"
         }
     }

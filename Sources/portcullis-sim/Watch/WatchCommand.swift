@@ -19,7 +19,7 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(help: "Seconds between two looks.")
     var every = 1.0
 
-    @Option(help: "How long, in seconds; 0 is until it is told to end.")
+    @Option(help: "The duration in seconds; 0 runs until it is stopped.")
     var seconds = 0.0
 
     @Option(help: "How fast its memory may rise, in KiB a minute.")

@@ -6,14 +6,14 @@ import Testing
 struct ChallengesTests {
     private let challenges = Challenges(epoch: epoch)
 
-    @Test func `a challenge is 64 lower-case hexadecimal digits and expires a minute on`() {
+    @Test func `a challenge is 64 lower-case hexadecimal digits and expires after a minute`() {
         let issued = challenges.issue(at: start)
         #expect(issued.nonce.utf8.count == 64)
         #expect(issued.nonce.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) })
         #expect(issued.expires == start.unixMilliseconds + 60_000)
     }
 
-    @Test func `challenges of one moment all differ, and none is remembered`() {
+    @Test func `challenges of one moment all differ, and none is stored`() {
         let nonces = Set((0..<10_000).map { _ in challenges.issue(at: start).nonce })
         #expect(nonces.count == 10_000)
         #expect(challenges.spentCount == 0)
@@ -37,13 +37,13 @@ struct ChallengesTests {
         #expect(!challenges.spend(nonce, at: start.monotonic).isSpent)
     }
 
-    @Test(arguments: [0, 1, 59_999]) func `a challenge is good until its time is over`(age: Int) {
+    @Test(arguments: [0, 1, 59_999]) func `a challenge is valid until it expires`(age: Int) {
         let nonce = challenges.issue(at: start).nonce
         #expect(challenges.spend(nonce, at: (start + age).monotonic).isSpent)
     }
 
     @Test(arguments: [60_000, 60_001, 3_600_000, 5_000_000_000])
-    func `from its sixtieth second on it has expired`(age: Int) {
+    func `a challenge expires after exactly sixty seconds`(age: Int) {
         let nonce = challenges.issue(at: start).nonce
         #expect(challenges.spend(nonce, at: (start + age).monotonic).detail == "challenge has expired")
     }
@@ -62,18 +62,18 @@ struct ChallengesTests {
         #expect(long.spend(nonce, at: (start + 3_600_000).monotonic).detail == "challenge has expired")
     }
 
-    @Test func `a reactor whose clock is one turn behind accepts what another has just issued, not more`() {
+    @Test func `a reactor whose clock is one turn behind accepts a new challenge of another, not a later one`() {
         let nonce = challenges.issue(at: start).nonce
         #expect(challenges.spend(nonce, at: (start - 1_001).monotonic).detail == "challenge is from the future")
         #expect(challenges.spend(nonce, at: (start - 1_000).monotonic).isSpent)
     }
 
-    @Test func `another process' challenge is foreign`() {
+    @Test func `another process's challenge is foreign`() {
         let nonce = Challenges(epoch: epoch).issue(at: start).nonce
         #expect(challenges.spend(nonce, at: start.monotonic).detail == "challenge is not of this process")
     }
 
-    @Test func `every single flipped bit makes a challenge foreign, and leaves the true one good`() {
+    @Test func `any flipped bit makes a challenge foreign and spends nothing`() {
         let nonce = challenges.issue(at: start).nonce
         let bytes = bytesOf(hex: nonce)
         for bit in 0..<256 {
@@ -101,11 +101,11 @@ struct ChallengesTests {
         String(repeating: "0", count: 100_000),
         "0x" + String(repeating: "0", count: 62), String(repeating: "0", count: 63) + "\u{0}",
     ])
-    func `whatever isn't 64 hexadecimal digits is malformed`(text: String) {
+    func `text other than 64 hexadecimal digits is malformed`(text: String) {
         #expect(challenges.spend(text, at: start.monotonic).detail == "challenge is malformed")
     }
 
-    @Test func `of a hundred threads with one challenge one has it`() {
+    @Test func `exactly one of a hundred threads spends a challenge`() {
         let challenges = challenges
         for _ in 0..<20 {
             let nonce = challenges.issue(at: start).nonce

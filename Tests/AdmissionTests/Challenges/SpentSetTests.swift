@@ -3,7 +3,7 @@ import Testing
 
 /// The memory of used challenges: bounded, and empty again when all have expired.
 struct SpentSetTests {
-    @Test func `at the maximum a challenge is refused for now, and stays good`() {
+    @Test func `at the maximum a challenge is refused for now and stays valid`() {
         let challenges = Challenges(epoch: epoch, maximumSpent: 3)
         for _ in 0..<3 { #expect(challenges.spend(challenges.issue(at: start).nonce, at: start.monotonic).isSpent) }
         let late = start + 30_000
@@ -16,7 +16,7 @@ struct SpentSetTests {
         #expect(challenges.spend(nonce, at: (late + seconds * 1_000).monotonic).isSpent)
     }
 
-    @Test func `a used challenge is told apart from a full set`() {
+    @Test func `a used challenge and a full set have different answers`() {
         let challenges = Challenges(epoch: epoch, maximumSpent: 1)
         let nonce = challenges.issue(at: start).nonce
         #expect(challenges.spend(nonce, at: start.monotonic).isSpent)
@@ -45,7 +45,7 @@ struct SpentSetTests {
         #expect(challenges.spentCount == 0)
     }
 
-    @Test func `a used challenge is never good again, at whatever time it is tried`() {
+    @Test func `a used challenge is never accepted again, at any time`() {
         for offset in [0, 1, 500, 999] {
             let challenges = Challenges(epoch: epoch)
             let nonce = challenges.issue(at: start + offset).nonce
@@ -56,7 +56,7 @@ struct SpentSetTests {
         }
     }
 
-    @Test func `a thread whose time comes late can't use again what others have forgotten`() {
+    @Test func `a thread whose clock is behind can't reuse a forgotten challenge`() {
         let challenges = Challenges(epoch: epoch)
         let nonce = challenges.issue(at: start).nonce
         _ = challenges.spend(nonce, at: start.monotonic)
@@ -82,7 +82,7 @@ struct SpentSetTests {
         #expect(challenges.spentCount == 100_000)
     }
 
-    @Test func `spending goes on for hours within the memory of one time to live`() {
+    @Test func `hours of spending use the memory of one time to live`() {
         let challenges = Challenges(epoch: epoch, maximumSpent: 700)
         for second in 0..<10_000 {
             for part in 0..<10 {

@@ -6,7 +6,7 @@ struct RateTableTests {
     private let one = address("192.0.2.1").prefix
     private let two = address("192.0.2.2").prefix
 
-    @Test func `the limit passes and one above it doesn't`() {
+    @Test func `events up to the limit pass, and the next one doesn't`() {
         let table = RateTable(limit: 3, window: .seconds(60))
         for _ in 0..<3 { #expect(table.count(one, at: start.monotonic) == .within) }
         #expect(table.count(one, at: start.monotonic) == .over(retryAfter: 60))
@@ -31,7 +31,7 @@ struct RateTableTests {
         #expect(table.count(one, at: (start + 1_000).monotonic) == .within)
     }
 
-    @Test func `another limit holds at once, for windows that have begun, too`() {
+    @Test func `a new limit applies at once, also to open windows`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         #expect(table.count(one, at: start.monotonic) == .within)
         table.setLimit(2)
@@ -44,7 +44,7 @@ struct RateTableTests {
         #expect(table.count(one, at: start.monotonic) == .within)
     }
 
-    @Test func `prefixes don't share a limit`() {
+    @Test func `each prefix has its own limit`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         #expect(table.count(one, at: start.monotonic) == .within)
         #expect(table.count(two, at: start.monotonic) == .within)
@@ -67,7 +67,7 @@ struct RateTableTests {
         #expect(table.count(one, at: (start + 60_000).monotonic) == .within)
     }
 
-    @Test func `looking doesn't count`() {
+    @Test func `a query doesn't count`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         for _ in 0..<5 { #expect(table.peek(one, at: start.monotonic) == .within) }
         #expect(table.entryCount == 0)
@@ -88,7 +88,7 @@ struct RateTableTests {
         #expect(table.count(one, at: start.monotonic) != .within)
     }
 
-    @Test func `prefixes whose window is over make room`() {
+    @Test func `prefixes whose window has ended make room`() {
         let table = RateTable(limit: 1, window: .seconds(60), maximumEntries: 2)
         for prefix in [one, two] { _ = table.count(prefix, at: start.monotonic) }
         let later = (start + 60_000).monotonic
@@ -98,7 +98,7 @@ struct RateTableTests {
         #expect(table.count(two, at: later) != .within, "one and two share a window now")
     }
 
-    @Test func `a prefix that returns for hours keeps one entry`() {
+    @Test func `a prefix that returns for hours has one entry`() {
         let table = RateTable(limit: 5, window: .seconds(1), maximumEntries: 4)
         for step in 0..<10_000 {
             let prefix = address("192.0.2.\(step % 3)").prefix
@@ -107,7 +107,7 @@ struct RateTableTests {
         }
     }
 
-    @Test func `clearing up after a prefix' old window leaves its new one alone`() {
+    @Test func `removing a prefix's old window keeps its new one`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         let prefixes = (0..<5).map { prefix($0) }
         for prefix in prefixes { _ = table.count(prefix, at: start.monotonic) }
@@ -118,7 +118,7 @@ struct RateTableTests {
         #expect(table.entryCount == 1)
     }
 
-    @Test func `a flood of prefixes stays within the table and leaves it when it is over`() {
+    @Test func `a flood of prefixes stays within the table and is removed after it`() {
         let table = RateTable(limit: 1, window: .seconds(60), maximumEntries: 1_000)
         for number in 0..<5_000 { _ = table.count(prefix(number), at: start.monotonic) }
         #expect(table.entryCount == 1_000)
@@ -138,7 +138,7 @@ struct RateTableTests {
         #expect(table.entryCount == 65_536)
     }
 
-    @Test func `time that comes late doesn't bring an old window back`() {
+    @Test func `a clock that is behind doesn't reopen an old window`() {
         let table = RateTable(limit: 1, window: .seconds(60))
         #expect(table.count(one, at: (start + 1_000).monotonic) == .within)
         #expect(table.count(one, at: start.monotonic) == .over(retryAfter: 60))
@@ -146,7 +146,7 @@ struct RateTableTests {
         #expect(table.count(one, at: start.monotonic) != .within)
     }
 
-    @Test func `of a hundred threads exactly the limit passes`() {
+    @Test func `exactly the limit of a hundred threads passes`() {
         let table = RateTable(limit: 37, window: .seconds(60))
         let prefix = one
         let outcomes = race(100) { _ in table.count(prefix, at: start.monotonic) }

@@ -29,7 +29,7 @@ struct RequestLimitsTests {
         #expect(limits.judge(one, at: (start + 4_000).monotonic).isServed, "the flood has prolonged nothing")
     }
 
-    @Test func `one address' flood is no other's, and a /64 is one address`() {
+    @Test func `a flood limits its own address only, and a /64 is one address`() {
         let limits = RequestLimits(requestsPerSecond: 1)
         for _ in 0..<100 { _ = limits.judge(one, at: start.monotonic) }
         #expect(limits.judge(address("127.0.0.1"), at: start.monotonic).isServed)
@@ -38,7 +38,7 @@ struct RequestLimitsTests {
         #expect(limits.judge(address("2001:db8:0:1::5"), at: start.monotonic).isServed)
     }
 
-    @Test func `when the table is full newcomers share one allowance, and who is in it keeps his own`() {
+    @Test func `when the table is full new addresses share one allowance, and known ones keep theirs`() {
         let limits = RequestLimits(requestsPerSecond: 1, maximumEntries: 2)
         #expect(limits.judge(one, at: start.monotonic).isServed)
         #expect(limits.judge(address("192.0.2.2"), at: start.monotonic).isServed)
@@ -48,7 +48,7 @@ struct RequestLimitsTests {
         #expect(!limits.judge(one, at: start.monotonic).isServed)
     }
 
-    @Test func `a reload changes the limit, also to none`() {
+    @Test func `a reload changes or removes the limit`() {
         let limits = RequestLimits(requestsPerSecond: 1)
         for _ in 0..<5 { _ = limits.judge(one, at: start.monotonic) }
         limits.setLimit(requestsPerSecond: 2)

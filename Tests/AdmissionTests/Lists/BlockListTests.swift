@@ -14,7 +14,7 @@ struct BlockListTests {
         }
     }
 
-    @Test func `an empty list blocks nobody`() throws {
+    @Test func `an empty list blocks no client`() throws {
         for list in [BlockList(), try BlockList(""), try BlockList("# nobody\n\r\n \t\n")] {
             #expect(list.isEmpty)
             #expect(!list.contains(address("192.0.2.1")) && !list.contains(address("::1")))
@@ -53,7 +53,7 @@ struct BlockListTests {
         #expect(!list.contains(.anonymous) && !list.contains(.operatorTicket(TicketID())))
     }
 
-    @Test func `the two families don't mix`() throws {
+    @Test func `IPv4 and IPv6 ranges are separate`() throws {
         let everyIPv6 = try BlockList("address ::/0")
         #expect(everyIPv6.contains(address("2001:db8::1")) && !everyIPv6.contains(address("192.0.2.1")))
         let everyIPv4 = try BlockList("address 0.0.0.0/0")

@@ -17,7 +17,7 @@ struct SharedSecretsTests {
 
     private func line(_ name: String, _ secret: String = secret) -> String { secretLine(name, secret) }
 
-    @Test func `secrets are known by their names, in the file's order`() throws {
+    @Test func `secrets have their names, in the file's order`() throws {
         let text =
             "# ours\n\n" + line("b") + "  # until May\r\n\t" + line("A.1_x-y", "another secret of more than 32 bytes")
         let secrets = try SharedSecrets(text)
@@ -53,14 +53,14 @@ struct SharedSecretsTests {
         #expect(refusal(of: line(String(repeating: "n", count: 65)))?.line == 1)
     }
 
-    @Test func `there are one to sixty-four`() throws {
+    @Test func `a file has 1 to 64 secrets`() throws {
         for text in ["", "\n\n", "# nothing\n"] { #expect(refusal(of: text) != nil && refusal(of: text)?.line == nil) }
         let full = (1...64).map { line("s\($0)") }.joined(separator: "\n")
         #expect(try SharedSecrets(full).names.count == 64)
         #expect(refusal(of: full + "\n" + line("s65"))?.line == 65)
     }
 
-    @Test func `what is shown must be the secret exactly`() throws {
+    @Test func `the presented secret must match exactly`() throws {
         let secrets = try SharedSecrets(line("a"))
         let hash = String(line("a").dropFirst("a sha256:".count))
         for forged in [
@@ -75,14 +75,14 @@ struct SharedSecretsTests {
         #expect((try SharedSecrets(line("a", secret)).secret(shownAs: secret) != nil) == isGood)
     }
 
-    @Test func `a secret of another file is the same if name and hash are`() throws {
+    @Test func `secrets of two files are equal if name and hash are`() throws {
         let one = try #require(SharedSecrets(line("a")).secret(shownAs: Self.secret))
         #expect(try SharedSecrets(line("b") + "\n" + line("a")).contains(one))
         #expect(try !SharedSecrets(line("b")).contains(one))
         #expect(try !SharedSecrets(line("a", "another")).contains(one))
     }
 
-    @Test func `nothing that prints shows a hash`() throws {
+    @Test func `no description shows a hash`() throws {
         let secrets = try SharedSecrets(line("a"))
         var dumped = ""
         dump(secrets, to: &dumped)

@@ -31,12 +31,12 @@ struct AppAttestPolicyTests {
         #expect(bench.registry.key(id)?.lastUsedAt == start.unixMilliseconds)
     }
 
-    @Test func `each connection needs a challenge and a counter of its own, and gets one after another`() throws {
+    @Test func `each connection needs its own challenge and a higher counter`() throws {
         var device = try bench.registeredDevice()
         for _ in 0..<5 { #expect(refusal(try bench.assertion(by: &device)) == nil) }
     }
 
-    @Test func `identifier and assertion are read in base64url, too`() throws {
+    @Test func `identifier and assertion may be base64url`() throws {
         var device = try bench.registeredDevice()
         for _ in 0..<8 {
             var fields = try bench.assertion(by: &device)
@@ -82,7 +82,7 @@ struct AppAttestPolicyTests {
         }
     }
 
-    @Test func `a refused client's fresh challenge is good for its next try`() throws {
+    @Test func `a refusal's fresh challenge is valid for the next attempt`() throws {
         var device = try bench.registeredDevice()
         let fresh = try #require(refusal(AssertionFields(keyID: ""))?.freshChallenge)
         #expect(refusal(try bench.assertion(by: &device, over: fresh)) == nil)
@@ -115,7 +115,7 @@ struct AppAttestPolicyTests {
     @Test(arguments: [
         "?", "AAAA", String(repeating: "A", count: 10_000), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA =",
     ])
-    func `a key identifier that is none is an unknown key`(keyID: String) throws {
+    func `a malformed key identifier is an unknown key`(keyID: String) throws {
         var device = try bench.registeredDevice()
         var fields = try bench.assertion(by: &device)
         fields.keyID = keyID
@@ -133,7 +133,7 @@ struct AppAttestPolicyTests {
         }
     }
 
-    @Test func `a key speaks for its own app alone`() throws {
+    @Test func `a key is valid for its own app only`() throws {
         var other = try bench.registeredDevice(app: Bench.otherApp)
         #expect(refusal(try bench.assertion(by: &other)) == nil)
         var mistaken = try bench.registeredDevice(app: Bench.app) { $0.app = Bench.otherApp.description }
@@ -181,7 +181,7 @@ struct AppAttestPolicyTests {
         #expect(bench.registry.key(id)?.counter == forgery.previousCounter)
     }
 
-    @Test func `an assertion is read up to its limit and not above`() throws {
+    @Test func `an assertion is read up to its limit`() throws {
         var bench = try Bench()
         var device = try bench.registeredDevice()
         var fields = try bench.assertion(by: &device)
@@ -204,7 +204,7 @@ struct AppAttestPolicyTests {
             bench.gate.evaluate(bench.request(try bench.assertion(by: &device))).refusal?.answer == .assertionRejected)
     }
 
-    @Test func `without App Attest its headers are wrong credentials, never a way round`() throws {
+    @Test func `without App Attest its headers are wrong credentials`() throws {
         var bench = try Bench()
         bench.settings.appAttest = nil
         bench.settings.requiresAppAuth = false

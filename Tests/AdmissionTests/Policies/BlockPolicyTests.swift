@@ -24,7 +24,7 @@ struct BlockPolicyTests {
         #expect(bench.gate.refuseBlocked(address("192.0.2.2")) == nil)
     }
 
-    @Test func `a blocked key is refused before its challenge is spent, however it is written`() throws {
+    @Test func `a blocked key is refused in any spelling, before its challenge is spent`() throws {
         var open = try Bench()
         var device = try open.registeredDevice()
         let fields = try open.assertion(by: &device)
@@ -78,7 +78,7 @@ struct BlockPolicyTests {
         #expect(refusal.answer == .deviceBlocked)
     }
 
-    @Test func `being blocked isn't guessing`() throws {
+    @Test func `a blocked client's refusal doesn't count as a failed upgrade`() throws {
         var bench = try bench("address 192.0.2.1")
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1)
         for _ in 0..<5 { #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .deviceBlocked) }

@@ -11,7 +11,7 @@ struct ClientCertificatePolicyTests {
         return bench.gate.evaluate(bench.request().with { $0.certificate = certificate })
     }
 
-    @Test func `a verified certificate admits as a debug client`() throws {
+    @Test func `a client with a verified certificate is admitted as a debug client`() throws {
         let principal = try #require(try decision(.good).admitted?.principal)
         #expect(
             principal.identity == .certificate(sha256: ClientCertificate.good.sha256)
@@ -21,20 +21,23 @@ struct ClientCertificatePolicyTests {
         #expect(principal.identity.subject == String(repeating: "07", count: 32))
     }
 
-    @Test(arguments: [false, true]) func `an unverified one is refused, by name or not`(requiresAuth: Bool) throws {
+    @Test(arguments: [false, true]) func `an unverified certificate is refused, with or without a name`(
+        requiresAuth: Bool
+    ) throws {
         let certificate = ClientCertificate.good.with { $0.isVerified = false }
         let refusal = try decision(certificate, requiresAuth: requiresAuth).refusal
         #expect(refusal?.answer == .invalidClientCertificate)
         #expect(refusal?.freshChallenge != nil)
     }
 
-    @Test(arguments: [false, true]) func `a resumed TLS session is no check of a certificate`(requiresAuth: Bool) throws
+    @Test(arguments: [false, true]) func `a resumed TLS session doesn't count as a certificate`(requiresAuth: Bool)
+        throws
     {
         let certificate = ClientCertificate.good.with { $0.isResumedSession = true }
         #expect(try decision(certificate, requiresAuth: requiresAuth).refusal?.answer == .invalidClientCertificate)
     }
 
-    @Test func `one that has expired since the connection began is refused`() throws {
+    @Test func `a certificate that has expired since the handshake is refused`() throws {
         let last = ClientCertificate.good.with { $0.notAfter = start.unixMilliseconds }
         #expect(try decision(last).admitted != nil)
         let expired = ClientCertificate.good.with { $0.notAfter = start.unixMilliseconds - 1 }
@@ -42,7 +45,7 @@ struct ClientCertificatePolicyTests {
         #expect(try decision(ClientCertificate.good.with { $0.notAfter = nil }).admitted != nil)
     }
 
-    @Test func `none presented gives no opinion`() throws {
+    @Test func `a client without a certificate gets no opinion`() throws {
         #expect(try decision(nil).refusal?.answer == .appAuthRequired)
         #expect(try decision(nil, requiresAuth: false).admitted?.principal.identity == .anonymous)
     }

@@ -16,7 +16,7 @@ struct HandshakePolicyTests {
         gate.evaluate(bench.request().with { change(&$0.handshake) }).refusal?.answer
     }
 
-    @Test func `a proper handshake passes, in any case of the upgrade's name`() {
+    @Test func `a valid handshake passes, with the protocol's name in any case`() {
         #expect(answer { _ in } == nil)
         #expect(answer { $0.upgrade = "WebSocket" } == nil)
     }
@@ -25,12 +25,12 @@ struct HandshakePolicyTests {
         #expect(answer { $0.method = method } == .malformedHandshake)
     }
 
-    @Test func `HTTP 1_0 knows no upgrade`() {
+    @Test func `an upgrade over HTTP 1.0 is refused`() {
         #expect(answer { $0.isHTTP11 = false } == .malformedHandshake)
     }
 
     @Test(arguments: [nil, "", "h2c", "websocket, h2c", "websockets", " websocket", "ｗebsocket", "websoc\u{212A}et"])
-    func `the upgrade must be to websocket alone`(upgrade: String?) {
+    func `the upgrade must name only websocket`(upgrade: String?) {
         #expect(answer { $0.upgrade = upgrade } == .malformedHandshake)
         #expect(answer { $0.connectionIsUpgrade = false } == .malformedHandshake)
     }

@@ -22,7 +22,7 @@ struct OriginPolicyTests {
         return true
     }
 
-    @Test func `without an origin it passes`() throws {
+    @Test func `a request without Origin passes`() throws {
         #expect(try !refuses(nil))
         #expect(try !refuses(nil, host: nil))
     }
@@ -42,20 +42,20 @@ struct OriginPolicyTests {
         #expect(try refuses("https://gate.example:6200", host: nil))
     }
 
-    @Test func `behind a proxy that ends TLS both schemes are our own`() throws {
+    @Test func `behind a proxy that terminates TLS both schemes are accepted`() throws {
         #expect(try !refuses("https://gate.example", host: "gate.example", isTLS: false))
         #expect(try !refuses("http://gate.example", host: "gate.example", isTLS: false))
         #expect(try refuses("https://evil.example", host: "gate.example", isTLS: false))
     }
 
-    @Test func `without an origin it is refused where one is required, and with one nothing changes`() throws {
+    @Test func `a request without Origin is refused if one is required, and others aren't affected`() throws {
         #expect(try refuses(nil, allowsMissing: false))
         #expect(try refuses(nil, host: nil, allowsMissing: false))
         #expect(try !refuses("https://play.example", allowsMissing: false))
         #expect(try refuses("https://evil.example", allowsMissing: false))
     }
 
-    @Test func `an allowed origin passes however it is written`() throws {
+    @Test func `an allowed origin passes in any spelling`() throws {
         for origin in ["https://play.example", "HTTPS://PLAY.EXAMPLE:443"] { #expect(try !refuses(origin)) }
     }
 
@@ -72,7 +72,7 @@ struct OriginPolicyTests {
         #expect(try refuses(origin))
     }
 
-    @Test func `an origin has a longest length`() {
+    @Test func `an origin has a maximum length`() {
         let name = String(repeating: "a", count: 300 - "https://".utf8.count)
         #expect(WebOrigin("https://" + name) != nil)
         #expect(WebOrigin("https://a" + name) == nil)

@@ -17,7 +17,7 @@ struct RatePolicyTests {
         for _ in 0..<10 { #expect(gate.evaluate(bench.request(at: moment)).refusal?.answer == .appAuthRequired) }
     }
 
-    @Test func `ten failures a minute are answered as such, the eleventh with 429`() throws {
+    @Test func `ten failures a minute get their own answers, the eleventh gets 429`() throws {
         failTenTimes()
         let refusal = try #require(gate.evaluate(bench.request(at: start + 15_000)).refusal)
         #expect(refusal.answer == .rateLimited)
@@ -32,7 +32,7 @@ struct RatePolicyTests {
         for _ in 0..<5 { #expect(gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil) }
     }
 
-    @Test func `a limited address' wrong credentials are answered with 429, and cost the challenge`() throws {
+    @Test func `wrong credentials from a limited address get 429 and spend the challenge`() throws {
         failTenTimes()
         var stranger = SimulatedDevice(app: Bench.app)
         let refusal = gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal
@@ -43,7 +43,7 @@ struct RatePolicyTests {
         #expect(bench.challenges.spentCount == 1)
     }
 
-    @Test func `wrong credentials count, and after ten of them no credentials are refused unseen`() throws {
+    @Test func `wrong credentials count, and above the limit requests without credentials get 429`() throws {
         var stranger = SimulatedDevice(app: Bench.app)
         for _ in 0..<10 {
             let refusal = gate.evaluate(bench.request(try bench.assertion(by: &stranger))).refusal
@@ -53,14 +53,14 @@ struct RatePolicyTests {
         #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
     }
 
-    @Test func `without failures, good credentials aren't limited`() throws {
+    @Test func `without failures valid credentials aren't limited`() throws {
         var device = try bench.registeredDevice()
         for _ in 0..<40 {
             #expect(gate.evaluate(bench.request(try bench.assertion(by: &device))).admitted != nil)
         }
     }
 
-    @Test func `past the failures twenty credentials a second are checked, and the next isn't looked at`() throws {
+    @Test func `above the failure limit twenty credentials a second are verified`() throws {
         var device = try bench.registeredDevice()
         var stranger = SimulatedDevice(app: Bench.app)
         for _ in 0..<10 { _ = gate.evaluate(bench.request()) }
@@ -77,7 +77,7 @@ struct RatePolicyTests {
         #expect(gate.evaluate(bench.request(fields, at: start + 1_000)).admitted != nil)
     }
 
-    @Test func `certificates are credentials where a client CA is configured, and not where none is`() throws {
+    @Test func `certificates are credentials only if a client CA is configured`() throws {
         var bench = bench
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1, verificationsPerSecond: 2)
         let ignoring = bench.gate
@@ -92,7 +92,7 @@ struct RatePolicyTests {
         #expect(checking.evaluate(later).admitted != nil)
     }
 
-    @Test func `other addresses, and other /64s, have limits of their own`() throws {
+    @Test func `other addresses and other /64s have their own limits`() throws {
         func answer(_ text: String) -> RefusalAnswer? {
             gate.evaluate(bench.request().with { $0.address = address(text) }).refusal?.answer
         }
@@ -110,13 +110,13 @@ struct RatePolicyTests {
         #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired)
     }
 
-    @Test func `being limited isn't a failure again: the minute ends when it began to`() throws {
+    @Test func `a 429 isn't a failure and doesn't extend the minute`() throws {
         failTenTimes()
         for second in 1..<60 { _ = gate.evaluate(bench.request(at: start + second * 1_000)) }
         failTenTimes(at: start + 60_000)
     }
 
-    @Test func `when the limiter's table is full newcomers share one count`() throws {
+    @Test func `when the limiter's table is full new addresses share one count`() throws {
         var bench = bench
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 2, maximumEntries: 1)
         let gate = bench.gate

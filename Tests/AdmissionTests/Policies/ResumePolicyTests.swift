@@ -66,7 +66,7 @@ struct ResumePolicyTests {
         #expect(back.identity == holder.identity && back.isByTicket && back.isByToken)
     }
 
-    @Test func `a session that began with an assertion or a certificate isn't had by its token alone`() throws {
+    @Test func `a session that began with an assertion or a certificate isn't resumed by its token alone`() throws {
         var device = try bench.registeredDevice()
         let app = try principal(bench.gate.evaluate(bench.request(try bench.assertion(by: &device))))
         let debug = try principal(bench.gate.evaluate(bench.request().with { $0.certificate = .good }))
@@ -81,7 +81,7 @@ struct ResumePolicyTests {
         #expect(try !principal(decision(own) { $0.certificate = .good }).isByToken)
     }
 
-    @Test func `a wrong, foreign or replaced token is refused without details`()
+    @Test func `a wrong, foreign or replaced token is refused without detail`()
         throws
     {
         var device = try bench.registeredDevice()
@@ -145,7 +145,7 @@ struct ResumePolicyTests {
         #expect(full.decision(SessionCredential(id: "none", token: mine.token)).refusal?.answer == .atCapacity)
     }
 
-    @Test func `nothing that prints shows the token`() {
+    @Test func `no description shows the token`() {
         let credential = SessionCredential(id: "the id", token: "the token")
         var dumped = ""
         dump(credential, to: &dumped)

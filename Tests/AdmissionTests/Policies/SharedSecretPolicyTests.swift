@@ -24,7 +24,7 @@ struct SharedSecretPolicyTests {
     // MARK: What is shown
 
     @Test(arguments: ["Bearer ", "bearer ", "BEARER ", "bEaReR ", "Bearer   "])
-    func `the secret passes behind its scheme`(scheme: String) throws {
+    func `the secret is accepted after its scheme`(scheme: String) throws {
         let bench = try bench()
         let request = bench.request().with { $0.authorization = scheme + Self.secret }
         let principal = try #require(bench.gate.evaluate(request).admitted?.principal)
@@ -49,7 +49,7 @@ struct SharedSecretPolicyTests {
         #expect(answer("Bearer \(Self.secret)", bench) == nil)
     }
 
-    @Test func `each of several secrets passes under its own name, and one that was removed doesn't`() throws {
+    @Test func `each of several secrets is accepted under its own name, and a removed one isn't`() throws {
         let both = try bench([("old", Self.other), ("new", Self.secret)])
         for (name, secret) in [("old", Self.other), ("new", Self.secret)] {
             let request = both.request().with { $0.authorization = "Bearer \(secret)" }
@@ -61,7 +61,7 @@ struct SharedSecretPolicyTests {
         #expect(gate.evaluate(request).refusal?.answer == .invalidSharedSecret)
     }
 
-    @Test func `where no secret is required the header is ignored`() throws {
+    @Test func `if no secret is required the header is ignored`() throws {
         var bench = try bench()
         bench.settings.sharedSecrets = nil
         #expect(answer("Bearer nonsense", bench) == nil)
@@ -70,12 +70,12 @@ struct SharedSecretPolicyTests {
 
     // MARK: Together with the other ways
 
-    @Test func `the secret alone isn't enough where more is required`() throws {
+    @Test func `the secret alone isn't enough if more is required`() throws {
         let bench = try bench(anonymous: false)
         #expect(answer("Bearer \(Self.secret)", bench) == .appAuthRequired)
     }
 
-    @Test func `neither half is enough, and both are`() throws {
+    @Test func `secret and assertion are both needed`() throws {
         let bench = try bench(anonymous: false)
         var device = try bench.registeredDevice()
         let request = bench.request(try bench.assertion(by: &device))
@@ -89,7 +89,7 @@ struct SharedSecretPolicyTests {
         #expect(bench.gate.evaluate(both).refusal?.answer == .invalidNonce, "wrong credentials are wrong with it, too")
     }
 
-    @Test func `a client certificate needs it as well`() throws {
+    @Test func `a client certificate needs the secret, too`() throws {
         var bench = try bench(anonymous: false)
         bench.settings.clientCertificates = TrustedChains()
         let request = bench.request().with { $0.certificate = .good }
@@ -118,7 +118,7 @@ struct SharedSecretPolicyTests {
 
     private struct NoTicket: Error {}
 
-    @Test func `a ticket replaces the secret that was shown for it, and so does the next ticket`() throws {
+    @Test func `a ticket replaces the secret presented for it, and so does the next ticket`() throws {
         var bench = try bench([("old", Self.other), ("new", Self.secret)])
         let office = TicketOffice()
         bench.settings.tickets = office
@@ -145,7 +145,7 @@ struct SharedSecretPolicyTests {
         #expect(refusal?.answer == .invalidTicket)
     }
 
-    @Test func `a wrong secret beside a ticket is wrong, and the ticket stays good`() throws {
+    @Test func `a wrong secret beside a ticket is refused, and the ticket stays valid`() throws {
         var bench = try bench()
         let office = TicketOffice()
         bench.settings.tickets = office
@@ -156,7 +156,7 @@ struct SharedSecretPolicyTests {
         #expect(bench.gate.evaluate(request).admitted != nil)
     }
 
-    @Test func `a forged ticket is no way around the secret`() throws {
+    @Test func `a forged ticket doesn't replace the secret`() throws {
         var bench = try bench()
         bench.settings.tickets = TicketOffice()
         for forged in ["", String(repeating: "A", count: 43)] {
@@ -166,7 +166,7 @@ struct SharedSecretPolicyTests {
         #expect(bench.gate.evaluate(bench.request().with { $0.ticket = "" }).refusal?.answer == .invalidTicket)
     }
 
-    @Test func `an operator's ticket is the operator's word, and needs no secret`() throws {
+    @Test func `an operator's ticket needs no secret`() throws {
         var bench = try bench(anonymous: false)
         let office = TicketOffice()
         bench.settings.tickets = office
@@ -178,7 +178,7 @@ struct SharedSecretPolicyTests {
 
     // MARK: Guessing
 
-    @Test func `guesses count as failed upgrades, and one above the limit is refused as such`() throws {
+    @Test func `guesses count as failed upgrades, and above the limit they get 429`() throws {
         var bench = try bench()
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 3, verificationsPerSecond: 2)
         for guess in ["Bearer \(Self.other)", "Basic x", nil] { #expect(answer(guess, bench) != .rateLimited) }
@@ -188,7 +188,7 @@ struct SharedSecretPolicyTests {
         #expect(answer("Bearer \(Self.secret)", bench) == .rateLimited, "until the budget for checks is spent")
     }
 
-    @Test func `what is logged of a refusal holds nothing that was shown`() throws {
+    @Test func `the log of a refusal contains nothing that the client presented`() throws {
         let bench = try bench()
         for shown in ["Bearer \(Self.other)", "Basic \(Self.other)"] {
             let request = bench.request().with { $0.authorization = shown }

@@ -60,7 +60,7 @@ struct TicketPolicyTests {
         #expect(!refusal.detail.contains(ticket))
     }
 
-    @Test func `a certificate's number stays with who came by its ticket`() throws {
+    @Test func `a ticket keeps its certificate's serial number`() throws {
         let number = CertificateNumber(issuer: [1], serial: [8])
         let request = bench.request().with { $0.certificate = .good.with { $0.number = number } }
         guard case .authenticated(let principal) = bench.gate.authenticate(request) else { throw NoTicket() }
@@ -70,7 +70,7 @@ struct TicketPolicyTests {
     }
 
     @Test(arguments: ["", "x", String(repeating: "A", count: 43)])
-    func `a wrong ticket is refused, with whatever other credentials beside it`(ticket: String) throws {
+    func `a wrong ticket is refused even with other valid credentials`(ticket: String) throws {
         var device = try bench.registeredDevice()
         let assertion = try bench.assertion(by: &device)
         let refusal = decision(ticket) {
@@ -84,7 +84,7 @@ struct TicketPolicyTests {
         #expect(lax.gate.evaluate(lax.request().with { $0.ticket = ticket }).refusal?.answer == .invalidTicket)
     }
 
-    @Test func `where there are no tickets one is a wrong credential`() throws {
+    @Test func `a ticket is a wrong credential if tickets are disabled`() throws {
         var bench = bench
         bench.settings.tickets = nil
         bench.settings.requiresAppAuth = false
@@ -92,7 +92,7 @@ struct TicketPolicyTests {
         #expect(bench.gate.evaluate(bench.request()).admitted != nil)
     }
 
-    @Test func `a ticket is over when its time is`() throws {
+    @Test func `an expired ticket is refused`() throws {
         var device = try bench.registeredDevice()
         let ticket = try ticket(of: &device)
         let late = start + 30_000
@@ -100,7 +100,7 @@ struct TicketPolicyTests {
             bench.gate.evaluate(bench.request(at: late).with { $0.ticket = ticket }).refusal?.answer == .invalidTicket)
     }
 
-    @Test func `nothing is spent where the gate refuses for another reason`() throws {
+    @Test func `a refusal for another reason doesn't spend the ticket`() throws {
         let ticket = try operatorTicket()
         #expect(decision(ticket) { $0.handshake.version = "8" }.refusal?.answer == .unsupportedVersion)
         #expect(decision(ticket) { $0.origin = "https://evil.example" }.refusal?.answer == .originRefused)
@@ -117,14 +117,14 @@ struct TicketPolicyTests {
         #expect(decision(ticket).admitted != nil)
     }
 
-    @Test func `guessing tickets counts, and a good one still passes`() throws {
+    @Test func `wrong tickets count as failures, and a valid one still passes`() throws {
         let ticket = try operatorTicket()
         for _ in 0..<10 { #expect(decision("guess").refusal?.answer == .invalidTicket) }
         #expect(decision("guess").refusal?.answer == .rateLimited)
         #expect(decision(ticket).admitted != nil)
     }
 
-    @Test func `a revoked or forgotten key's ticket is worth nothing`() throws {
+    @Test func `the ticket of a revoked or forgotten key is refused`() throws {
         var revoked = try bench.registeredDevice()
         let ticketOfRevoked = try ticket(of: &revoked)
         _ = bench.registry.revoke(try #require(KeyID(bytes: revoked.keyID)), reason: "lost", at: 0)
@@ -135,7 +135,7 @@ struct TicketPolicyTests {
         #expect(decision(ticketOfForgotten).refusal?.answer == .invalidTicket)
     }
 
-    @Test func `a ticket whose key can't be looked up is the store's trouble`() throws {
+    @Test func `a ticket whose key can't be looked up is answered with 503`() throws {
         var device = try bench.registeredDevice()
         let ticket = try ticket(of: &device)
         var broken = bench
@@ -143,7 +143,7 @@ struct TicketPolicyTests {
         #expect(broken.gate.evaluate(broken.request().with { $0.ticket = ticket }).refusal?.answer == .storeUnavailable)
     }
 
-    @Test func `of fifty upgrades with one ticket one is admitted`() throws {
+    @Test func `exactly one of fifty upgrades with one ticket is admitted`() throws {
         var bench = bench
         bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1_000, verificationsPerSecond: 1_000)
         let ticket = try operatorTicket()
@@ -153,7 +153,7 @@ struct TicketPolicyTests {
         #expect(decisions.compactMap(\.refusal).allSatisfy { $0.answer == .invalidTicket })
     }
 
-    @Test func `authentication needs neither a handshake nor a free place, and spends the same`() throws {
+    @Test func `authentication needs neither a handshake nor a free lease, and spends the challenge`() throws {
         var bench = bench
         bench.settings.leases = SessionLeases(maximum: 0)
         var device = try bench.registeredDevice()
@@ -199,7 +199,7 @@ struct RoutePolicyTests {
         return issued.ticket.text
     }
 
-    @Test func `assertions come in where apps do, and elsewhere cost nothing`() throws {
+    @Test func `assertions are admitted to app routes, and spend nothing elsewhere`() throws {
         var device = try bench.registeredDevice()
         let request = bench.request(try bench.assertion(by: &device)).with { $0.certificate = .good }
         let refusal = decision(request, to: ["cert", "ticket", "anonymous"]).refusal
@@ -209,14 +209,14 @@ struct RoutePolicyTests {
         #expect(decision(request, to: ["app"]).admitted?.principal.identity.method == AppAttestMethod.name)
     }
 
-    @Test func `certificates come in where debug clients do`() throws {
+    @Test func `certificates are admitted to routes for debug clients`() throws {
         let request = bench.request().with { $0.certificate = .good }
         #expect(decision(request, to: ["app", "ticket", "anonymous"]).refusal?.answer == .wayNotAllowed)
         #expect(decision(request, to: ["cert"]).admitted?.principal.identity.method == ClientCertificateMethod.name)
         #expect(decision(request, to: nil).admitted != nil)
     }
 
-    @Test func `a ticket counts as its holder, and isn't spent where it doesn't fit`() throws {
+    @Test func `a ticket counts as its holder's method, and isn't spent on other routes`() throws {
         let mine = try #require(ticket(Principal(debugging: .good)))
         let request = bench.request().with { $0.ticket = mine }
         #expect(decision(request, to: ["ticket", "app", "anonymous"]).refusal?.answer == .wayNotAllowed)
@@ -235,7 +235,7 @@ struct RoutePolicyTests {
         #expect(decision(bench.request(), to: []).refusal?.answer == .appAuthRequired)
     }
 
-    @Test func `a refusal by the way is no failed try`() throws {
+    @Test func `a refusal by route doesn't count as a failed upgrade`() throws {
         let request = bench.request().with { $0.certificate = .good }
         for _ in 0..<20 { #expect(decision(request, to: ["app"]).refusal?.answer == .wayNotAllowed) }
         #expect(decision(request, to: nil).admitted != nil)

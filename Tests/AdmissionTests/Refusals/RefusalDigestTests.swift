@@ -36,7 +36,7 @@ struct RefusalDigestTests {
         RefusalMark(requestID: "r\(number)", unixMilliseconds: start.unixMilliseconds + Int64(number))
     }
 
-    @Test func `ten of a kind are written in full, and the next ones counted`() {
+    @Test func `ten refusals of a kind are written in full, and further ones are counted`() {
         let digest = Book()
         let one = kind("192.0.2.1")
         for number in 0..<10 { #expect(digest.note(one, mark(number), at: start.monotonic)) }
@@ -46,7 +46,7 @@ struct RefusalDigestTests {
         #expect(digest.takeAll() == [])
     }
 
-    @Test func `address, event and reason tell kinds apart, and a /64 is one address`() {
+    @Test func `address, event and reason distinguish kinds, and a /64 is one address`() {
         let digest = Book()
         let kinds = [
             kind("192.0.2.1"), kind("192.0.2.2"), kind("192.0.2.1", .notFound), kind("192.0.2.1", .notFound, .ticket),
@@ -70,13 +70,13 @@ struct RefusalDigestTests {
         #expect(digest.kindCount == 1)
     }
 
-    @Test func `nothing is due without refusals`() {
+    @Test func `without refusals nothing is due`() {
         let digest = Book()
         #expect(digest.takeDue(at: start.monotonic) == [])
         #expect(digest.takeDue(at: MonotonicTime(nanoseconds: .max)) == [])
     }
 
-    @Test func `half of a period's lines are in full, for all addresses together`() {
+    @Test func `half of a period's lines are full lines, for all addresses together`() {
         let digest = Book(linesPerPeriod: 20)
         for number in 1...10 { #expect(digest.note(kind("192.0.2.\(number)"), mark(number), at: start.monotonic)) }
         #expect(!digest.note(kind("192.0.2.11"), mark(11), at: start.monotonic))
@@ -88,7 +88,7 @@ struct RefusalDigestTests {
             ])
     }
 
-    @Test func `as many counts as the other half have a line each, and of one more the smallest become one`() {
+    @Test func `counts fill the other half, and above it the smallest are merged into one line`() {
         let digest = Book(linesPerPeriod: 8)
         func flood(kinds: Int) -> [RefusalSummary] {
             for number in 1...kinds {
@@ -103,7 +103,7 @@ struct RefusalDigestTests {
         #expect(summaries.last == RefusalSummary(kind: nil, count: 6, first: mark(3), last: mark(4)))
     }
 
-    @Test func `a full table counts newcomers together, and who is in it keeps his count`() {
+    @Test func `a full table counts new kinds together, and known kinds keep their counts`() {
         let digest = Book(maximumKinds: 2)
         for number in 1...2 { #expect(digest.note(kind("192.0.2.\(number)"), mark(number), at: start.monotonic)) }
         #expect(!digest.note(kind("192.0.2.3"), mark(3), at: start.monotonic))
@@ -128,7 +128,7 @@ struct RefusalDigestTests {
         #expect(!digest.note(kind("10.1.0.0"), mark(5_000), at: start.monotonic))
     }
 
-    @Test func `whatever comes, a period has no more lines than it may, and no refusal is forgotten`() {
+    @Test func `no input exceeds a period's lines or loses a refusal`() {
         var dice = Dice(7)
         for lines in [2, 3, 7, 20, 300] {
             let digest = Book(linesPerPeriod: lines, maximumKinds: 50)
@@ -144,7 +144,7 @@ struct RefusalDigestTests {
         }
     }
 
-    @Test func `another number of lines holds for the period that has begun`() {
+    @Test func `a new number of lines applies to the current period`() {
         let digest = Book(linesPerPeriod: 2)
         #expect(digest.note(kind("192.0.2.1"), mark(1), at: start.monotonic))
         #expect(!digest.note(kind("192.0.2.1"), mark(2), at: start.monotonic))

@@ -46,7 +46,7 @@ struct RegistrarTests {
         await (registrar ?? self.registrar).register(body: body, from: address("192.0.2.1"), at: moment)
     }
 
-    @Test func `a device registers, and its key is kept with what was proven`() async throws {
+    @Test func `a device registers, and its key is stored with the attested facts`() async throws {
         let device = SimulatedDevice(app: Bench.otherApp)
         let outcome = await register(try body(device, nonce: bench.nonce()))
         let key = try #require(outcome.registered)
@@ -63,7 +63,7 @@ struct RegistrarTests {
         #expect(!stored.receipt.isEmpty)
     }
 
-    @Test func `what has registered is admitted, with an identifier of either alphabet`() async throws {
+    @Test func `a registered device is admitted with a key identifier in either alphabet`() async throws {
         for _ in 0..<8 {
             var device = SimulatedDevice(app: Bench.app)
             let text = String(decoding: try body(device, nonce: bench.nonce()), as: UTF8.self)
@@ -97,7 +97,7 @@ struct RegistrarTests {
         #expect(bench.registry.key(id)?.isRevoked == true)
     }
 
-    @Test func `what refuses a key at the last moment is asked before it is stored, and of good ones alone`()
+    @Test func `the last check runs before a key is stored, and only for valid attestations`()
         async throws
     {
         let device = SimulatedDevice(app: Bench.app)
@@ -125,7 +125,7 @@ struct RegistrarTests {
     }
 
     @Test(arguments: ["keyId", "attestation", "nonce"])
-    func `a missing, null or empty field is named, and spends nothing`(field: String) async throws {
+    func `a missing, null or empty field is reported by name and spends nothing`(field: String) async throws {
         let nonce = bench.nonce()
         let good = try body(SimulatedDevice(app: Bench.app), nonce: nonce)
         let fields = try JSONDecoder().decode([String: String].self, from: Data(good))
@@ -149,7 +149,7 @@ struct RegistrarTests {
         #expect(await register(Array(text.utf8)).refusal?.answer == .malformedRequest)
     }
 
-    @Test func `bytes that aren't UTF-8, and nesting without end, are malformed`() async {
+    @Test func `invalid UTF-8 and unbounded nesting are malformed`() async {
         #expect(await register([0xff, 0xfe, 0x00]).refusal?.answer == .malformedRequest)
         #expect(await register(Array("{\"keyId\":\"".utf8) + [0xc3, 0x28]).refusal?.answer == .malformedRequest)
         let deep = [UInt8](repeating: UInt8(ascii: "["), count: 60_000)
@@ -158,7 +158,7 @@ struct RegistrarTests {
         #expect(await register(deepObject).refusal?.answer == .malformedRequest)
     }
 
-    @Test func `a good body cut anywhere is refused and spends nothing`() async throws {
+    @Test func `a truncated body is refused and spends nothing`() async throws {
         let bench = bench
         let registrar = Self.registrar(
             bench, over: bench.registry, limits: EndpointLimits(registrationsPerMinute: .max))
@@ -171,7 +171,8 @@ struct RegistrarTests {
         #expect(await register(good, by: registrar).registered != nil)
     }
 
-    @Test func `identifier and attestation must be strict base64, and until then nothing is spent`() async throws {
+    @Test func `identifier and attestation must be strict base64, and nothing is spent before that check`() async throws
+    {
         let nonce = bench.nonce()
         let device = SimulatedDevice(app: Bench.app)
         let good = try JSONDecoder().decode([String: String].self, from: Data(try body(device, nonce: nonce)))
@@ -206,7 +207,7 @@ struct RegistrarTests {
     }
 
     @Test(arguments: AttestationDefect.allCases)
-    func `every forged attestation is refused, its nonce spent, nothing kept`(
+    func `every forged attestation is refused, spends its nonce and stores nothing`(
         defect: AttestationDefect
     ) async throws {
         let nonce = bench.nonce()
@@ -270,7 +271,7 @@ struct RegistrarTests {
         #expect(await register(good + padding).registered != nil)
     }
 
-    @Test func `over the rate nothing is looked at`() async throws {
+    @Test func `above the rate nothing is verified`() async throws {
         let limited = Self.registrar(bench, over: bench.registry, limits: EndpointLimits(registrationsPerMinute: 1))
         let good = try body(SimulatedDevice(app: Bench.app), nonce: bench.nonce())
         #expect(await register([], by: limited).refusal?.answer == .malformedRequest)
@@ -281,7 +282,7 @@ struct RegistrarTests {
         #expect(await register(good, at: start + 60_000 - 1, by: limited).refusal?.answer == .rateLimited)
     }
 
-    @Test func `a full set of spent challenges refuses with 503 and keeps the nonce good`() async throws {
+    @Test func `a full set of spent challenges causes a 503 and the nonce stays valid`() async throws {
         let bench = try Bench(maximumSpent: 0)
         let registrar = Self.registrar(bench, over: bench.registry)
         let refusal = await register(

@@ -12,7 +12,7 @@ struct ForwardedForTests {
         return headers.client(of: try #require(IPAddress(text: peer)), trusted: trusted).text
     }
 
-    @Test func `without headers it is the peer`() throws {
+    @Test func `without headers the client is the peer`() throws {
         #expect(try client() == "10.0.0.1")
         #expect(try client(peer: "203.0.113.9") == "203.0.113.9")
     }
@@ -46,7 +46,7 @@ struct ForwardedForTests {
         #expect(try client(xForwardedFor: list) == "10.0.0.1")
     }
 
-    @Test func `a known address stays when a farther hop names none`() throws {
+    @Test func `a hop without an address leaves the last known address`() throws {
         #expect(try client(xForwardedFor: "203.0.113.9, unknown, 10.0.0.7") == "10.0.0.7")
     }
 
@@ -57,7 +57,7 @@ struct ForwardedForTests {
         ("for=203.0.113.9;by=\"x\\\"y,z\", proto=http;for=10.0.0.2", "203.0.113.9"),
         ("nonsense, for=203.0.113.9", "203.0.113.9"),
         ("for=\"203.0.113.9:_port\"", "203.0.113.9"),
-    ]) func `Forwarded is read like it, quotes and all`(list: String, client: String) throws {
+    ]) func `Forwarded is read in the same way, including quotes`(list: String, client: String) throws {
         #expect(try self.client(forwarded: list) == client)
     }
 
@@ -66,14 +66,14 @@ struct ForwardedForTests {
         "for=\"203.0.113.9",
         "for=203.0.113.9\"", "203.0.113.9", "for=\"\"", "for=\"203.0.113.9\\\"\"", "for=\"1.1.1.1\"x",
         "for=203.0.113.9;;",
-    ]) func `a Forwarded without an address leaves the peer`(list: String) throws {
+    ]) func `a Forwarded without an address leaves the peer's address`(list: String) throws {
         #expect(try client(forwarded: list) == "10.0.0.1")
     }
 
     /// Each of these scalars combines with a neighbour into one `Character`.
     private static let joining = ["\u{0600}", "\u{0301}", "\u{200D}", "\u{FE0F}", "\u{1F3FD}", "\u{110BD}", "\u{0D4E}"]
 
-    @Test(arguments: joining) func `what a client writes takes nothing of the proxy's part`(scalar: String) throws {
+    @Test(arguments: joining) func `a client's text can't merge into the proxy's element`(scalar: String) throws {
         for own in ["evil", "198.51.100.1", "for=198.51.100.1", "for=\"", "", " "] {
             for text in [own + scalar, scalar + own, scalar] {
                 #expect(try client(xForwardedFor: text + ", 203.0.113.9") == "203.0.113.9")
@@ -85,7 +85,7 @@ struct ForwardedForTests {
     }
 
     @Test(arguments: joining + ["\u{7F}", "\u{0}", "\u{FFFD}", "\r\n"])
-    func `a part with anything but ASCII text in it is malformed`(scalar: String) throws {
+    func `an element with anything but ASCII text is malformed`(scalar: String) throws {
         for list in ["203.0.113.9\(scalar)", "\(scalar)203.0.113.9", "198.51.100.1, \(scalar)203.0.113.9"] {
             #expect(try client(xForwardedFor: list) == "10.0.0.1")
             #expect(try client(xForwardedFor: list + ",10.0.0.7") == "10.0.0.7")
@@ -96,7 +96,7 @@ struct ForwardedForTests {
 
     @Test(arguments: [
         "\"", "for=\"", "for=\"x", "for=\"10.0.0.9", "by=\"a,b", "for=\"a\\\"", "\\", "by=\\\"", "\"\"\"", "a;\"b",
-    ]) func `a quote that a client leaves open is its own`(start: String) throws {
+    ]) func `an open quote of a client doesn't reach the proxy's element`(start: String) throws {
         #expect(try client(forwarded: start + ", for=203.0.113.9") == "203.0.113.9")
         #expect(
             try client(forwarded: start + ", for=\"203.0.113.9:1\", for=10.0.0.7;by=\"x,\\\"y;z\"") == "203.0.113.9")
@@ -105,15 +105,15 @@ struct ForwardedForTests {
     @Test(arguments: [
         "by=\"x;for=203.0.113.9", "for=203.0.113.9;by=\"x", "for=203.0.113.9;by=x\"", "\";for=203.0.113.9",
     ])
-    func `a part with an open quote has no address`(element: String) throws {
+    func `an element with an open quote has no address`(element: String) throws {
         #expect(try client(forwarded: element) == "10.0.0.1")
     }
 
-    @Test func `two headers contradict each other, whatever they say`() throws {
+    @Test func `two headers together are ignored, even if they agree`() throws {
         #expect(try client(xForwardedFor: "203.0.113.9", forwarded: "for=203.0.113.9") == "10.0.0.1")
     }
 
-    @Test func `32 hops are walked`() throws {
+    @Test func `at most 32 hops are followed`() throws {
         let hops = [String](repeating: "10.0.0.2", count: ForwardedFor.maximumHops - 1)
         #expect(try client(xForwardedFor: (["203.0.113.9"] + hops).joined(separator: ",")) == "203.0.113.9")
         #expect(try client(xForwardedFor: (["203.0.113.9", "10.0.0.3"] + hops).joined(separator: ",")) == "10.0.0.3")

@@ -11,12 +11,12 @@ struct TrustedProxiesTests {
         return proxies.client(of: try #require(IPAddress(text: peer))) { headers[$0] }.text
     }
 
-    @Test func `the one header counts, whatever the other says`() throws {
+    @Test func `only the configured header counts`() throws {
         #expect(try client(.xForwardedFor) == "198.51.100.1")
         #expect(try client(.forwarded) == "198.51.100.2")
     }
 
-    @Test(arguments: TrustedProxies.Header.allCases) func `of strangers none counts`(
+    @Test(arguments: TrustedProxies.Header.allCases) func `no header of an untrusted peer counts`(
         header: TrustedProxies.Header
     ) throws {
         #expect(try client(header, peer: "192.0.2.1") == "192.0.2.1")

@@ -61,7 +61,7 @@ struct SessionClaimTests {
         return SessionToken(using: &generator).text
     }
 
-    @Test func `the owner with the token has his session, and a new token`() throws {
+    @Test func `the owner with the token gets the session and a new token`() throws {
         let stage = try Stage()
         let claimed = try #require(stage.claim(stage.token).claimed)
         #expect(claimed.holder == "first")
@@ -90,7 +90,7 @@ struct SessionClaimTests {
         #expect(stage.claim(stage.token).claimed != nil)
     }
 
-    @Test func `another identity has no use for the token`() throws {
+    @Test func `the token is refused for another identity`() throws {
         let key = try #require(KeyID(bytes: [UInt8](repeating: 1, count: 32)))
         let others: [Identity] = [
             .certificate(sha256: [UInt8](repeating: 2, count: 32)), .key(key), .anonymous, .operatorTicket(TicketID()),
@@ -105,7 +105,7 @@ struct SessionClaimTests {
         }
     }
 
-    @Test func `an unknown session is unknown, and so is one that has ended`() throws {
+    @Test func `an unknown session and an ended one get the same answer`() throws {
         let stage = try Stage()
         let longest = String(repeating: "x", count: SessionLeaseLimits.maximumIDBytes)
         for id in ["", "s2", "S1", longest, longest + "x"] { #expect(stage.claim(stage.token, id: id).isUnknown) }
@@ -123,7 +123,7 @@ struct SessionClaimTests {
 
     // MARK: Rotation
 
-    @Test func `the token before is good until the client has shown that it has the new one`() throws {
+    @Test func `the previous token is valid until the client has confirmed the new one`() throws {
         let stage = try Stage()
         #expect(stage.claim(stage.token).claimed != nil)
         // Its answer was lost, and it was offline for an hour; then the same again.
@@ -131,7 +131,7 @@ struct SessionClaimTests {
         #expect(stage.claim(stage.token, after: 7_200_000).claimed != nil)
     }
 
-    @Test func `once the new token is confirmed the one before is good for thirty seconds, and not a moment longer`()
+    @Test func `the previous token is valid for exactly thirty seconds after the confirmation`()
         throws
     {
         let stage = try Stage()
@@ -142,7 +142,7 @@ struct SessionClaimTests {
         #expect(late.claim(late.token, after: 31_000).isInvalid)
     }
 
-    @Test func `neither using the token before nor another confirmation lengthens its time`() throws {
+    @Test func `neither its use nor another confirmation extends the previous token's time`() throws {
         let stage = try Stage()
         let lost = try #require(stage.claim(stage.token).claimed).token
         stage.confirm()
@@ -156,8 +156,7 @@ struct SessionClaimTests {
 
     /// A delayed request arrives after a later one and takes the session from it. The client that was answered has the token issued in
     /// between, and must get its session back.
-    @Test func `a token whose client was overtaken by an old request ends thirty seconds after a confirmation`() throws
-    {
+    @Test func `the token of a client overtaken by an old request ends thirty seconds after a confirmation`() throws {
         let stage = try Stage()
         let told = try #require(stage.claim(stage.token).claimed).token
         let untold = try #require(stage.claim(stage.token, after: 10).claimed).token
@@ -177,7 +176,7 @@ struct SessionClaimTests {
         #expect(stage.book.register.count == 0)
     }
 
-    @Test func `the token given meanwhile goes when the newest was used, and then only the one before that is left`()
+    @Test func `the use of the newest token ends the one issued meanwhile and keeps the previous one`()
         throws
     {
         let stage = try Stage()
@@ -189,7 +188,7 @@ struct SessionClaimTests {
         #expect(stage.claim(newest, after: 5).claimed != nil)
     }
 
-    @Test func `once the new token was used the one before the last is gone`() throws {
+    @Test func `the use of a new token ends the token before the previous one`() throws {
         let stage = try Stage()
         let second = try #require(stage.claim(stage.token).claimed).token
         let third = try #require(stage.claim(second, after: 1).claimed).token
@@ -198,7 +197,7 @@ struct SessionClaimTests {
         #expect(stage.claim(third, after: 4).claimed != nil, "given meanwhile")
     }
 
-    @Test func `of many claims with one token each gets another new one`() throws {
+    @Test func `each of many claims with one token gets a different new token`() throws {
         let stage = try Stage()
         let tokens = (0..<20).compactMap { stage.claim(stage.token, after: $0).claimed?.token }
         #expect(Set(tokens).count == 20)
@@ -206,7 +205,7 @@ struct SessionClaimTests {
 
     // MARK: On its way
 
-    @Test func `while a session is on its way to one connection no other has it, and no token changes`() throws {
+    @Test func `a session in transfer can't be claimed again, and no token changes`() throws {
         let stage = try Stage()
         let first = try #require(stage.begin(stage.token).claimed)
         for token in [stage.token, first.token] { #expect(stage.begin(token, after: 5).isUnderway) }
@@ -215,7 +214,7 @@ struct SessionClaimTests {
         #expect(stage.begin(first.token, after: 6).claimed?.holder == "second")
     }
 
-    @Test func `a session that couldn't be had is as it was`() throws {
+    @Test func `a failed claim leaves the session unchanged`() throws {
         let stage = try Stage()
         let first = try #require(stage.begin(stage.token).claimed)
         stage.book.register.claimFailed(stage.lease)
@@ -223,7 +222,7 @@ struct SessionClaimTests {
         #expect(stage.claim(stage.token, after: 60_000).claimed?.holder == "first")
     }
 
-    @Test func `one that is on its way makes no room, and once its client is there it isn't detached`() throws {
+    @Test func `a session in transfer isn't evicted, and is attached after it`() throws {
         let stage = try Stage()
         _ = try #require(stage.begin(stage.token).claimed)
         // Its previous connection is lost meanwhile.
@@ -246,7 +245,7 @@ struct SessionClaimTests {
 
     // MARK: Keeping secrets
 
-    @Test func `nothing that prints shows a token`() throws {
+    @Test func `no description shows a token`() throws {
         let stage = try Stage()
         var dice = Dice(7)
         let token = SessionToken(using: &dice)
@@ -260,7 +259,7 @@ struct SessionClaimTests {
         }
     }
 
-    @Test func `tokens are compared by the one function that takes the same time for all`() throws {
+    @Test func `tokens are compared in constant time only`() throws {
         let source = try Repository.text("Sources/Admission/Sessions/SessionClaim.swift")
         #expect(source.contains("current.matches(digest)") && source.contains("previous.matches(digest)"))
         #expect(source.contains("meanwhile.matches(digest)"))
@@ -270,7 +269,7 @@ struct SessionClaimTests {
         #expect(secrets.contains("hash.matches(digest)") && !secrets.contains("digest =="))
     }
 
-    @Test func `all tokens and the owner are looked at for every session there is and isn't`() {
+    @Test func `all tokens and the owner are compared for known and unknown sessions`() {
         let digest = SessionToken.digest(of: strange())
         #expect(SessionTokens.ofNobody.match(digest, at: start.monotonic) == nil)
         #expect(SessionTokens.ofNobody.match(SessionToken.digest(of: ""), at: MonotonicTime(nanoseconds: 0)) == nil)

@@ -27,7 +27,7 @@ struct SessionRegisterTests {
 
     // MARK: Limits
 
-    @Test func `an owner has no more sessions than the limit`() {
+    @Test func `an owner's sessions are limited`() {
         let book = book(perDevice: 2)
         #expect(book.reserve(for: alice, from: home).lease != nil)
         #expect(book.reserve(for: alice, from: away).lease != nil)
@@ -36,7 +36,7 @@ struct SessionRegisterTests {
         #expect(book.register.count == 3)
     }
 
-    @Test func `an address has no more sessions than the limit, of all owners together`() {
+    @Test func `an address's sessions are limited, for all owners together`() {
         let book = book(perDevice: 5, perAddress: 3)
         #expect(book.reserve(for: alice, from: home).lease != nil)
         #expect(book.reserve(for: bob, from: home).lease != nil)
@@ -45,19 +45,19 @@ struct SessionRegisterTests {
         #expect(book.reserve(for: .anonymous, from: away).lease != nil)
     }
 
-    @Test func `all of one subscriber's IPv6 addresses count as one`() {
+    @Test func `an IPv6 /64 counts as one address`() {
         let book = book(perAddress: 1)
         #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1::1")).lease != nil)
         #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:1:ffff::2")).refusal == .address)
         #expect(book.reserve(for: .anonymous, from: address("2001:db8:0:2::1")).lease != nil)
     }
 
-    @Test func `anonymous clients are no owner that a limit could count`() {
+    @Test func `anonymous clients aren't counted as one owner`() {
         let book = book(perDevice: 1)
         for _ in 0..<50 { #expect(book.reserve(for: .anonymous, from: home).lease != nil) }
     }
 
-    @Test func `a lease that is given back can be taken again, and is given back once`() throws {
+    @Test func `a released lease can be taken again, and is released once`() throws {
         let book = book(perDevice: 1, perAddress: 1)
         let first = try #require(book.reserve(for: alice, from: home).lease)
         book.register.release(first)
@@ -69,7 +69,7 @@ struct SessionRegisterTests {
         #expect(book.register.footprint == 0)
     }
 
-    @Test func `lowered limits end nothing and allow nothing new, and raised ones hold at once`() {
+    @Test func `lowered limits end no session but refuse new ones, and raised limits apply at once`() {
         let book = book(perDevice: 2)
         for _ in 0..<2 { #expect(book.reserve(for: alice, from: home).lease != nil) }
         book.register.limits = SessionLeaseLimits(perDevice: 1, perAddress: 100)
@@ -83,7 +83,7 @@ struct SessionRegisterTests {
 
     // MARK: Making room
 
-    @Test func `at an owner's limit the session goes that has been detached for longest`() throws {
+    @Test func `at an owner's limit the session detached for longest is evicted`() throws {
         let book = book(perDevice: 3)
         let leases = try (1...3).map { try open(book, alice, from: home, holder: $0) }
         let stranger = try open(book, bob, from: home, holder: 9)
@@ -96,7 +96,7 @@ struct SessionRegisterTests {
         #expect(book.register.count == 4)
     }
 
-    @Test func `one that has its client again, or was never found, doesn't make room`() throws {
+    @Test func `an attached session or one without an id isn't evicted`() throws {
         let book = book(perDevice: 2)
         let back = try open(book, alice, from: home, holder: 1)
         book.register.detached(back, at: start.monotonic)
@@ -107,7 +107,7 @@ struct SessionRegisterTests {
         #expect(book.register.detachedCount == 0)
     }
 
-    @Test func `a session that made room is gone, and ending it releases no other lease`() throws {
+    @Test func `an evicted session is gone, and ending it releases no other lease`() throws {
         let book = book(perDevice: 1)
         let old = try open(book, alice, from: home, holder: 1)
         book.register.detached(old, at: start.monotonic)
@@ -121,7 +121,7 @@ struct SessionRegisterTests {
         #expect(book.reserve(for: alice, from: home).refusal == .device)
     }
 
-    @Test func `at a full address only the owner's oldest session without a client makes room`()
+    @Test func `at a full address only the owner's longest detached session is evicted`()
         throws
     {
         let book = book(perDevice: 5, perAddress: 3)
@@ -139,7 +139,7 @@ struct SessionRegisterTests {
         #expect(book.reserve(for: bob, from: home).evicted == 1, "his own may go")
     }
 
-    @Test func `room is made at a full address only where it helps`() throws {
+    @Test func `at a full address a session is evicted only if that makes room`() throws {
         let book = book(perDevice: 1, perAddress: 1)
         let here = try open(book, alice, from: home, holder: 1)
         book.register.detached(here, at: start.monotonic)
@@ -151,7 +151,7 @@ struct SessionRegisterTests {
 
     // MARK: Finding
 
-    @Test func `whether somebody may come back is known by owner, and for anonymous ones by address`() throws {
+    @Test func `resumable sessions are known by owner, and for anonymous clients by address`() throws {
         let book = book()
         _ = try #require(book.reserve(for: alice, from: home).lease)
         #expect(!book.register.hasSession(alice, from: home), "it can't be found yet")
@@ -167,7 +167,7 @@ struct SessionRegisterTests {
         #expect(!book.register.hasSession(alice, from: home) && !book.register.hasSession(.anonymous, from: home))
     }
 
-    @Test func `holders are found by owner and address, with and without their clients`() throws {
+    @Test func `holders are found by owner and address, attached or detached`() throws {
         let book = book()
         let one = try open(book, alice, from: home, holder: 1)
         _ = try open(book, alice, from: away, holder: 2)
@@ -180,7 +180,7 @@ struct SessionRegisterTests {
         #expect(book.holders { owner, _ in owner == alice }.sorted() == [2, 10])
     }
 
-    @Test func `an id is one session's, has a longest length, and a lease has one session`() throws {
+    @Test func `an id is unique and has a maximum length, and a lease has one session`() throws {
         var dice = Dice(1)
         let book = book(perDevice: 5)
         let token = SessionToken(using: &dice)
@@ -198,7 +198,7 @@ struct SessionRegisterTests {
     // MARK: Everything at once
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `no random use exceeds a limit or leaves an entry`(seed: UInt64) {
+    func `random use exceeds no limit and leaves no entry`(seed: UInt64) {
         var dice = Dice(seed)
         let book = book(perDevice: 3, perAddress: 5)
         let owners = [alice, bob, .anonymous]

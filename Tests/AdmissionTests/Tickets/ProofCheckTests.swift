@@ -77,13 +77,13 @@ struct ProofCheckTests {
 
     // MARK: No credentials
 
-    @Test func `an anonymous ticket admits while anybody may come, and no longer`() throws {
+    @Test func `an anonymous ticket is valid while anonymous access is allowed`() throws {
         let client = try anonymousClient()
         #expect(try refusals(of: client) { $0.requiresAppAuth = false } == Self.allowed)
         #expect(try refusals(of: client) { $0.requiresAppAuth = true } == Self.all(.invalidTicket))
     }
 
-    @Test func `a chain of anonymous tickets breaks at the reload, wherever it has come to`() throws {
+    @Test func `a reload that requires credentials ends every chain of anonymous tickets`() throws {
         var principal = try anonymousClient().byTicket
         let open = bench.gate.changed { $0.requiresAppAuth = false }
         for _ in 0..<4 {
@@ -98,13 +98,13 @@ struct ProofCheckTests {
 
     // MARK: Client certificates
 
-    @Test func `a certificate's ticket admits while the certificate verifies`() throws {
+    @Test func `a certificate's ticket is valid while the certificate verifies`() throws {
         let client = try debugClient()
         #expect(try refusals(of: client) == Self.allowed)
         #expect(try refusals(of: client) { $0.requiresAppAuth = false } == Self.allowed)
     }
 
-    @Test func `it ends with the certificate's validity, to the millisecond`() throws {
+    @Test func `a certificate's ticket ends with the certificate's validity, to the millisecond`() throws {
         let client = try debugClient()
         let chains = TrustedChains().with {
             $0.notBefore = start.unixMilliseconds - 5
@@ -116,7 +116,7 @@ struct ProofCheckTests {
         }
     }
 
-    @Test func `it ends when its authority is replaced, and when it is revoked`() throws {
+    @Test func `a certificate's ticket ends when its CA is replaced or it is revoked`() throws {
         let client = try debugClient()
         let replaced = TrustedChains().with { $0.trusted = [ClientCertificateChain([[8]])] }
         #expect(try refusals(of: client) { $0.clientCertificates = replaced } == Self.all(.invalidTicket))
@@ -124,7 +124,8 @@ struct ProofCheckTests {
         #expect(try refusals(of: client) { $0.clientCertificates = revoking } == Self.all(.invalidTicket))
     }
 
-    @Test func `it ends when client certificates are turned off, also where everybody may come`() throws {
+    @Test func `a certificate's ticket ends when client certificates are disabled, even with anonymous access`() throws
+    {
         let client = try debugClient()
         for requires in [true, false] {
             let answers = try refusals(of: client) {
@@ -135,13 +136,13 @@ struct ProofCheckTests {
         }
     }
 
-    @Test func `it ends when the certificate is blocked`() throws {
+    @Test func `a certificate's ticket ends when the certificate is blocked`() throws {
         let client = try debugClient()
         let list = try BlockList("certificate " + Hexadecimal.encode(ClientCertificate.good.sha256))
         #expect(try refusals(of: client) { $0.blockList = list } == Self.all(.deviceBlocked))
     }
 
-    @Test func `no ticket follows from a chain that is too large to be kept`() throws {
+    @Test func `no ticket is issued for a chain that is too large to keep`() throws {
         let request = bench.request().with { $0.certificate = .good.with { $0.chain = nil } }
         guard case .authenticated(let principal) = bench.gate.authenticate(request) else { throw NoTicket() }
         guard case .refused(let refusal) = bench.gate.issueTicket(to: principal, from: request.address, at: start)
@@ -150,7 +151,7 @@ struct ProofCheckTests {
         #expect(office.count == 0)
     }
 
-    @Test func `a chain has three certificates and 8 KiB at most, and one at least`() {
+    @Test func `a chain has one to three certificates and at most 8 KiB`() {
         let maximum = ClientCertificateChain.maximumBytes
         #expect(ClientCertificateChain([]) == nil)
         #expect(ClientCertificateChain([[1], [2], [3]]) != nil)
@@ -161,7 +162,7 @@ struct ProofCheckTests {
         }
     }
 
-    @Test func `all tickets of a certificate go by the chain that it was shown with last`() throws {
+    @Test func `all tickets of a certificate are checked against its latest chain`() throws {
         let renewed = try #require(ClientCertificateChain([[7], [9]]))
         let gate = bench.gate.changed { $0.clientCertificates = TrustedChains(trusted: [TrustedChains.good, renewed]) }
         var tickets: [String] = []
@@ -177,7 +178,7 @@ struct ProofCheckTests {
 
     // MARK: App Attest
 
-    @Test func `a device's ticket admits while its key would`() throws {
+    @Test func `a device's ticket is valid while its key is`() throws {
         var device = try bench.registeredDevice()
         let id = try #require(KeyID(bytes: device.keyID))
         let client = try client(bench.request(try bench.assertion(by: &device)))
@@ -195,7 +196,7 @@ struct ProofCheckTests {
         #expect(try refusals(of: client) == Self.all(.invalidTicket))
     }
 
-    @Test func `it ends when the key's app, environment or root isn't configured any more`() throws {
+    @Test func `a device's ticket ends when the key's app, environment or root isn't configured any more`() throws {
         var device = try bench.registeredDevice()
         let client = try client(bench.request(try bench.assertion(by: &device)))
         let other = try SimulatedAuthority(at: Date(timeIntervalSince1970: Double(start.unixMilliseconds) / 1_000))
@@ -213,7 +214,7 @@ struct ProofCheckTests {
         }
     }
 
-    @Test func `a ticket is for the app that its key was attested for, and not for another`() throws {
+    @Test func `a ticket is valid only for the app of its key's attestation`() throws {
         var device = try bench.registeredDevice()
         let id = try #require(KeyID(bytes: device.keyID))
         let client = try client(bench.request(try bench.assertion(by: &device)))
@@ -226,7 +227,7 @@ struct ProofCheckTests {
 
     // MARK: Shared secrets
 
-    @Test func `it ends with its secret, and without one when a secret becomes required`() throws {
+    @Test func `a ticket ends with its secret, and one without a secret ends when secrets are required`() throws {
         var bench = self
         bench.bench.settings.sharedSecrets = try SharedSecrets(secretLine("old", Self.secret))
         let request = self.bench.request().with {
@@ -243,7 +244,7 @@ struct ProofCheckTests {
 
     // MARK: The operator's tickets
 
-    @Test func `an operator's ticket asks for nothing but that its bearer isn't blocked`() throws {
+    @Test func `an operator's ticket requires only that its bearer isn't blocked`() throws {
         let others = try SharedSecrets(secretLine("new", Self.secret))
         let issue = office.issueForOperator(timeToLive: .seconds(60), uses: 1, at: start.monotonic)
         let bearer = try #require(bench.gate.evaluate(request(try text(issue))).admitted?.principal)
@@ -261,7 +262,7 @@ struct ProofCheckTests {
 
     // MARK: Memory
 
-    @Test func `tickets are out for so many certificates, and for no more until one is spent`() throws {
+    @Test func `the number of certificates with tickets is limited until one is spent`() throws {
         let office = TicketOffice(maximum: 10_000)
         func issue(_ number: Int) -> TicketIssue {
             let sha256 = Array("\(number)".utf8)

@@ -56,7 +56,7 @@ struct TicketOfficeTests {
         #expect(Set(texts.joined()).count == 64)
     }
 
-    @Test func `a ticket shows itself nowhere but in its text`() throws {
+    @Test func `a ticket appears in no description`() throws {
         let issued = try ticket(TicketOffice().issue(to: alice, at: start.monotonic))
         var dumped = ""
         dump(issued, to: &dumped)
@@ -66,7 +66,7 @@ struct TicketOfficeTests {
         #expect(issued.id.text.utf8.count == 16)
     }
 
-    @Test func `it is good until its time is over, and not a nanosecond longer`() throws {
+    @Test func `a ticket is valid until its exact expiry`() throws {
         let office = TicketOffice(timeToLive: .seconds(30))
         for (milliseconds, isGood) in [(0, true), (29_999, true), (30_000, false), (30_001, false), (90_000, false)] {
             let fresh = TicketOffice(timeToLive: .seconds(30))
@@ -78,7 +78,7 @@ struct TicketOfficeTests {
         #expect(office.spend(text, at: last).isSpent)
     }
 
-    @Test func `what was over for one reactor is over for all`() throws {
+    @Test func `a ticket that expired on one reactor is expired on all`() throws {
         let office = TicketOffice(timeToLive: .seconds(30))
         let text = try ticket(office.issue(to: alice, at: start.monotonic)).ticket.text
         #expect(!spend(text, in: office, at: start + 30_000).isSpent)
@@ -102,7 +102,7 @@ struct TicketOfficeTests {
         #expect(!spend(late.ticket.text, in: office, at: start + 3_600_000).isSpent)
     }
 
-    @Test func `an operator's wishes have their limits`() throws {
+    @Test func `an operator's lifetime and uses have limits`() throws {
         let office = TicketOffice()
         let longest = try ticket(
             office.issueForOperator(timeToLive: .seconds(1_000_000_000), uses: .max, at: start.monotonic))
@@ -114,7 +114,7 @@ struct TicketOfficeTests {
         #expect(!spend(past.ticket.text, in: office).isSpent)
     }
 
-    @Test func `forged tickets are nothing`() throws {
+    @Test func `forged tickets are unknown`() throws {
         let office = TicketOffice()
         let text = try ticket(office.issue(to: alice, at: start.monotonic)).ticket.text
         let other = try ticket(TicketOffice().issue(to: alice, at: start.monotonic)).ticket.text
@@ -130,7 +130,7 @@ struct TicketOfficeTests {
         #expect(spend(text, in: office).isSpent)
     }
 
-    @Test func `a full table refuses, says when to come back, and has room again`() throws {
+    @Test func `a full table refuses with a Retry-After, and has room again later`() throws {
         let office = TicketOffice(timeToLive: .seconds(30), maximum: 2)
         let first = try ticket(office.issue(to: alice, at: start.monotonic))
         _ = try ticket(office.issueForOperator(timeToLive: .seconds(60), uses: 1, at: start.monotonic))
@@ -170,7 +170,7 @@ struct TicketOfficeTests {
         #expect(office.count == 1)
     }
 
-    @Test func `tickets follow from tickets for a day, then credentials are due`() throws {
+    @Test func `tickets are renewed by tickets for a day, then credentials are required`() throws {
         let office = TicketOffice(timeToLive: .seconds(30))
         var principal = alice
         var moment = start
@@ -191,7 +191,7 @@ struct TicketOfficeTests {
         guard case .issued = office.issue(to: alice, at: day.monotonic) else { throw Missing() }
     }
 
-    @Test func `of fifty spenders one gets a ticket, and of an operator's as many as it has uses`() throws {
+    @Test func `fifty concurrent spenders use a ticket once, and an operator's as often as its uses allow`() throws {
         for uses in [1, 7] {
             let office = TicketOffice()
             let issued = try ticket(office.issueForOperator(timeToLive: .seconds(60), uses: uses, at: start.monotonic))

@@ -58,7 +58,7 @@ struct AccessTokenMethodTests {
         #expect(proof.signingKeyID == bench.settings.keys.signer(at: start.date)?.keyID)
     }
 
-    @Test mutating func `a request with a token is that method's, and no other one admits it`() async throws {
+    @Test mutating func `a request with a token is decided by that method alone`() async throws {
         var settings = bench.bench.settings
         settings.methods = [AccessTokenMethod(bench.settings), AnonymousMethod(isAllowed: true)]
         let token = try await token()
@@ -72,19 +72,19 @@ struct AccessTokenMethodTests {
             }
             #expect(Gate(settings).evaluate(alone).refusal?.code == .invalidToken)
         }
-        // What isn't a token is no credential of this method.
+        // Text that isn't a token is no credential of this method.
         for text in ["Bearer secret", "Basic eyJ.a.b", "Bearer eyJ.b", "Bearer a.b.c", "Bearer"] {
             #expect(!AccessTokenCredential.looksLikeToken(text), "\(text)")
         }
     }
 
-    @Test mutating func `an unconfigured method refuses its credential`() async throws {
+    @Test mutating func `a method that isn't configured refuses its credential`() async throws {
         var settings = bench.bench.settings
         settings.methods = [AccessTokenMethod(nil), AnonymousMethod(isAllowed: true)]
         #expect(Gate(settings).evaluate(try upgrade(try await token())).refusal?.code == .invalidToken)
     }
 
-    @Test mutating func `a route tells tokens of devices and of developers apart, before the proof is used`()
+    @Test mutating func `a route distinguishes device and development tokens before the proof is spent`()
         async throws
     {
         let (token, other) = (try await token(), try await developmentToken())
@@ -100,7 +100,7 @@ struct AccessTokenMethodTests {
         #expect(admitted?.principal.identity.method == AccessTokenMethod.developmentName)
     }
 
-    @Test mutating func `a development token opens its routes alone`() async throws {
+    @Test mutating func `a development token opens only its routes`() async throws {
         let token = try await developmentToken(for: ["main"])
         let gate = try gate()
         #expect(gate.evaluate(try upgrade(token) { $0.route = "other" }).refusal?.code == .wayNotAllowed)
@@ -108,14 +108,14 @@ struct AccessTokenMethodTests {
         #expect(gate.evaluate(try upgrade(token) { $0.route = "main" }).admitted != nil)
     }
 
-    @Test mutating func `a blocked key is blocked with a token too`() async throws {
+    @Test mutating func `a blocked key is refused with a token, too`() async throws {
         let token = try await token()
         let key = Data(bench.device.keyID).base64EncodedString()
         #expect(try gate(blocking: "key \(key)\n").evaluate(upgrade(token)).refusal?.code == .deviceBlocked)
         #expect(try gate().evaluate(upgrade(token)).admitted != nil)
     }
 
-    @Test mutating func `what was admitted is checked again for tickets and resumes`() async throws {
+    @Test mutating func `an admitted identity is checked again for tickets and resumes`() async throws {
         let gate = try gate()
         let token = try await token()
         let principal = try #require(gate.evaluate(try upgrade(token)).admitted?.principal)
@@ -164,7 +164,7 @@ struct AccessTokenMethodTests {
         #expect(throws: Never.self) { try ResourceVerifier(bench.settings).verify(query).get() }
     }
 
-    @Test func `the public origin takes the place of the request's host`() {
+    @Test func `the public origin replaces the request's host`() {
         var settings = bench.settings
         #expect(settings.url(isTLS: true, host: "a:1", path: "/x") == "https://a:1/x")
         #expect(settings.url(isTLS: false, host: "a", path: "/x") == "http://a/x")

@@ -70,7 +70,7 @@ struct ForwardAuthorizationTests {
         #expect(try code(["token", "dev"], []) == .invalidToken)
     }
 
-    @Test func `admits a development token that is limited to routes for these alone`() async throws {
+    @Test func `admits a development token with routes only for these`() async throws {
         var bench = try TokenBench()
         let grant = DevelopmentGrant(id: "ci", name: "the build server", routes: ["chat", "images"])
         bench.settings.development = OneDevelopmentToken(grant: grant)
@@ -83,7 +83,7 @@ struct ForwardAuthorizationTests {
         #expect(fields.contains { $0 == ("X-Portcullis-Dev-Token", "ci%20the%20build%20server") })
     }
 
-    @Test func `uses up no proof of a request that its rules refuse`() async throws {
+    @Test func `spends no proof of a request that its rules refuse`() async throws {
         var bench = try TokenBench()
         let token = try #require(await bench.issuer().issue(bench.request()).token).text
         let question = try question(bench, token)

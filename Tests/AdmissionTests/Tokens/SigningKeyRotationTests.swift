@@ -29,7 +29,7 @@ struct SigningKeyRotationTests {
         #expect(try keys().signer(at: now)?.keyID == stored.keys[0].id)
     }
 
-    @Test func `of processes that start at once one makes the key of all`() throws {
+    @Test func `processes that start at once share one first key`() throws {
         let stored = race(8) { [rotation, now] _ in try? rotation.keepUp(at: now) }
         #expect(Set(stored.map { $0?.keys.map(\.id) }).count == 1)
         #expect(store.signingKeys().keys.count == 1)
@@ -47,14 +47,14 @@ struct SigningKeyRotationTests {
         #expect(throws: SigningKeyError.rotationUnderWay) { try rotation.rotate(at: now + 20) }
     }
 
-    @Test func `a key that is due is followed by the next one by itself`() throws {
+    @Test func `a key that is due is rotated automatically`() throws {
         let first = try rotation.keepUp(at: now).keys[0].id
         #expect(try rotation.keepUp(at: now + 82_000).keys.count == 1)
         let due = try rotation.keepUp(at: now + 83_000)
         #expect(due.keys.count == 2 && due.keys[0].id == first)
     }
 
-    @Test func `a revoked key is gone with its secret, its name stays, and another one signs`() throws {
+    @Test func `a revoked key's secret is deleted, its name stays, and another key signs`() throws {
         let first = try rotation.keepUp(at: now).keys[0].id
         try rotation.revoke(first, at: now + 1)
         let stored = store.signingKeys()
@@ -74,7 +74,7 @@ struct SigningKeyRotationTests {
         #expect(store.signingKeys().revoked.first?.revokedAt == 1_800_000_001_000)
     }
 
-    @Test func `a key whose name isn't its thumbprint is damage`() throws {
+    @Test func `a key whose name isn't its thumbprint is reported as damage`() throws {
         var stored = try rotation.keepUp(at: now)
         let key = stored.keys[0]
         let renamed = StoredSigningKey(id: "x", secret: key.secret, publishedAt: 0, signsFrom: 0)

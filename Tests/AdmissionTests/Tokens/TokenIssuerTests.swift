@@ -20,7 +20,7 @@ struct TokenIssuerTests {
         try ResourceVerifier(bench.settings).verify(bench.resource(token.text, at: moment))
     }
 
-    @Test mutating func `an assertion buys a token whose proof is verified`() async throws {
+    @Test mutating func `an assertion with a verified proof yields a token`() async throws {
         let token = try #require(await bench.issuer().issue(bench.request()).token)
         #expect(!token.isDevelopment && token.lifetimeSeconds == 300 && token.freshNonce == nil)
         let verified = try verify(token).get()
@@ -36,7 +36,7 @@ struct TokenIssuerTests {
         #expect(try verify(token, at: start + 300_000).refusal?.code == .invalidToken)
     }
 
-    @Test mutating func `nothing is used up before the proof has the server's nonce`() async throws {
+    @Test mutating func `nothing is spent before the proof has the server's nonce`() async throws {
         bench.settings.nonces = .token
         let nonce = bench.challenge()
         let assertion = try bench.assertion(over: nonce)
@@ -48,7 +48,7 @@ struct TokenIssuerTests {
         #expect(await bench.issuer().issue(request).token != nil)
     }
 
-    @Test mutating func `a new nonce comes before the old one ends`() async throws {
+    @Test mutating func `a new nonce is sent before the old one expires`() async throws {
         bench.settings.nonces = .token
         let nonce = bench.settings.keys.nonces.nonce(at: start.date)
         let same = try #require(await bench.issuer().issue(bench.request(serverNonce: nonce)).token)
@@ -71,7 +71,7 @@ struct TokenIssuerTests {
         #expect(await bench.issuer().issue(try bench.request(nonce: nonce)).refusal?.answer == .nonceExpired)
     }
 
-    @Test mutating func `one assertion sent twice at once buys one token`() async throws {
+    @Test mutating func `one assertion sent twice at once yields one token`() async throws {
         let nonce = bench.challenge()
         let assertion = try bench.assertion(over: nonce)
         let requests = try (0..<8).map { _ in try bench.request(nonce: nonce, assertion: assertion) }
@@ -94,13 +94,13 @@ struct TokenIssuerTests {
     }
 
     @Test(arguments: [FailingRegistry.Operation.look, .advance])
-    mutating func `a store that doesn't answer refuses with 503`(operation: FailingRegistry.Operation) async throws {
+    mutating func `an unavailable store causes a 503`(operation: FailingRegistry.Operation) async throws {
         let failing = FailingRegistry(bench.bench.registry, failing: [operation: .busy])
         let refusal = await bench.issuer(over: failing).issue(try bench.request()).refusal
         #expect(refusal?.answer == .tokensUnavailable && refusal?.retryAfter == 5)
     }
 
-    @Test mutating func `an identity that is blocked uses up nothing`() async throws {
+    @Test mutating func `a blocked identity spends nothing`() async throws {
         let nonce = bench.challenge()
         let request = try bench.request(nonce: nonce)
         let outcome = await bench.issuer().issue(request) { identity in
@@ -178,7 +178,7 @@ struct TokenIssuerTests {
         (#"{"device_key_jwk":{}}"#, "device_key_jwk"), ("[]", "JSON object"), ("", "JSON object"),
         (#"{"nonce":"a","nonce":"b"}"#, "JSON object"), (#"{"device_key_jwk":null}"#, "device_key_jwk"),
     ])
-    mutating func `a malformed body is told what is wrong`(body: String, word: String) async throws {
+    mutating func `the refusal of a malformed body says what is wrong`(body: String, word: String) async throws {
         var request = try bench.request()
         request.body = Array(body.utf8)
         let refusal = await bench.issuer().issue(request).refusal
@@ -199,7 +199,7 @@ struct TokenIssuerTests {
         }
     }
 
-    @Test mutating func `the body's proof and key are the header's`() async throws {
+    @Test mutating func `the body's proof and key must equal the header's`() async throws {
         let other = try TokenBench()
         let changes: [(inout [String: String]) -> Void] = [
             { $0["dpop"] = "\"a.b.c\"" },
@@ -229,7 +229,7 @@ struct TokenIssuerTests {
         }
     }
 
-    @Test mutating func `a development token buys a token that says so`() async throws {
+    @Test mutating func `a development token yields an access token that says so`() async throws {
         bench.settings.development = OneDevelopmentToken()
         let token = try #require(await bench.issuer().issue(developmentRequest()).token)
         #expect(token.isDevelopment)
@@ -245,7 +245,7 @@ struct TokenIssuerTests {
     }
 
     @Test(arguments: [DevelopmentTokenRefusal.unknown, .expired, .revoked, .deviceLimit])
-    mutating func `a development token that isn't good is an invalid token`(reason: DevelopmentTokenRefusal)
+    mutating func `an invalid development token is answered with invalid_token`(reason: DevelopmentTokenRefusal)
         async throws
     {
         bench.settings.development = OneDevelopmentToken(refusal: reason)

@@ -40,7 +40,7 @@ struct VerifiedTokensTests {
         #expect(try use(other, of: tokens))
     }
 
-    @Test mutating func `what is remembered ends with its time and with its key`() async throws {
+    @Test mutating func `a cached verification ends with its time and with its key`() async throws {
         let tokens = VerifiedTokens()
         let token = try await presented()
         _ = try use(token, of: tokens)
@@ -54,7 +54,7 @@ struct VerifiedTokensTests {
         }
     }
 
-    @Test mutating func `a refused token isn't remembered, and no more than the maximum are`() async throws {
+    @Test mutating func `refused tokens aren't cached, and the cache has a maximum`() async throws {
         let tokens = VerifiedTokens(maximum: 4)
         let forged = try #require(try PresentedToken.read(authorization: ["Bearer a.b.c"]))
         for _ in 0..<2 { #expect(throws: AccessTokenRefusal.self) { try use(forged, of: tokens) } }

@@ -19,7 +19,7 @@ struct RefusalTests {
             ])
     }
 
-    @Test func `every code has an answer, and texts that clients know are as they were`() {
+    @Test func `every code has an answer, and texts that clients know are unchanged`() {
         #expect(Set(RefusalAnswer.all.map(\.code)) == Set(RefusalCode.allCases))
         #expect(Set(RefusalAnswer.all).count == RefusalAnswer.all.count)
         let known: [(RefusalAnswer, Int, String)] = [
@@ -43,7 +43,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `only what may be guessing counts as a failed upgrade`() {
+    @Test func `only refusals that may be guessing count as failed upgrades`() {
         let counting = RefusalCode.allCases.filter(\.countsAsFailedUpgrade)
         #expect(
             Set(counting) == [
@@ -53,7 +53,7 @@ struct RefusalTests {
             ])
     }
 
-    @Test func `a 401 names the scheme that would have helped`() throws {
+    @Test func `a 401 names the scheme that is required`() throws {
         #expect(Refusal(.sharedSecretRequired, detail: "").authenticationScheme == "Bearer")
         #expect(Refusal(.invalidSharedSecret, detail: "").authenticationScheme == "Bearer")
         #expect(Refusal(.appAuthRequired, detail: "").authenticationScheme == "ClientCertificate")
@@ -61,7 +61,7 @@ struct RefusalTests {
         #expect(bench.gate.evaluate(bench.request()).refusal?.authenticationScheme == "AppAttest")
     }
 
-    @Test func `a refusal names the header fields it brings along`() {
+    @Test func `a refusal lists its header fields`() {
         let later = Refusal(.rateLimited, detail: "", retryAfter: 7)
         #expect(later.headerFields.map(\.name) == ["Retry-After"])
         #expect(later.headerFields.map(\.value) == ["7"])

@@ -16,7 +16,7 @@ struct SecretTests {
         #expect(!secret.matches([]))
     }
 
-    @Test func `nothing that prints shows a secret`() {
+    @Test func `no description shows a secret`() {
         let secret = Secret([0xAB, 0xCD])
         var dumped = ""
         dump(secret, to: &dumped)

@@ -4,7 +4,7 @@ import Crypto
 import DeviceSimulation
 import FoundationEssentials
 
-/// What App Attest costs, and of an assertion how much the signature does.
+/// The cost of App Attest, and the share of the signature in an assertion's cost.
 func attestBenchmarks() {
     let stage = DeviceStage()
     let clientDataHash = DeviceStage.clientDataHash

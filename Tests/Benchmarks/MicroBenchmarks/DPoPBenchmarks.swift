@@ -5,7 +5,7 @@ import WireText
 
 @testable import DPoP
 
-/// What a proof and a token cost, and how much of it the signature does.
+/// The cost of a proof and of a token, and the share of the signature in it.
 func dpopBenchmarks() {
     let stage = TokenStage()
     let verifier = DPoPVerifier()

@@ -38,7 +38,7 @@ func gateBenchmarks() {
 private final class RegistryStage {
     let registry: SQLiteKeyDatabase
     let method: AppAttestMethod
-    /// For commits beside those of the check.
+    /// For commits besides those of the check.
     let otherKey: KeyID
 
     private let device = DeviceStage()

@@ -2,7 +2,7 @@ import Benchmark
 
 @testable import RelayCore
 
-/// What a session keeps so that its client can come back, and what that costs each message.
+/// The cost per message of keeping a session resumable.
 func resumeBenchmarks() {
     let line = [UInt8](repeating: 0x61, count: 64)
     measure("replay buffer: append 64 bytes, an old message let go", times: .kilo) { _ in

@@ -3,7 +3,7 @@ import Compression
 import WebSocketWire
 import WireText
 
-/// What each frame of a session costs.
+/// The cost of each frame of a session.
 func webSocketBenchmarks() {
     for (name, count) in [("64 bytes", 64), ("1 KiB", 1_024), ("16 KiB", 16_384)] {
         let limits = MessageLimits(messageBytes: count)

@@ -76,7 +76,7 @@ package actor TokenDialectClient {
                 keyID = nil
                 isAttested = false
             } catch let error as ServerError where !wasAttested {
-                // On a first run the app sees the description alone.
+                // On a first run the app sees only the description.
                 throw AttestationFailed(message: error.description ?? error.error)
             }
         }

@@ -9,7 +9,7 @@ package final class FrontProxy: Sendable {
         package var description: String { rawValue }
     }
 
-    /// What the proxy sends the API as its own credential.
+    /// The proxy's own credential for the API.
     package static let providerKey = "sk-provider-key-of-these-tests"
 
     package let port: Int

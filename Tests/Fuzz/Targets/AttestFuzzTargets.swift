@@ -5,7 +5,7 @@ import X509
 
 @testable import AppAttest
 
-/// What a device sends to prove itself: attestations at `/attest/register`, assertions at every upgrade.
+/// A device's proofs: attestations at `/attest/register`, assertions at every upgrade.
 let attestFuzzTargets = [
     FuzzTarget("cbor") { bytes in
         guard let value = try? CBORDecoder.decode(bytes, maximumBytes: CBORLimits.maximumAttestationBytes) else {

@@ -1,8 +1,8 @@
 import AppAttest
 import FoundationEssentials
 
-/// A simulated authority and one device of it, of which only the public halves were kept: nobody can sign for them any more. What they
-/// signed once stands in the corpus.
+/// The public keys of a simulated authority and of one of its devices. The private keys were discarded. What they
+/// signed is in the corpus.
 enum AttestSample {
     static let time = Date(timeIntervalSince1970: 1_777_593_600)
     static let clientDataHash = [UInt8](repeating: 0xC5, count: 32)
@@ -10,7 +10,7 @@ enum AttestSample {
         guard let app = AppID("A1B2C3D4E5.com.example.game") else { fatalError("it is an App ID") }
         return app
     }()
-    /// Of the assertion in the corpus.
+    /// The client data hash of the assertion in the corpus.
     static let counter: UInt32 = 1
     static let publicKeyX963 = bytes(
         "BD0+3dQnf4SBf8jbXsI3F3XM2ErjnzGXfjvVvnaFiBNWWmLxK+11lKNYd+0dPTACZ4+ArcesZTflpbzQcas2AP8=")

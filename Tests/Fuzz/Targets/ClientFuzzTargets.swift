@@ -20,7 +20,7 @@ let clientFuzzTargets = [DialectKind.typed, .gmcp, .json, .legacy, .terminal].ma
     }
 }
 
-/// What one message amounts to can be said to a target.
+/// Checks that the command of one message can be sent to a target.
 private func checkCommand(of message: ArraySlice<UInt8>, isText: Bool, _ kind: DialectKind) throws {
     var dialect: any Dialect =
         switch kind {

@@ -3,7 +3,7 @@ import WireText
 
 @testable import DPoP
 
-/// What clients send to prove that a token is theirs, and what is read of tokens and keys.
+/// Proofs of possession from clients, and the readers of tokens and keys.
 let dpopFuzzTargets = [
     FuzzTarget("jose-json") { bytes in
         guard let object = try? JSONReader.readObject(bytes) else { return }

@@ -1,7 +1,7 @@
 import DPoP
 import FoundationEssentials
 
-/// A device's key and a signing key, of which only the public halves were kept: nobody can sign with them any more. What they signed once is
+/// The public halves of a device's key and of a signing key. The private halves were discarded. What they signed is
 /// in the corpus.
 enum DPoPSample {
     static let time = Date(timeIntervalSince1970: 1_900_000_000)

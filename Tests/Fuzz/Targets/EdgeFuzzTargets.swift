@@ -8,7 +8,7 @@ import WireText
 @testable import Reactors
 @testable import RelayCore
 
-/// What stands before and around a request: the PROXY header, addresses, headers, the query.
+/// The input before and around a request: the PROXY header, addresses, headers, the query.
 let edgeFuzzTargets = [
     FuzzTarget("proxy-header") { bytes in
         var parser = ProxyHeaderParser()

@@ -1,4 +1,4 @@
-/// One reader of foreign bytes, with what must hold whatever they are.
+/// One parser of untrusted bytes, with the properties that must hold for all inputs.
 ///
 /// The same functions run under libFuzzer, which looks for inputs, and in a test, which replays the inputs that are kept in `Corpus`.
 struct FuzzTarget: Sendable {
@@ -27,7 +27,7 @@ struct FuzzTarget: Sendable {
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
 }
 
-/// What must hold, and didn't.
+/// A property that was violated.
 struct FuzzViolation: Error, CustomStringConvertible {
     let description: String
 }

@@ -4,7 +4,7 @@ import WireText
 
 @testable import Admission
 
-/// What the gate reads of requests, and the lists that operators keep for it.
+/// The parts of requests that the gate reads, and the operators' lists.
 let gateFuzzTargets = [
     FuzzTarget("identifiers") { bytes in
         let text = text(bytes)
@@ -50,7 +50,7 @@ let gateFuzzTargets = [
             "a request is no larger than its body")
     },
     FuzzTarget("original-request") { bytes in
-        // The first line is the path behind the prefix, every further one a field.
+        // The first line is the path after the prefix, every further one a field.
         let lines = text(bytes).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
             line.firstIndex(of: ":").map { (String(line[..<$0]), String(line[$0...].dropFirst())) }

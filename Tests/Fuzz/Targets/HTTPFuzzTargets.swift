@@ -1,7 +1,7 @@
 import HTTPWire
 import WireText
 
-/// What clients send in HTTP, and what we answer.
+/// Clients' HTTP, and our responses.
 let httpFuzzTargets = [
     // The first byte chooses the limits, the others are a connection's bytes.
     FuzzTarget("http-request") { bytes in

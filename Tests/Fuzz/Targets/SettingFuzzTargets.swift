@@ -2,7 +2,7 @@
 @testable import RelayCore
 @testable import Settings
 
-/// What operators write, and what their tools say over the control socket.
+/// Operators' files, and their tools' messages over the control socket.
 let settingFuzzTargets = [
     FuzzTarget("setting-file") { bytes in
         let text = text(bytes)

@@ -3,7 +3,7 @@ import Compression
 
 @testable import Telnet
 
-/// What a MUD sends.
+/// Output of a MUD.
 let telnetFuzzTargets = [
     FuzzTarget("telnet-parser") { bytes in
         let limit = 48
@@ -50,7 +50,7 @@ let telnetFuzzTargets = [
     },
 ]
 
-/// Neighbouring data joined: where it is cut is nobody's promise.
+/// Adjacent data joined: its split isn't specified.
 private func telnetEvents(of pieces: [ArraySlice<UInt8>], limit: Int) -> [TelnetEvent] {
     var parser = TelnetParser(maximumSubnegotiationBytes: limit)
     var events: [TelnetEvent] = []
@@ -77,7 +77,7 @@ extension TelnetEvent {
     }
 }
 
-/// A telnet client with all options, and what it has heard.
+/// A telnet client with all options, and its events.
 private struct TargetReader {
     var client: TelnetClient
     private(set) var events: [TargetEvent] = []
@@ -129,7 +129,7 @@ private struct TargetReader {
         events.append(event)
     }
 
-    /// What goes to the target is telnet, whatever stands in it.
+    /// The output to the target is valid telnet for any input.
     mutating func answer(_ input: ArraySlice<UInt8>) throws {
         var output: [UInt8] = []
         client.appendInput(input, to: &output)

@@ -23,7 +23,7 @@ private struct TargetConversation {
     private var translation: Translation
     private var output = TranslationOutput()
     private var frames: FrameCheck
-    /// Text of neighbouring messages is joined: where it is cut is nobody's promise.
+    /// Text of adjacent messages is joined: its split isn't specified.
     private(set) var heard: [Heard] = []
 
     enum Heard: Equatable {
@@ -109,7 +109,7 @@ private struct TargetConversation {
     }
 }
 
-/// What a client of a dialect can rely on, whatever its target sends and whatever it has sent itself.
+/// The guarantees for a client of a dialect, for any input from its target and from itself.
 struct FrameCheck {
     let kind: DialectKind
     private var lastSequence: Int?

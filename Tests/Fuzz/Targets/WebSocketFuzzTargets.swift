@@ -1,7 +1,7 @@
 import Compression
 import WebSocketWire
 
-/// What a WebSocket's peer sends: its handshake, its frames, its compressed messages.
+/// Input from a WebSocket's peer: its handshake, its frames, its compressed messages.
 let webSocketFuzzTargets = [
     // One byte for the settings, then the stream.
     FuzzTarget("frames") { bytes in
@@ -157,7 +157,7 @@ private func framesWritten(_ frames: [ReadFrame], _ settings: UInt8, _ fragmentB
     return output
 }
 
-/// What the message inflates to twice over, with everything in front of a fault.
+/// The result of inflating the message twice, with all output before a fault.
 private func inflated(
     _ pieces: [[UInt8]], _ settings: UInt8, outputBytes: Int
 ) throws -> (bytes: [UInt8], hasFault: Bool) {

@@ -3,10 +3,10 @@ import DPoP
 import Foundation
 import Testing
 
-/// The inputs that are kept: seeds of every kind, and whatever once broke something. libFuzzer begins with them.
+/// The stored inputs: seeds of every kind, and inputs that once revealed a defect. libFuzzer begins with them.
 @Suite("The fuzz corpus")
 struct CorpusTests {
-    /// So that nobody has to wonder what a large one is.
+    /// Bytes of one input, so that each stays small enough to understand.
     static let maximumBytes = 8_192
 
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -53,12 +53,12 @@ struct CorpusTests {
         }
     }
 
-    @Test func `finds what is broken`() {
+    @Test func `detects a broken reader`() {
         #expect(throws: FuzzViolation.self) { try require(1 + 1 == 3, "sums are right") }
     }
 
     @Test(arguments: FuzzTarget.all.map(\.name))
-    func `breaks no promise of any reader`(name: String) async throws {
+    func `violates no property of any reader`(name: String) async throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let folder = Self.folder.appendingPathComponent(name)
         let names = try Self.names(in: folder)

@@ -20,7 +20,7 @@ struct BadgeMethodTests {
         #expect(bench.gate.evaluate(bench.request(nil)).refusal?.answer == .appAuthRequired)
     }
 
-    @Test func `the edge is told which header the method reads, so that a repeated one is refused`() throws {
+    @Test func `the edge knows the method's header, so that a repeated one is refused`() throws {
         let fields = try BadgeBench().gate.fields
         #expect(fields.headers.contains("x-badge") && fields.headers.contains("x-app-assert-data"))
         #expect(fields.parameters == ["ticket"])
@@ -28,7 +28,7 @@ struct BadgeMethodTests {
 
     // MARK: Limits
 
-    @Test func `wrong badges count, and beyond the limit the budget pays the method's own cost`() throws {
+    @Test func `wrong badges count, and above the limit verifications cost the method's own weight`() throws {
         let bench = try BadgeBench(["FAILED_UPGRADES_PER_MINUTE": "3", "VERIFICATIONS_PER_SECOND": "4"])
         for _ in 0..<3 { #expect(bench.gate.evaluate(bench.request(wrong)).refusal?.answer == .appAuthRequired) }
         #expect(bench.gate.evaluate(bench.request(nil)).refusal?.answer == .rateLimited, "no credentials")
@@ -56,7 +56,7 @@ struct BadgeMethodTests {
 
     // MARK: Lists, routes, origins, secrets
 
-    @Test func `a blocked badge is refused before it is verified, and its tickets are worth nothing`() throws {
+    @Test func `a blocked badge is refused before it is verified, and its tickets are refused`() throws {
         var bench = try BadgeBench()
         guard case .authenticated(let alice) = bench.gate.authenticate(bench.request()),
             case .issued(let issued) = bench.gate.issueTicket(
@@ -74,7 +74,7 @@ struct BadgeMethodTests {
         #expect(bench.gate.evaluate(byTicket).refusal?.answer == .deviceBlocked)
     }
 
-    @Test func `routes open and close to it by its name`() throws {
+    @Test func `routes admit or refuse the method by its name`() throws {
         let bench = try BadgeBench()
         let names = ([.badge(bench.desk)] + [ConfiguredMethod].all).routeNames
         let routes = try Route.list("a=a.example:1,admit=badge+app b=b.example:1,admit=app", methods: names) { _ in true
@@ -90,7 +90,7 @@ struct BadgeMethodTests {
         #expect(policy.authorize(.route("b"), for: route) == .refused(.wayNotAllowed))
     }
 
-    @Test func `a page of another origin can't use it`() throws {
+    @Test func `a page of another origin is refused`() throws {
         let bench = try BadgeBench()
         let request = bench.request { $0.origin = "https://evil.example" }
         #expect(bench.gate.evaluate(request).refusal?.answer == .originRefused)
@@ -98,7 +98,7 @@ struct BadgeMethodTests {
         #expect(bench.gate.evaluate(bench.request { $0.origin = "http://gate.example:6200" }).principal != nil)
     }
 
-    @Test func `where a shared secret is required the badge alone isn't enough`() throws {
+    @Test func `if a shared secret is required the badge alone isn't enough`() throws {
         var bench = try BadgeBench()
         let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
         let secrets = try SharedSecrets("app sha256:\(digest)")
@@ -109,14 +109,14 @@ struct BadgeMethodTests {
 
     // MARK: Which method decides
 
-    @Test func `where no credentials are needed a wrong badge is still wrong`() throws {
+    @Test func `a wrong badge is refused even if no credentials are required`() throws {
         let bench = try BadgeBench(["REQUIRE_APP_AUTH": "false"])
         #expect(bench.gate.evaluate(bench.request(nil)).principal?.identity == .anonymous)
         #expect(bench.gate.evaluate(bench.request(wrong)).refusal?.answer == .appAuthRequired)
         #expect(bench.gate.evaluate(bench.request()).principal?.identity.method == BadgeMethod.name)
     }
 
-    @Test func `one method is chosen, and no other one is asked when it refuses`() throws {
+    @Test func `one method decides, and no other one is asked after its refusal`() throws {
         let bench = try BadgeBench(["REQUIRE_APP_AUTH": "false"])
         guard case .authenticated(let alice) = bench.gate.authenticate(bench.request()),
             case .issued(let issued) = bench.gate.issueTicket(
@@ -127,7 +127,7 @@ struct BadgeMethodTests {
         #expect(bench.gate.evaluate(bench.request(nil, ticket: issued.ticket.text)).principal != nil, "it isn't spent")
     }
 
-    @Test func `a method admits no client without a subject, nor any in another method's name`() throws {
+    @Test func `a method can't admit a client without a subject or in another method's name`() throws {
         let bench = try BadgeBench(["REQUIRE_APP_AUTH": "false"])
         let impostors = [
             Identity(method: ImpostorMethod.name, subject: ""), Identity(method: BadgeMethod.name, subject: "alice"),
@@ -142,7 +142,7 @@ struct BadgeMethodTests {
         #expect(gate.evaluate(bench.request()).principal?.identity == own)
     }
 
-    @Test func `a store that can't answer is the gateway's trouble`() throws {
+    @Test func `an unavailable store causes a 503`() throws {
         let bench = try BadgeBench()
         bench.desk.isBroken = true
         #expect(bench.gate.evaluate(bench.request()).refusal?.answer == .storeUnavailable)

@@ -39,7 +39,7 @@ struct BadgeSessionTests {
         #expect(bench.gate.recheck(next, from: bench.request().address, at: BadgeBench.start) != nil)
     }
 
-    @Test func `nothing follows from a badge where the method is gone`() throws {
+    @Test func `without the method its badges and tickets are refused`() throws {
         let bench = try BadgeBench()
         let principal = try principal(bench)
         let text = try ticket(bench, to: principal)
@@ -48,7 +48,7 @@ struct BadgeSessionTests {
         #expect(gate.recheck(principal, from: bench.request().address, at: BadgeBench.start)?.answer == .invalidTicket)
     }
 
-    @Test func `a session belongs to its badge, and to its ticket's holder by the token alone`() throws {
+    @Test func `a session is resumed with its badge, or by its ticket's holder with the token alone`() throws {
         let bench = try BadgeBench()
         let text = try ticket(bench, to: principal(bench))
         let holder = try #require(bench.gate.evaluate(bench.request(nil, ticket: text)).principal)
@@ -102,7 +102,7 @@ struct BadgeSessionTests {
         #expect(lines.last?.contains(#""outcome":"refused","way":"badge","reason":"app_auth_required""#) == true)
     }
 
-    @Test func `metrics count it under its label`() throws {
+    @Test func `metrics count the method under its label`() throws {
         let backend = TestMetrics()
         var bench = try BadgeBench()
         bench.relay.metrics = GatewayMetrics(factory: backend)
@@ -117,7 +117,7 @@ struct BadgeSessionTests {
         }
     }
 
-    @Test func `every label is a word of its own`() {
+    @Test func `every label is unique`() {
         let labels = ([ConfiguredMethod].all.flatMap(\.names) + [MethodName.none]).map(\.label)
         #expect(Set(labels).count == labels.count)
         #expect(labels.allSatisfy { $0.allSatisfy { "abcdefghijklmnopqrstuvwxyz_".contains($0) } })
@@ -156,7 +156,7 @@ struct BadgeSessionTests {
         #expect(second.value?.refusal?.answer == .rateLimited, "failures count when they are known")
     }
 
-    @Test func `a later answer meets the last lease taken, and a store in trouble`() throws {
+    @Test func `a later answer handles a taken last lease and a broken store`() throws {
         let bench = try BadgeBench(["MAX_SESSIONS_GLOBAL": "1"])
         bench.desk.answersLater = true
         let outcomes = [try outcome(of: bench.request(), bench), try outcome(of: bench.request(), bench)]

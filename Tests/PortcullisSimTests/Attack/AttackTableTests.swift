@@ -70,7 +70,7 @@ struct AttackTableTests {
         #expect(more.verdict(.amplification) == .missedClearly)
     }
 
-    @Test func `a goal that is missed by little doesn't fail the run, and one that is missed clearly does`() {
+    @Test func `a narrowly missed goal doesn't fail the run, and a clearly missed one does`() {
         #expect(Self.row(Self.trial(echo: Self.load(p99: 99_000))).verdict(.echo) == .missed)
         #expect(Self.row(Self.trial(echo: Self.load(p99: 99_000))).isGood)
         #expect(!Self.row(Self.trial(echo: Self.load(p99: 100_000))).isGood)
@@ -98,7 +98,7 @@ struct AttackTableTests {
         #expect(!Self.row(Self.trial(isGatewayAlive: false)).isGood)
     }
 
-    @Test func `the table has a line for each attack behind that of the quiet, and says what isn't judged`() throws {
+    @Test func `the table has the quiet run, then each attack, and marks what isn't judged`() throws {
         let table = AttackTable(
             quiet: Self.quiet,
             trials: [

@@ -17,7 +17,7 @@ struct ClientHelloTests {
         return [22, 3, 1, 0, UInt8(hello.count + 4), 1, 0, 0, UInt8(hello.count)] + hello
     }
 
-    @Test func `a hello tells its groups, signature algorithms and key shares, and is written as it was`() throws {
+    @Test func `a hello's groups, signature algorithms and key shares are read and written back unchanged`() throws {
         let hello = try ClientHello(record: Self.record())
         #expect(hello.groups == [29, 23])
         #expect(hello.signatures == [0x0403])
@@ -25,7 +25,7 @@ struct ClientHelloTests {
         #expect(hello.record == Self.record())
     }
 
-    @Test func `without its key shares a hello is shorter by them, and the same otherwise`() throws {
+    @Test func `removing the key shares changes nothing else in a hello`() throws {
         let hello = try ClientHello(record: Self.record())
         let retry = try ClientHello(record: hello.withoutKeyShares.record)
         #expect(retry.sharedGroups.isEmpty && retry.groups == hello.groups)
@@ -34,14 +34,14 @@ struct ClientHelloTests {
         #expect(retry.record[9..<50] == hello.record[9..<50])
     }
 
-    @Test func `a hello of an old client has no extensions, and gets none`() throws {
+    @Test func `a hello without extensions gets none`() throws {
         let hello = try ClientHello(record: Self.record(extensions: nil))
         #expect(hello.extensions.isEmpty && hello.groups.isEmpty && hello.sharedGroups.isEmpty)
         #expect(hello.record == Self.record(extensions: nil))
         #expect(try ClientHello(record: Self.record(extensions: [])).record == Self.record(extensions: []))
     }
 
-    @Test func `a record that is cut at any byte, or has one more, is no hello`() {
+    @Test func `a truncated record, or one with an extra byte, is no hello`() {
         let record = Self.record()
         for count in record.indices {
             #expect(throws: ClientHello.Failure.notAClientHello) {
@@ -51,7 +51,7 @@ struct ClientHelloTests {
         #expect(throws: ClientHello.Failure.notAClientHello) { try ClientHello(record: record + [0]) }
     }
 
-    @Test func `any byte may be changed: what is read then is written as it was`() {
+    @Test func `a hello with any byte changed is written back as read`() {
         let record = Self.record()
         for index in record.indices {
             for value in [0, 1, 0x7F, 0xFF] as [UInt8] {

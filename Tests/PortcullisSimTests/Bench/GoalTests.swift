@@ -7,7 +7,7 @@ struct GoalTests {
         Goal(what: "w", limit: limit, unit: unit, measured: Spread(values), unmeasured: "nobody looked")
     }
 
-    @Test func `a goal is met at its limit, and missed by one in the last place that is shown`() {
+    @Test func `a goal is met at its limit, and missed one unit of the last place above it`() {
         #expect(Self.goal(.atMost(0.96), .times, [0.964]).verdict == .met)
         #expect(Self.goal(.atMost(0.96), .times, [0.966]).verdict == .missed)
         #expect(Self.goal(.atLeast(0.8), .percent, [0.7996]).verdict == .met)
@@ -17,7 +17,7 @@ struct GoalTests {
         #expect(Self.goal(.atMost(18), .kibibytes, [18.04]).verdict == .met)
     }
 
-    @Test func `a goal without a figure says why, and isn't met`() {
+    @Test func `a goal without a figure isn't met and has a reason`() {
         let goal = Self.goal(.atMost(1), .times, [])
         #expect(goal.verdict == .unknown("nobody looked"))
         #expect(GoalRow(goal).verdict == "not measured: nobody looked")
@@ -43,7 +43,7 @@ struct GoalTests {
         #expect(rows.contains { $0.verdict.contains("not measurable on 2 cores") })
     }
 
-    @Test func `each goal finds its figures`() {
+    @Test func `each goal uses its own figures`() {
         var results = BenchResults()
         for (bytes, window) in [(64, 1), (64, 4), (64, 16), (1_024, 1), (16_384, 1)] {
             for (subject, isBurst) in Subject.allCases.flatMap({ [($0, false), ($0, true)] }) {

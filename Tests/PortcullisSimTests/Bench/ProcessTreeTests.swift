@@ -12,19 +12,19 @@ struct ProcessTreeTests {
         #expect(ProcessTree.members(root: 1, parents: [2: 1, 1: 2]) == [1, 2])
     }
 
-    @Test func `a parent is read past any name`() {
+    @Test func `the parent is read whatever the process's name contains`() {
         #expect(ProcessTree.parent(stat: "42 (a) S 7 (b)) S 17 1 1") == 17)
         #expect(ProcessTree.parent(stat: "42 (x)") == nil)
         #expect(ProcessTree.parent(stat: "") == nil)
     }
 
-    @Test func `a process that is there has used something, and by its own clock`() throws {
+    @Test func `a running process has CPU time, memory and threads`() throws {
         let usage = try #require(ProcessTree(root: getpid())?.usage)
         #expect(usage.cpuSeconds > 0 && usage.residentBytes > 0 && usage.threads > 0)
         #expect(ProcessTree(root: -5) == nil)
     }
 
-    @Test func `a counter is the first eight bytes of its file, the least first`() throws {
+    @Test func `a counter is the first eight bytes of its file, in little-endian order`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("counter-\(getpid())").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(ProcessCounter.value(at: path) == nil)

@@ -4,19 +4,19 @@ import Testing
 
 struct SpreadTests {
     @Test(arguments: [([3.0, 1, 2], 2.0), ([4, 1, 2, 3], 2.5), ([7], 7), ([1, 1, 9], 1)] as [([Double], Double)])
-    func `the median is the middle one, or between the two in the middle`(values: [Double], median: Double) throws {
+    func `the median is the middle value or the mean of the two middle ones`(values: [Double], median: Double) throws {
         let spread = try #require(Spread(values))
         #expect(spread.median == median)
         #expect(spread.least == values.min() && spread.most == values.max() && spread.rounds == values.count)
     }
 
-    @Test func `nothing, or nothing that is a number, has none`() {
+    @Test func `values without a number have no spread`() {
         #expect(Spread([]) == nil)
         #expect(Spread([.nan, .infinity]) == nil)
         #expect(Spread([.nan, 5])?.rounds == 1)
     }
 
-    @Test func `a ratio is formed round by round, of the rounds that both have`() throws {
+    @Test func `a ratio is taken round by round, over the rounds that both have`() throws {
         var results = BenchResults()
         for (round, pair) in [(1.0, 2.0), (30, 20), (4, 8)].enumerated() {
             results.record(pair.0, .cpuPerMessage, of: .portcullis, "w", round: round)
@@ -31,7 +31,7 @@ struct SpreadTests {
         #expect(results.spread(.cpuPerMessage, of: .floor, "w")?.rounds == 4)
     }
 
-    @Test func `nothing is divided by nothing`() {
+    @Test func `a division by zero has no ratio`() {
         var results = BenchResults()
         results.record(1, .cpuPerMessage, of: .portcullis, "w")
         results.record(0, .cpuPerMessage, of: .floor, "w")

@@ -27,7 +27,7 @@ struct HTTPAnswerParserTests {
         "HTTP/1.1 200 OK\r\n\r\n", "SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: \(HTTPAnswerParser.maximumBytes + 1)\r\n\r\n",
     ])
-    func `what has no length or isn't HTTP is malformed`(text: String) {
+    func `a response that has no length or isn't HTTP is malformed`(text: String) {
         var parser = HTTPAnswerParser()
         Array(text.utf8).withUnsafeBytes { parser.append($0) }
         #expect(throws: HTTPAnswerParser.Failure.malformed) { try parser.next() }

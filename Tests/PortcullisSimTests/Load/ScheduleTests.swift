@@ -19,7 +19,7 @@ struct ScheduleTests {
         #expect((10_799...10_801).contains(count))
     }
 
-    @Test func `nothing is taken before its time`() {
+    @Test func `nothing is due before its time`() {
         var plan = TrafficPlan(.typed(perSecond: 1), start: 500, seed: 4)
         let first = plan.next ?? 0
         #expect(plan.take(by: first - 1) == nil)

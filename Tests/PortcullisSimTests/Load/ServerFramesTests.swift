@@ -56,12 +56,12 @@ struct ServerFramesTests {
         #expect(!Self.hear([bytes]).isValid)
     }
 
-    @Test func `a close without a code has none`() {
+    @Test func `a Close frame without a code has none`() {
         #expect(Self.hear([[0x88, 0]]).heard == [.close(nil)])
     }
 
     @Test(arguments: [0, 1, 7, 8, 125, 126, 65_535, 65_536])
-    func `a client's frame is masked, and as long as RFC 6455 says`(count: Int) {
+    func `a client's frame is masked and has the length of RFC 6455`(count: Int) {
         let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         var frame = [UInt8](repeating: 0, count: count + ClientFrame.maximumHeadBytes)
         let length = payload.withUnsafeBytes { payload in
@@ -74,7 +74,7 @@ struct ServerFramesTests {
         #expect(plain == payload)
     }
 
-    @Test func `RFC 6455's own key has its answer, and no other is taken`() {
+    @Test func `only the right answer to RFC 6455's example key is accepted`() {
         let request = UpgradeText(
             authority: "localhost:1", path: "/", subprotocols: [], headers: [("X-A", "b")],
             nonce: Array("the sample nonce".utf8))

@@ -23,7 +23,7 @@ struct StreamVerifierTests {
     }
 
     @Test(arguments: [1, 2, 64, 900])
-    func `a byte or many that are missing are lost, wherever the stream is cut`(count: Int) {
+    func `missing bytes are counted as lost, wherever the stream is split`(count: Int) {
         let bytes = Array(Self.stream[..<500] + Self.stream[(500 + count)...])
         for cut in stride(from: 0, through: bytes.count, by: 7) {
             #expect(Self.faults(of: bytes, cutAt: cut).faults == [.lost(UInt64(count))])
@@ -31,7 +31,7 @@ struct StreamVerifierTests {
     }
 
     @Test(arguments: [1, 2, 64, 500])
-    func `bytes that come again are doubled, wherever the stream is cut`(count: Int) {
+    func `repeated bytes are counted as duplicates, wherever the stream is split`(count: Int) {
         let bytes = Array(Self.stream[..<500] + Self.stream[(500 - count)...])
         for cut in stride(from: 0, through: bytes.count, by: 7) {
             let result = Self.faults(of: bytes, cutAt: cut)
@@ -87,7 +87,7 @@ struct StreamVerifierTests {
     }
 
     @Test(arguments: [-50, -1, 1, 60])
-    func `a gap of a byte or many more or fewer than are gone is wrong`(difference: Int) {
+    func `a gap of another size than the lost bytes is wrong`(difference: Int) {
         var verifier = StreamVerifier(Self.pattern)
         _ = Self.stream[..<300].withUnsafeBytes { verifier.receive($0) }
         #expect(verifier.skip(UInt64(200 + difference)).isEmpty)
@@ -98,7 +98,7 @@ struct StreamVerifierTests {
 
     /// Each line begins with many zeros, so the position after the gap looks right at first.
     @Test(arguments: [-64, -3, 1, 5, 128])
-    func `a wrong gap in numbered lines is one too`(difference: Int) {
+    func `a wrong gap in numbered lines is reported, too`(difference: Int) {
         let lines = StreamPattern.numbered.bytes(0..<6_400)
         var verifier = StreamVerifier(.numbered)
         _ = lines[..<640].withUnsafeBytes { verifier.receive($0) }

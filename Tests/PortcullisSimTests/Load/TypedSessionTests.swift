@@ -134,7 +134,7 @@ struct TypedSessionTests {
     @Test(
         arguments: [(896, 127, false), (896, 128, false), (897, 127, false), (897, 128, true), (1_024, 1, true)]
             + [(1_023, 1, false), (896, 700, false), (897, 700, true)])
-    func `nothing may be gone before the buffer was full`(
+    func `a gap before the buffer was full is wrong`(
         kept: Int, gone: UInt64, isRight: Bool
     ) {
         var check = ReplayCheck(bufferBytes: 1_024)
@@ -175,12 +175,12 @@ struct TypedSessionTests {
         #"{"type":"resume","sessionId":"one","token":"secret","lastSeq":1}"#, #"{"type":"inputAck","cid":0}"#,
         #"{"type":"resumed","sessionId":"one"}"#,
     ])
-    func `what isn't a message of the dialect is wrong`(text: String) {
+    func `data that is no message of the dialect is wrong`(text: String) {
         var session = Self.begun()
         #expect(session.receive(Array(text.utf8)) == [.wrong(.badMessage)])
     }
 
-    @Test func `messages without meaning here are ignored`() {
+    @Test func `messages that the tool doesn't need are ignored`() {
         var session = Self.begun()
         #expect(session.receive(Array(#"{"type":"draining","reconnectAfterMs":5}"#.utf8)).isEmpty)
     }

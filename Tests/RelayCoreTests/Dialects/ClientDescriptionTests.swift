@@ -1,13 +1,13 @@
 import RelayCore
 import Testing
 
-@Suite("What a query says of the client")
+@Suite("A client's description in a query")
 struct ClientDescriptionTests {
     private func description(_ parameters: [String: String]) -> ClientDescription {
         ClientDescription { parameters[$0] }
     }
 
-    @Test func `is taken as far as it makes sense`() {
+    @Test func `is accepted as far as it is valid`() {
         let client = description(
             ["cols": "132", "x": "1", "rows": "43", "client": "My Mud Client", "ttype": "xterm-256color"])
         #expect(client.columns == 132 && client.rows == 43)
@@ -24,7 +24,7 @@ struct ClientDescriptionTests {
         #expect(description([name: value]) == ClientDescription())
     }
 
-    @Test func `is taken to its limits`() {
+    @Test func `is accepted up to its limits`() {
         let name = String(repeating: "a", count: 64)
         #expect(description(["cols": "1", "rows": "65535", "client": name]).name == name)
         #expect(description(["cols": "1", "rows": "65535"]).rows == 65_535)

@@ -9,19 +9,19 @@ struct DialectChooserTests {
             ("terminal.mudstandards.org", .terminal),
             ("gmcp.mudstandards.org", .gmcp), ("json.mudstandards.org", .json),
         ] as [(String, DialectKind)])
-    func `falls at once for a subprotocol, whatever the default is`(name: String, kind: DialectKind) {
+    func `is immediate for a subprotocol, whatever the default is`(name: String, kind: DialectKind) {
         let chooser = DialectChooser(subprotocol: name, standard: .fixed(.typed), now: 0)
         #expect(chooser.kind == kind && chooser.deadline == nil)
         #expect(DialectKind(subprotocol: name.uppercased()) == nil)
     }
 
     @Test(arguments: DialectKind.allCases)
-    func `falls at once for a fixed default`(kind: DialectKind) {
+    func `is immediate for a fixed default`(kind: DialectKind) {
         #expect(DefaultDialect(rawValue: kind.rawValue) == .fixed(kind))
         #expect(DialectChooser(subprotocol: nil, standard: .fixed(kind), now: 0).kind == kind)
     }
 
-    @Test func `knows auto, and no other word`() {
+    @Test func `accepts auto and no other word`() {
         #expect(DefaultDialect(rawValue: "auto") == .auto)
         for text in ["", "Auto", "telnet", "raw "] { #expect(DefaultDialect(rawValue: text) == nil) }
     }
@@ -39,7 +39,7 @@ struct DialectChooserTests {
             (#"{"connect":1} look"#, .raw), (#"{"Type":"connect"}"#, .raw), (#"["type"]"#, .raw),
             (#"{"type":"# + String(repeating: "[", count: 32) + String(repeating: "]", count: 32) + "}", .raw),
         ] as [(String, DialectKind)])
-    func `falls with the first message otherwise`(text: String, kind: DialectKind) throws {
+    func `is made by the first message otherwise`(text: String, kind: DialectKind) throws {
         for isText in [true, false] {
             var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
             #expect(chooser.receive(bytes(text), isText: isText, isLast: true) == kind)
@@ -61,7 +61,7 @@ struct DialectChooserTests {
         }
     }
 
-    @Test func `doesn't wait for the end of a message that is no object`() throws {
+    @Test func `doesn't wait for the end of a message that isn't an object`() throws {
         var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
         #expect(chooser.receive(bytes("  l"), isText: true, isLast: false) == .raw)
         let message = chooser.takeHeldMessage()
@@ -69,7 +69,7 @@ struct DialectChooserTests {
         #expect(held.bytes == Array("  l".utf8) && !held.isLast)
     }
 
-    @Test func `is raw for a first message above the limit, which is given on`() {
+    @Test func `is raw for a first message above the limit, which is forwarded`() {
         for (size, kind) in [(64, DialectKind.typed), (65, .raw)] {
             var chooser = DialectChooser(subprotocol: nil, standard: .auto, maximumMessageBytes: 64, now: 0)
             let text = #"{"type":""# + String(repeating: "x", count: size - 11) + #""}"#
@@ -84,7 +84,7 @@ struct DialectChooserTests {
         #expect(chooser.receive(bytes("x"), isText: true, isLast: false) == .raw)
     }
 
-    @Test func `is raw when the wait is over, and gives on what has come of a message`() throws {
+    @Test func `is raw when the wait is over, and forwards the part of a message that has arrived`() throws {
         var chooser = DialectChooser(subprotocol: nil, standard: .auto, wait: 1_500, now: 1_000)
         #expect(chooser.deadline == 2_500 && chooser.kind == nil)
         #expect(chooser.receive(bytes("{\"type\":"), isText: true, isLast: false) == nil)
@@ -94,11 +94,11 @@ struct DialectChooserTests {
         let message = chooser.takeHeldMessage()
         let held = try #require(message)
         #expect(held.bytes == Array("{\"type\":".utf8) && !held.isLast)
-        // What comes now belongs to a raw session.
+        // Later input belongs to a raw session.
         #expect(chooser.receive(bytes("\"connect\"}"), isText: true, isLast: true) == nil && chooser.kind == .raw)
     }
 
-    @Test func `never waits over the end of time`() {
+    @Test func `doesn't overflow at the end of time`() {
         #expect(DialectChooser(subprotocol: nil, standard: .auto, wait: .max, now: 1).deadline == .max)
     }
 

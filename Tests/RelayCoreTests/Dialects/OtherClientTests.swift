@@ -5,7 +5,7 @@ import Testing
 @Suite("A client of another server")
 struct OtherClientTests {
     @Test(arguments: ["0", "false", "0.0"])
-    func `that says mccp 0 is sent its text as it is, and errors too`(value: String) throws {
+    func `that says mccp 0 gets text and errors uncompressed`(value: String) throws {
         var session = try Conversation(.legacy)
         #expect(session.say(#"{"connect":1,"mccp":\#(value)}"#) == ["dial standard"])
         #expect(session.connect() == [])
@@ -15,7 +15,7 @@ struct OtherClientTests {
     }
 
     @Test(arguments: ["1", "true", "null", #""0""#, "{}"])
-    func `that says anything else of mccp is sent compressed frames`(value: String) throws {
+    func `that says anything else for mccp gets compressed frames`(value: String) throws {
         var session = try Conversation(.legacy)
         _ = session.say(#"{"connect":1,"mccp":\#(value)}"#)
         _ = session.connect()
@@ -24,7 +24,7 @@ struct OtherClientTests {
 
     /// Of the draft's own example; the frame is 120 by 40, in its two forms.
     @Test(arguments: ["AHgAKA==", "//ofAHgAKP/w"])
-    func `of the mudstandards draft says its size in a telnet frame`(frame: String) throws {
+    func `of the mudstandards draft sends its size in a telnet frame`(frame: String) throws {
         var session = try Conversation(.json)
         _ = session.connect()
         _ = session.hear([255, 253, 31])
@@ -53,14 +53,14 @@ struct OtherClientTests {
         (#"{"proto":"telnet_1","data":""}"#, "Unknown proto: telnet_1"),
         (#"{"proto":"telnet_","data":""}"#, "Unknown proto: telnet_"),
     ])
-    func `is told what of such a frame is wrong`(message: String, error: String) throws {
+    func `is told what is wrong with such a frame`(message: String, error: String) throws {
         var session = try Conversation(.json)
         _ = session.connect()
         #expect(
             session.say(message) == [#"S {"proto":"error","id":"invalid_request","data":"\#(error)"}"#])
     }
 
-    @Test func `can't say the gateway's own messages in a telnet frame either`() throws {
+    @Test func `can't send the gateway's own messages in a telnet frame`() throws {
         var session = try Conversation(.json)
         _ = session.connect()
         _ = session.hear([255, 253, 201])
@@ -69,7 +69,7 @@ struct OtherClientTests {
         #expect(answer.count == 1 && answer[0].contains("Unknown message"))
     }
 
-    @Test func `is told which field names what it may not reach, and that TLS failed rather than the target`() throws {
+    @Test func `is told which field names a forbidden target, and that TLS failed`() throws {
         var session = try Conversation(.typed)
         let connect = #"{"type":"connect","host":"h","port":22}"#
         for (failure, error) in [

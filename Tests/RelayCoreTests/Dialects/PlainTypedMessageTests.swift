@@ -44,18 +44,18 @@ struct PlainTypedMessageTests {
     ]
 
     @Test(arguments: plainForms)
-    func `are taken as the general reader takes them`(_ message: String) throws {
+    func `are read as by the general reader`(_ message: String) throws {
         let bytes = Array(message.utf8)[...]
         let command = try #require(PlainTypedMessage(bytes)?.command)
         #expect(try TypedMessage(JSONObject(message: bytes)).command() == command)
     }
 
     @Test(arguments: otherForms)
-    func `say nothing about any other form`(_ message: String) {
+    func `don't cover any other form`(_ message: String) {
         #expect(PlainTypedMessage(Array(message.utf8)[...])?.command == nil)
     }
 
-    @Test func `hold what the message says, and are parts of it`() {
+    @Test func `contain the message's fields, as slices of it`() {
         let input = Array(#"{"type":"input","text":"look","cid":7}"#.utf8)[...]
         #expect(PlainTypedMessage(input)?.command == .input(input[24..<28], cid: 7))
         let acknowledgement = Array(#"{"type":"syncAck","sessionId":"ab","lastSeq":64}"#.utf8)[...]
@@ -97,7 +97,7 @@ struct PlainTypedMessageTests {
         }
     }
 
-    @Test func `are read as the general reader does in every order of a few members, of whatever kind`() {
+    @Test func `are read as by the general reader in every order of members`() {
         let members = [
             #""type":"input""#, #""type":"syncAck""#, #""text":"a""#, #""text":"\t""#, #""cid":1"#, #""cid":0"#,
             #""sessionId":"a""#, #""sessionId":" ""#, #""sessionId":"\ta""#, #""lastSeq":0"#, #""lastSeq":-0"#,

@@ -134,7 +134,7 @@ struct TypedFieldTests {
         ),
         (#"{"type":"disconnect"}"#, "close 1000 client disconnected"),
     ])
-    func `take what is allowed, to the limit`(message: String, outcome: String) {
+    func `accept allowed values up to the limit`(message: String, outcome: String) {
         #expect(Transcript.replay(.typed, "C " + message) == "C \(message)\n\(outcome)")
     }
 }

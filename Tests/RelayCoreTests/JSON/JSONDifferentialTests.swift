@@ -5,7 +5,7 @@ import Testing
 /// Our reader and Foundation's on the same texts. Where they are known to differ, the difference is named here.
 @Suite("The JSON reader beside Foundation's")
 struct JSONDifferentialTests {
-    @Test func `takes and refuses the same texts, and reads the same values, over seeded mutations`() throws {
+    @Test func `accepts and refuses the same texts and reads the same values, over seeded mutations`() throws {
         var generator = SeededGenerator(seed: 8259)
         var taken = 0
         for _ in 0..<6_000 {

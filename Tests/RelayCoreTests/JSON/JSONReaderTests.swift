@@ -42,7 +42,7 @@ struct JSONReaderTests {
             (#""\ud800""#, .malformedString(at: 0)), (#""\ud800\u0041""#, .malformedString(at: 0)),
             (#""\udc00\ud800""#, .malformedString(at: 0)), (#""\"#, .malformedString(at: 0)),
         ] as [(String, JSONError)])
-    func `refuses everything else, and says where`(text: String, error: JSONError) {
+    func `refuses everything else with its position`(text: String, error: JSONError) {
         #expect(throws: error) { try JSONReader.read(bytes(text)) }
         #expect(!JSONReader.isValid(bytes(text)))
     }
@@ -53,7 +53,7 @@ struct JSONReaderTests {
         #expect(throws: JSONError.malformedString(at: 0)) { try JSONReader.read(text[...]) }
     }
 
-    @Test func `reads to its depth and not one deeper, with arrays and with objects`() throws {
+    @Test func `reads to its depth limit and not deeper, with arrays and with objects`() throws {
         let depth = JSONReader.maximumDepth
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
             func nested(_ count: Int, _ inner: String) -> ArraySlice<UInt8> {
@@ -64,11 +64,11 @@ struct JSONReaderTests {
             #expect(throws: JSONError.tooDeep) { try JSONReader.read(nested(depth, "[]")) }
             #expect(throws: JSONError.tooDeep) { try JSONReader.read(nested(20_000, "1")) }
         }
-        // What has been closed doesn't count.
+        // Closed containers don't count.
         #expect(JSONReader.isValid(bytes("[" + String(repeating: "[],", count: 1_000) + "{}]")))
     }
 
-    @Test func `takes the last of equal names, and keeps all of them`() throws {
+    @Test func `uses the last of equal names, and keeps all of them`() throws {
         guard case .object(let object) = try JSONReader.read(bytes(#"{"a":1,"b":2,"\u0061":3}"#)) else {
             return #expect(Bool(false))
         }
@@ -90,7 +90,7 @@ struct JSONReaderTests {
         #expect(throws: JSONError.unexpectedByte(at: 5)) { try JSONReader.read(text[2...]) }
     }
 
-    @Test func `refuses every beginning of a text that isn't the whole of it`() {
+    @Test func `refuses every proper prefix of a text`() {
         let text = Array(#"{"a":[1,-2.5e3,"\u00e4ö",true,null],"b":{}}"#.utf8)
         for end in text.indices {
             #expect(throws: JSONError.self) { try JSONReader.read(text[..<end]) }

@@ -18,7 +18,7 @@ struct JSONWriterTests {
                 == #""\"\\/\u0000\u0001\b\t\n\u000b\f\r\u000f\u0010\u001b\u001f "# + "\u{7f}\u{2028}\"")
     }
 
-    @Test func `writes back what was read, byte for byte where that was compact`() throws {
+    @Test func `writes back what was read, byte for byte if it was compact`() throws {
         for text in [#"{"a":1,"a":2}"#, "[1e400,-0,18446744073709551616]", #"["\u0000"]"#, "[[],{}]"] {
             #expect(written(try JSONReader.read(bytes(text))) == text)
         }

@@ -12,13 +12,13 @@ struct InputLedgerTests {
         #expect(ledger.contains(1) && !ledger.contains(2))
     }
 
-    @Test func `what was skipped can still come, in any order`() {
+    @Test func `skipped numbers may still arrive, in any order`() {
         var ledger = InputLedger()
         for cid: UInt64 in [5, 2, 9, 4] { ledger.insert(cid) }
         #expect((1...10).filter { ledger.contains($0) } == [2, 4, 5, 9])
     }
 
-    @Test func `the oldest number of the window can still come, and the one before it counts as applied`() {
+    @Test func `the oldest number of the window may still arrive, and the one before it counts as applied`() {
         var ledger = InputLedger()
         ledger.insert(window + 10)
         #expect(!ledger.contains(11))
@@ -28,7 +28,7 @@ struct InputLedgerTests {
         #expect(ledger.contains(11) && !ledger.contains(12))
     }
 
-    @Test func `a leap beyond the window forgets what was in it`() {
+    @Test func `a jump beyond the window forgets its numbers`() {
         var ledger = InputLedger()
         for cid in 1...window { ledger.insert(cid) }
         ledger.insert(.max)
@@ -38,7 +38,7 @@ struct InputLedgerTests {
     }
 
     /// Against a set that forgets nothing.
-    @Test(arguments: 0..<20) func `a random order is remembered as it was within the window`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `a random order is recorded exactly within the window`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var ledger = InputLedger()
         var seen: Set<UInt64> = []

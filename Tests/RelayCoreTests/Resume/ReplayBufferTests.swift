@@ -16,14 +16,14 @@ struct ReplayBufferTests {
         Array(repeating: UInt8(number % 256), count: size)[...]
     }
 
-    @Test func `zero asks for everything`() {
+    @Test func `zero requests everything`() {
         let replay = buffer(maximumBytes: 10, [3, 3, 4]).replay(after: 0)
         #expect(replay.gap == nil && replay.start == 0)
         #expect(replay.messages.map(\.seq) == [1, 2, 3])
         #expect(replay.messages.map(\.payload) == [payload(1, 3), payload(2, 3), payload(3, 4)])
     }
 
-    @Test func `only what came after the last seq is sent again, and nothing to whom has seen more than there was`() {
+    @Test func `only messages after the last seq are replayed, and none if it is too high`() {
         let buffer = buffer(maximumBytes: 10, [3, 3, 4])
         #expect(buffer.replay(after: 2).messages.map(\.seq) == [3])
         for seen: UInt64 in [3, 4, .max] {
@@ -31,14 +31,14 @@ struct ReplayBufferTests {
         }
     }
 
-    @Test func `at the limit everything is kept, and one byte above it the oldest goes`() {
+    @Test func `up to the limit everything is kept, and one byte above it the oldest is dropped`() {
         #expect(buffer(maximumBytes: 10, [3, 3, 4]).byteCount == 10)
         let above = buffer(maximumBytes: 10, [3, 3, 5])
         #expect(above.byteCount == 8)
         #expect(above.replay(after: 0).gap == ReplayGap(fromSeq: 1, toSeq: 1, bytes: 3))
     }
 
-    @Test func `a gap begins behind what the client has seen`() {
+    @Test func `a gap begins after what the client has seen`() {
         let buffer = buffer(maximumBytes: 4, [3, 3, 4])
         #expect(buffer.replay(after: 1).gap == ReplayGap(fromSeq: 2, toSeq: 2, bytes: 3))
         #expect(buffer.replay(after: 2).gap == nil)
@@ -50,7 +50,7 @@ struct ReplayBufferTests {
         #expect(replay == Replay(gap: ReplayGap(fromSeq: 1, toSeq: 2, bytes: 6), start: 2, messages: []))
     }
 
-    @Test func `what was acknowledged isn't kept, and a client that has seen nothing is told of it as of a gap`() {
+    @Test func `acknowledged messages aren't kept, and a client that has seen nothing gets a gap for them`() {
         var buffer = buffer(maximumBytes: 6, [3, 3, 3, 3])
         buffer.acknowledge(through: 3)
         #expect(buffer.byteCount == 3)
@@ -74,7 +74,7 @@ struct ReplayBufferTests {
         #expect(buffer(maximumBytes: 16, Array(repeating: 0, count: 65), .prompt).messageCount == 64)
     }
 
-    @Test func `the ring grows with what is kept, to its limit and no further`() {
+    @Test func `the ring grows with its content, up to its limit`() {
         var ring = buffer(maximumBytes: 51_200, [1])
         #expect(ring.ringCapacity == 1_024)
         for number in 0..<10_000 { _ = ring.append(.text, payload(number, 100)) }
@@ -82,13 +82,13 @@ struct ReplayBufferTests {
         #expect(buffer(maximumBytes: 51_200, []).ringCapacity == 0)
     }
 
-    @Test func `a buffer of no size keeps nothing and counts on`() {
+    @Test func `a buffer of size zero keeps nothing and continues to count`() {
         var none = buffer(maximumBytes: 0, [3, 0, 5])
         #expect(none.seq == 3 && none.messageCount == 0 && none.ringCapacity == 0)
         #expect(none.append(.prompt, []) == 4)
     }
 
-    @Test func `a gap's size is exact for the last sizes, and never too small beyond`() {
+    @Test func `a gap's size is exact for the recent sizes, and never too small before them`() {
         let limit = LostSizes.maximumEntries
         let exact = buffer(maximumBytes: 1, Array(repeating: 2, count: limit))
         #expect(exact.replay(after: 1).gap?.bytes == UInt64(2 * (limit - 1)))
@@ -98,7 +98,7 @@ struct ReplayBufferTests {
         #expect(beyond.replay(after: 2).gap?.bytes == UInt64(2 * (limit - 1)))
     }
 
-    @Test func `a gap's size is exact however much was let go after the client left`() {
+    @Test func `a gap's size is exact however much was dropped after the client left`() {
         var buffer = buffer(maximumBytes: 1, [2, 3, 4])
         buffer.clientLeft()
         for _ in 0..<10_000 { _ = buffer.append(.text, payload(0, 5)) }
@@ -120,14 +120,13 @@ struct ReplayBufferTests {
         #expect(replay.messages.map(\.seq) == [6, 10])
     }
 
-    @Test func `numbered by bytes, a package that was seen in part is sent as a whole, and the replay begins with it`()
-    {
+    @Test func `numbered by bytes, the replay begins with the whole of a package seen in part`() {
         let replay = buffer(.bytes, maximumBytes: 10, [3, 3, 4], .package).replay(after: 4)
         #expect(replay.start == 3)
         #expect(replay.messages.map(\.payload) == [payload(2, 3), payload(3, 4)])
     }
 
-    @Test func `numbered by bytes, a gap is what lies between`() {
+    @Test func `numbered by bytes, a gap is the difference of the numbers`() {
         let buffer = buffer(.bytes, maximumBytes: 4, [3, 3, 4])
         let replay = buffer.replay(after: 2)
         #expect(replay.gap == ReplayGap(fromSeq: 3, toSeq: 6, bytes: 4) && replay.start == 6)

@@ -11,19 +11,19 @@ struct ResumeRequestTests {
         #expect(asked == ResumeRequest(sessionID: "s", token: "t", lastSeq: .max))
     }
 
-    @Test func `a query without a session asks for none, whatever else it says`() {
+    @Test func `a query without a session requests no resume`() {
         #expect(request([:]) == nil)
         #expect(request(["token": "t", "lastSeq": "1"]) == nil)
     }
 
-    @Test func `a token that is missing is empty, and a number that makes no sense asks for everything`() {
+    @Test func `a missing token is empty, and an invalid number requests everything`() {
         #expect(request(["session": ""]) == ResumeRequest(sessionID: "", token: "", lastSeq: 0))
         for number in ["", "-1", "x", "1.5", "18446744073709551616"] {
             #expect(request(["session": "s", "lastSeq": number])?.lastSeq == 0)
         }
     }
 
-    @Test func `the token isn't shown where the request is described`() {
+    @Test func `the token isn't shown in the request's description`() {
         let asked = ResumeRequest(sessionID: "s", token: "secret", lastSeq: 1)
         #expect(!"\(TranslationOrder.resume(asked))".contains("secret"))
         #expect(!String(reflecting: asked).contains("secret"))

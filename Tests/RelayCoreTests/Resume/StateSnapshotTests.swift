@@ -13,7 +13,7 @@ struct StateSnapshotTests {
         KeptMessage(kind: kind, seq: seq, payload: [])
     }
 
-    @Test func `the last message of each package is kept, in the order in which they came`() {
+    @Test func `the last message of each package is kept, in order of arrival`() {
         var snapshot = StateSnapshot()
         for (seq, name) in ["A", "B", "A", "C", "B"].enumerated() {
             snapshot.keep(message(UInt64(seq + 1)), package: name)
@@ -21,7 +21,7 @@ struct StateSnapshotTests {
         #expect(snapshot.messages(notIn: nothing).map(\.seq) == [3, 4, 5])
     }
 
-    @Test func `so many packages are kept, and with one more the one that was silent for longest goes`() {
+    @Test func `above the limit of packages the least recently used one is dropped`() {
         var snapshot = StateSnapshot()
         let limit = UInt64(StateSnapshot.maximumPackages)
         for seq in 1...limit { snapshot.keep(message(seq), package: "P\(seq)") }
@@ -32,7 +32,7 @@ struct StateSnapshotTests {
         #expect(snapshot.messages(notIn: nothing).first?.seq == 3)
     }
 
-    @Test func `so many bytes are kept, names counted, and with one more the oldest goes`() {
+    @Test func `above the limit of bytes, including names, the oldest is dropped`() {
         let limit = StateSnapshot.maximumBytes
         var snapshot = StateSnapshot()
         snapshot.keep(message(1, size: 9), package: "A")
@@ -42,7 +42,7 @@ struct StateSnapshotTests {
         #expect(snapshot.messages(notIn: nothing).map(\.seq) == [2, 3])
     }
 
-    @Test func `a message of the whole size is kept, and of a larger one not even the value before`() {
+    @Test func `a message of the whole size is kept, and a larger one also removes its predecessor`() {
         let limit = StateSnapshot.maximumBytes
         var snapshot = StateSnapshot()
         snapshot.keep(message(1, size: limit - 1), package: "A")
@@ -51,7 +51,7 @@ struct StateSnapshotTests {
         #expect(snapshot.byteCount == 0 && snapshot.messages(notIn: nothing).isEmpty)
     }
 
-    @Test func `the last echo is kept beside them`() {
+    @Test func `the last echo state is kept, too`() {
         var snapshot = StateSnapshot()
         snapshot.keep(echo(1, .echoSuppressed), package: nil)
         snapshot.keep(message(2), package: "A")
@@ -59,7 +59,7 @@ struct StateSnapshotTests {
         #expect(snapshot.messages(notIn: nothing).map(\.kind) == [.package, .echoShown])
     }
 
-    @Test func `what the replay says itself isn't said before it`() {
+    @Test func `state that the replay contains isn't sent before it`() {
         var snapshot = StateSnapshot()
         snapshot.keep(message(1), package: "A")
         snapshot.keep(message(5), package: "B")

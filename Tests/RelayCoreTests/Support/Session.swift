@@ -23,7 +23,7 @@ struct Session {
         return session
     }
 
-    /// An open one whose client may come back.
+    /// An open session that can be resumed.
     static func resumable(limits: SessionLimits = SessionLimits()) -> Session {
         var session = open(limits: limits)
         session.setResumable()

@@ -48,7 +48,7 @@ struct ReservedNetworksTests {
         "2002:808:808::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:2::1", "2001:10::1", "2001:20::1", "fc00::1",
         "fdff::1",
         "fe80::1", "fec0::1", "ff02::1", "255.255.255.255", "169.254.169.254",
-    ]) func `no special form is public`(text: String) throws {
+    ]) func `no special address form is public`(text: String) throws {
         #expect(try isReserved(text))
     }
 
@@ -59,7 +59,7 @@ struct ReservedNetworksTests {
         #expect(try !isReserved(text))
     }
 
-    @Test func `what is no address is reserved`() {
+    @Test func `text that is no address is reserved`() {
         for count in 0...20 where count != 4 && count != 16 {
             #expect(ReservedNetworks.contain([UInt8](repeating: 8, count: count)))
         }

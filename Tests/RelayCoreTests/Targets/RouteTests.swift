@@ -17,7 +17,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `routes are parted by semicolons, blanks and line ends`() throws {
+    @Test func `routes are separated by semicolons, blanks and line ends`() throws {
         let routes = try routes("; a=one.example:1;b=two.example:2 \n\tc-3_=[2001:db8::1]:3;;\r\n")
         #expect(routes.map(\.name) == ["a", "b", "c-3_"])
         #expect(routes.map(\.endpoint.text) == ["one.example:1", "two.example:2", "[2001:db8::1]:3"])
@@ -56,13 +56,15 @@ struct RouteTests {
             ("a=m:1,admit=app+", .admitValue(allMethods)),
             ("a=m:1,admit=app+app", .admitValue(allMethods)), ("a=m:1,admit=app+any", .admitValue(allMethods)),
             ("a=m:1,admit=root", .admitValue(allMethods)),
-        ] as [(String, TargetFault)]) func `a faulty route is a fault, not a hole`(text: String, fault: TargetFault)
+        ] as [(String, TargetFault)]) func `a faulty route is a fault and isn't skipped`(
+            text: String, fault: TargetFault
+        )
     {
         #expect(faults(text) == [.init(number: 1, fault: fault)])
         #expect(!fault.description.isEmpty)
     }
 
-    @Test func `all faults are told at once, with the number of their entry`() {
+    @Test func `all faults are reported at once, with the number of their entry`() {
         #expect(
             faults("a=m:1;b=m;c=m:2;d=m:3,tls=no;a=m:9") == [
                 .init(number: 2, fault: .portMissing), .init(number: 4, fault: .optionValue("tls")),
@@ -70,13 +72,13 @@ struct RouteTests {
             ])
     }
 
-    @Test func `a name has 32 bytes at most`() throws {
+    @Test func `a name has at most 32 bytes`() throws {
         let name = String(repeating: "n", count: Route.maximumNameBytes)
         #expect(try routes(name + "=m:1").count == 1)
         #expect(faults(name + "n=m:1") == [.init(number: 1, fault: .routeName)])
     }
 
-    @Test func `there are 256 routes at most`() throws {
+    @Test func `there are at most 256 routes`() throws {
         func many(_ count: Int) -> String { (0..<count).map { "r\($0)=m:1" }.joined(separator: "\n") }
         #expect(try routes(many(Route.maximumCount)).count == 256)
         #expect(faults(many(Route.maximumCount + 1)) == [.init(number: nil, fault: .tooManyRoutes)])
@@ -94,7 +96,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `there are 10000 targets at most`() throws {
+    @Test func `there are at most 10000 targets`() throws {
         func many(_ count: Int) -> String { (0..<count).map { "h\($0):1" }.joined(separator: ",") }
         #expect(try TargetList.targets(many(10_000)).count == TargetList.maximumCount)
         #expect(throws: TargetFaults(entries: [.init(number: nil, fault: .tooManyTargets)])) {
@@ -110,5 +112,5 @@ struct RouteTests {
     }
 }
 
-/// What routes call the methods of admission.
+/// The names of the admission methods in routes.
 let allMethods = ["app", "cert", "ticket", "anonymous"]

@@ -27,7 +27,7 @@ struct TargetHostTests {
         "0x7g.1",
         "1.2.3.0x100", "a.b.1", "mud.example.1", "mud.0x7f", "99999999999999999999999999", "0x1ffffffff", "-1",
         "1.2.3.4..",
-    ]) func `what ends with a number and is no address is nothing`(text: String) {
+    ]) func `a host that ends with a number and is no address is refused`(text: String) {
         #expect(TargetHost(text) == nil)
     }
 
@@ -54,7 +54,7 @@ struct TargetHostTests {
         "1:2:3:4:5:6:7:8:9", "::12345", "::127.1", "::0x7f.0.0.1", "::127.0.0.01", "1:2:3:4:5:6:7:127.0.0.1",
         "127.0.0.1::",
         "[[::1]]", "::1.", "mud.example:80",
-    ]) func `what has a colon and is no IPv6 address is nothing`(text: String) {
+    ]) func `a host with a colon that is no IPv6 address is refused`(text: String) {
         #expect(TargetHost(text) == nil)
     }
 
@@ -62,11 +62,11 @@ struct TargetHostTests {
         "", ".", "..", "a..b", ".a", "a b", " a", "a\n", "a\0", "-a.example", "a-.example", "münchen.de", "mud。example",
         "ｍud.example",
         "\u{212a}.example", "a/b", "a@b", "a%2eb", "*.example", "mud.example..", "a\\b", "１２７.0.0.1",
-    ]) func `anything else is no host`(text: String) {
+    ]) func `other text is no host`(text: String) {
         #expect(TargetHost(text) == nil)
     }
 
-    @Test func `a label has 63 bytes at most and a name 253, beside the dot at its end`() {
+    @Test func `a label has at most 63 bytes and a name at most 253 without the final dot`() {
         let label = String(repeating: "a", count: 63)
         #expect(TargetHost(label + ".example") != nil)
         #expect(TargetHost(label + "a.example") == nil)
@@ -109,7 +109,7 @@ struct TargetEndpointTests {
             ("mud.example:１", .port), (":4000", .host), ("::1:4000", .host), ("2001:db8::1:23", .host),
             ("m ud:1", .host),
             ("a:b:1", .host),
-        ] as [(String, TargetFault)]) func `anything else is a fault`(text: String, fault: TargetFault)
+        ] as [(String, TargetFault)]) func `other text is a fault`(text: String, fault: TargetFault)
     {
         #expect(throws: fault) { try TargetEndpoint(text) }
     }

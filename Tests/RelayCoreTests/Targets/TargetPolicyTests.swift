@@ -42,7 +42,7 @@ struct TargetPolicyTests {
         }
     }
 
-    @Test func `fixed leads every address to the default target`() throws {
+    @Test func `fixed maps every address to the default target`() throws {
         let policy = try policy(.fixed)
         for (host, port) in [
             ("other.example", UInt16(23)), ("10.0.0.1", 22), ("127.0.0.1", 22), ("not a host", 1), ("mud.example", 0),
@@ -85,7 +85,7 @@ struct TargetPolicyTests {
         }
     }
 
-    @Test func `what a name resolves to must be public, unless the operator named it`() throws {
+    @Test func `a name's addresses must be public unless the operator named it`() throws {
         let policy = try policy(.arbitrary)
         let cases: [(TargetRequest, Bool)] = [
             (.address(host: "rebinding.example", port: 23), false), (.standard, true), (.route("live"), true),
@@ -103,7 +103,7 @@ struct TargetPolicyTests {
         }
     }
 
-    @Test(arguments: TargetMode.allCases) func `a route is closed to other ways of admission, by name as by address`(
+    @Test(arguments: TargetMode.allCases) func `a route refuses other admission methods, by name and by address`(
         mode: TargetMode
     ) throws {
         let policy = try policy(mode)
@@ -118,7 +118,7 @@ struct TargetPolicyTests {
         #expect(policy.methods(to: .route("nowhere")) == nil)
     }
 
-    @Test func `a route brings its name and its options, of several to one target the first does`() throws {
+    @Test func `a route gives the target its name and options, and the first of several routes counts`() throws {
         let policy = try policy(.allowlist)
         guard case .authorized(let staging) = policy.authorize(.route("staging"), for: "cert"),
             case .authorized(let live) = policy.authorize(.address(host: "live.example", port: 23), for: "app")
@@ -132,7 +132,7 @@ struct TargetPolicyTests {
         #expect(live.options == RouteOptions())
     }
 
-    @Test(arguments: TargetMode.allCases) func `without a default target nothing falls back on one`(mode: TargetMode)
+    @Test(arguments: TargetMode.allCases) func `without a default target there is no fallback`(mode: TargetMode)
         throws
     {
         let policy = try policy(mode) { $0.standard = nil }
@@ -144,7 +144,7 @@ struct TargetPolicyTests {
         #expect(elsewhere == expected[mode].map(TargetDecision.refused))
     }
 
-    @Test func `settings that leave a hole, or that mean nothing, are faults, all at once`() throws {
+    @Test func `settings that are unsafe or without effect are faults, all reported at once`() throws {
         func faults(_ mode: TargetMode, changing change: (inout TargetSettings) -> Void) throws -> [TargetFault] {
             var settings = try self.settings(mode)
             change(&settings)
@@ -175,7 +175,7 @@ struct TargetPolicyTests {
         ("a=h.example:4000,admit=any", []), ("a=h.example:4000,admit=app+cert+ticket+anonymous", []),
         // By no name does a client reach these.
         ("a=10.0.0.5:4000,admit=cert", []), ("a=[::1]:4000,admit=cert", []),
-    ]) func `where clients choose the host, a route for some of them has a port of its own`(
+    ]) func `where clients choose the host, a restricted route needs its own port`(
         routes: String, names: [String]
     ) throws {
         for mode in TargetMode.allCases {
@@ -191,7 +191,7 @@ struct TargetPolicyTests {
         }
     }
 
-    @Test func `what the operator has named is no client's choice, however a client asks for it`() throws {
+    @Test func `a target that the operator named isn't a client's choice, however it is requested`() throws {
         for mode in TargetMode.allCases {
             let policy = try policy(mode)
             for request in [
@@ -220,7 +220,7 @@ struct TargetPolicyTests {
         #expect(Set(TargetRefusal.allCases.map(\.rawValue)).count == TargetRefusal.allCases.count)
     }
 
-    @Test func `a client that is limited to routes reaches no other target`() throws {
+    @Test func `a client limited to routes reaches no other target`() throws {
         let policy = try policy(.fixed)
         for (request, isOpen) in [
             (TargetRequest.route("live"), true), (.address(host: "live.example", port: 23), true),

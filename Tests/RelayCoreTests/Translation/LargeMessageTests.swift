@@ -11,13 +11,13 @@ struct LargeMessageTests {
         return session
     }
 
-    /// What reaches the target of a typed message whose text is `content`, a JSON string's.
+    /// The target's input from a typed message whose text is `content`, the inside of a JSON string.
     private func typed(_ content: String, cid: Int = 7) throws -> [String] {
         var session = try connected(.typed)
         return session.say(#"{"type":"input","text":"\#(content)","cid":\#(cid)}"#)
     }
 
-    @Test func `of 62 KB of text is taken, whatever escapes make of it`() throws {
+    @Test func `of 62 KB of text is accepted, however much escapes add`() throws {
         let ack = #"S {"type":"inputAck","cid":7}"#
         let lines = try typed(String(repeating: #"\"quoted\"\n"#, count: 62_000 / 9))
         #expect(lines.contains(ack) && !lines.contains { $0.contains("error") })
@@ -26,7 +26,7 @@ struct LargeMessageTests {
         #expect(cyrillic.contains(ack))
     }
 
-    @Test func `of the largest size is taken, and one byte more is answered with its number`() throws {
+    @Test func `of the maximum size is accepted, and one byte more is answered with its number`() throws {
         #expect(try typed(String(repeating: "x", count: 65_536)).contains(#"S {"type":"inputAck","cid":7}"#))
         #expect(
             try typed(String(repeating: "x", count: 65_537)) == [
@@ -34,7 +34,7 @@ struct LargeMessageTests {
             ])
     }
 
-    @Test func `is answered also where it is too large to be gathered, and the session goes on`() throws {
+    @Test func `is answered even if it is too large to reassemble, and the session continues`() throws {
         for kind in [DialectKind.typed, .json, .gmcp, .legacy] {
             var session = try connected(kind, maximum: 1_000)
             let size = MessageSize.onTheWire(1_000)

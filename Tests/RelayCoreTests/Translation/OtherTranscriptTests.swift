@@ -46,7 +46,7 @@ struct OtherTranscriptTests {
         ("notAllowed", "Error: host is not allowed", "1008 target is not allowed"),
         ("limited", "Error: Connection limit exceeded for this IP address", "1013 too many sessions"),
     ])
-    func `legacy: a target that isn't reached is told in words, and the connection closes`(
+    func `legacy: an unreachable target is reported as text, and the connection closes`(
         failure: String, notice: String, close: String
     ) throws {
         let replayed = Transcript.replay(.legacy, "C {\"connect\":true,\"mud\":\"arda\"}\nfailed \(failure)")
@@ -69,14 +69,14 @@ struct OtherTranscriptTests {
         (#"{"connect":1,"mud":"\#(String(repeating: "m", count: 65))"}"#, nil),
         (#"{"connect":1,"host":"\#(String(repeating: "h", count: 256))","port":1}"#, nil),
     ])
-    func `legacy: a connect that names no sane target closes, and one without target means the default`(
+    func `legacy: a connect with an invalid target closes, and one without a target means the default`(
         message: String, order: String?
     ) {
         let lines = Transcript.replay(.legacy, "C " + message).split(separator: "\n").map(String.init)
         #expect(lines.last == order ?? "close 1008 malformed connect")
     }
 
-    @Test func `terminal: bytes of text both ways, and nothing of telnet`() {
+    @Test func `terminal: text bytes in both directions, and no telnet`() {
         let text = #"""
             T \e[1mWelcome\e[0m\r\n
             B early\n
@@ -143,7 +143,7 @@ struct OtherTranscriptTests {
     @Test(arguments: [
         #"A B"#, #"A\r\nPortcullis.Ticket"#, #"\e[2J"#, #"\x7f"#, #"\xc3\xa9"#, String(repeating: "A", count: 129),
     ])
-    func `gmcp: names that can't stand in a message are dropped`(name: String) {
+    func `gmcp: names that a message can't contain are dropped`(name: String) {
         let text = [
             "connected",
             #"T \xff\xfbE"#, #"D \xff\xfdE"#,
@@ -153,7 +153,7 @@ struct OtherTranscriptTests {
     }
 
     @Test(arguments: [(128, true), (129, false)])
-    func `ATCP's names have a length too`(length: Int, isTold: Bool) {
+    func `ATCP names have a maximum length, too`(length: Int, isTold: Bool) {
         let name = String(repeating: "A", count: length)
         let lines = Transcript.replay(
             .gmcp, "connected\nT \\xff\\xfb\\xc8\nT \\xff\\xfa\\xc8\(name) 5\\xff\\xf0"
@@ -180,7 +180,7 @@ struct OtherTranscriptTests {
             ),
             (.legacy, #"{"msdp":{"key":"A","val":{"":1}}}"#, nil),
         ] as [(DialectKind, String, String?)])
-    func `what MSDP can't express is an error at once`(kind: DialectKind, message: String, error: String?) {
+    func `data that MSDP can't express is an error at once`(kind: DialectKind, message: String, error: String?) {
         let connect =
             [DialectKind.typed: #"C {"type":"connect","host":"h","port":1}"#, .legacy: #"C {"connect":1}"#][kind].map {
                 $0 + "\n"
@@ -193,7 +193,7 @@ struct OtherTranscriptTests {
         #expect(said.contains(#"D \xff\xfdE"#) && !said.contains { $0.contains(#"\xff\xfaE"#) })
     }
 
-    @Test func `json: text as binary messages, all else in envelopes`() {
+    @Test func `json: text as binary messages, everything else in envelopes`() {
         let text = #"""
             C {"proto":"terminal","id":"size","data":{"cols":120,"rows":50}}
             C {"proto":"terminal","id":"type","data":"ansi"}
@@ -261,7 +261,7 @@ struct OtherTranscriptTests {
             ),
             (.json, #"S {"proto":"error","id":"connection_failed","data":"Could not connect to the MUD server"}"#),
         ] as [(DialectKind, String?)])
-    func `terminal, gmcp and json close when their target isn't reached`(kind: DialectKind, message: String?) {
+    func `terminal, gmcp and json close when their target is unreachable`(kind: DialectKind, message: String?) {
         let expected = ["failed unreachable", message, "close 1014 target is unreachable"].compactMap(\.self)
         #expect(
             Transcript.replay(kind, "failed unreachable\nfailed unreachable")

@@ -2,7 +2,7 @@ import RelayCore
 import Telnet
 import Testing
 
-@Suite("What the gateway itself says to a target")
+@Suite("The gateway's own messages to a target")
 struct OwnMessageTests {
     private static let names = [
         "Portcullis.Session", "portcullis.session", "PORTCULLIS.SESSION", "pOrTcUlLiS.Anything.Else", "Portcullis.",
@@ -26,21 +26,21 @@ struct OwnMessageTests {
         return session
     }
 
-    @Test func `is refused from clients in every dialect and spelling`() throws {
+    @Test func `are refused from clients in every dialect and spelling`() throws {
         for (kind, message) in Self.forms {
             for name in Self.names {
                 var session = try session(kind)
                 let answer = session.say(message(name))
                 #expect(!answer.contains { $0.hasPrefix("D") }, "\(kind) \(name): \(answer)")
                 #expect(answer.count == 1, "\(kind) \(name): \(answer)")
-                // Names alone, without data, too.
+                // Also names without data.
                 let bare = message(name).replacing(#" {"state":"detached"}"#, with: "")
                 #expect(!session.say(bare).contains { $0.hasPrefix("D") })
             }
         }
     }
 
-    @Test func `doesn't wait for a target either that is still dialled, or hasn't agreed to GMCP`() throws {
+    @Test func `are refused also while the target is dialled or hasn't agreed to GMCP`() throws {
         for (kind, message) in Self.forms {
             var session = try session(kind, hasGMCP: false)
             _ = session.say(message("Portcullis.Session"))
@@ -53,7 +53,7 @@ struct OwnMessageTests {
         }
     }
 
-    @Test func `leaves alone what only begins like it, and what comes behind spaces is no name`() throws {
+    @Test func `don't reserve names that only resemble theirs or follow spaces`() throws {
         for (kind, message) in Self.forms {
             for name in ["Portcullisx.Session", "Portculli.Session", "Core.Portcullis", "X.Portcullis.Session"] {
                 var session = try session(kind)
@@ -67,7 +67,7 @@ struct OwnMessageTests {
         }
     }
 
-    @Test func `can't be said by text in any dialect: its bytes aren't telnet's`() throws {
+    @Test func `can't be sent as text in any dialect, since text is escaped for telnet`() throws {
         for kind in [DialectKind.terminal, .gmcp, .json] {
             var session = try session(kind)
             let forged = [255, 250, 201] + Array("Portcullis.Session".utf8) + [255, 240]

@@ -71,7 +71,7 @@ struct ResumeOtherTests {
         #expect(Transcript.difference(.gmcp, text) == nil)
     }
 
-    @Test func `gmcp: what is gone is told behind where counting begins`() {
+    @Test func `gmcp: the gap follows the sequence number`() {
         let text = #"""
             connected
             \#(Self.gmcp(0, resumed: false))
@@ -94,7 +94,7 @@ struct ResumeOtherTests {
         #expect(Transcript.difference(.gmcp, outputBufferBytes: 14, text) == nil)
     }
 
-    @Test func `json: the same in its envelopes`() {
+    @Test func `json: a resume is answered in envelopes`() {
         let text = #"""
             connected
             \#(Self.json(0, resumed: false))
@@ -124,7 +124,7 @@ struct ResumeOtherTests {
         ("invalid", "invalid_resume", "The session can't be resumed by this client", "1008 invalid_resume"),
         ("unavailable", "rate_limited", "The session can't be resumed now", "1013 too many sessions"),
     ])
-    func `a resume that fails is told in words, and the connection closes`(
+    func `a failed resume is reported as text, and the connection closes`(
         failure: String, code: String, message: String, close: String
     ) {
         #expect(
@@ -142,7 +142,7 @@ struct ResumeOtherTests {
     }
 
     @Test(arguments: [DialectKind.gmcp, .json, .terminal])
-    func `has a place refused in words, and closes`(kind: DialectKind) {
+    func `is told as text that its lease is refused, and closes`(kind: DialectKind) {
         #expect(Transcript.replay(kind, "failed limited").hasSuffix("close 1013 too many sessions"))
     }
 
@@ -152,13 +152,13 @@ struct ResumeOtherTests {
         #expect(Transcript.difference(kind, outputBufferBytes: 0, text) == nil)
     }
 
-    @Test func `terminal and legacy can't be resumed, and have no place for notices`() {
+    @Test func `terminal and legacy can't be resumed and carry no notices`() {
         let text = "connected\nT Hello\nb Hello\nattached 0\ndraining 5000"
         #expect(Transcript.difference(.terminal, text) == nil)
         #expect(Transcript.difference(.legacy, "draining 5000\nunresumed expired") == nil)
     }
 
-    @Test func `is resumable while it's connected, and knows which ends of a WebSocket are its own`() throws {
+    @Test func `is resumable while connected, and ends only with certain close codes`() throws {
         for (kind, resumable) in [
             (DialectKind.typed, true), (.gmcp, true), (.json, true), (.terminal, false), (.legacy, false),
         ] {
@@ -178,7 +178,7 @@ struct ResumeOtherTests {
         }
     }
 
-    @Test func `a message that the connection broke off is forgotten, and so is one that was too much`() throws {
+    @Test func `a message cut off by the connection's loss is dropped, and so is an oversized one`() throws {
         var session = try Conversation(.gmcp)
         _ = session.connect()
         #expect(session.say("never sent", isText: false, isLast: false) == [])
@@ -186,7 +186,7 @@ struct ResumeOtherTests {
         session.translation.attached(Transcript.resumed, after: 0, into: &session.output)
         _ = session.lines()
         #expect(session.say("look\n", isText: false) == [#"D look\r\n"#])
-        // Taken over: nobody has said that the connection before is gone.
+        // A takeover: the loss of the previous connection wasn't reported.
         #expect(session.say("never sent", isText: false, isLast: false) == [])
         session.translation.attached(Transcript.resumed, after: 0, into: &session.output)
         _ = session.lines()

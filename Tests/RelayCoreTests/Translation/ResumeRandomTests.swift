@@ -2,7 +2,7 @@ import RelayCore
 import Telnet
 import Testing
 
-/// A client that loses its connection wherever chance has it, and comes back with the last number that it saw.
+/// A client that loses its connection at random points, and resumes with the last number that it saw.
 @Suite("A client that vanishes and resumes at random")
 struct ResumeRandomTests {
     @Test(arguments: [DialectKind.typed, .gmcp, .json], UInt64(0)..<40)
@@ -26,7 +26,7 @@ struct ResumeRandomTests {
 private struct Run {
     var session: Conversation
     var client: ResumingClient
-    /// Another one, who is told everything as it comes.
+    /// A second client, which never loses its connection.
     private(set) var witness: ResumingClient
     private(set) var sent: [UInt8] = []
     private var ownProblems: [String] = []
@@ -115,13 +115,13 @@ private struct Run {
     }
 }
 
-/// What a client of these dialects does: it counts, keeps what has come, and notes what it's told is gone.
+/// A client of these dialects: it counts, keeps what it receives, and records gaps.
 private struct ResumingClient {
     /// A message with its number or numbers, or a gap.
     struct Part {
         let from: UInt64
         let to: UInt64
-        /// nil: it is gone for good.
+        /// nil: it is lost permanently.
         let payload: [UInt8]?
         let size: Int
         var isText = false

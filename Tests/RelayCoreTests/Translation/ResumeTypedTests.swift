@@ -14,7 +14,7 @@ struct ResumeTypedTests {
     private static let resumed =
         #"S {"type":"resumed","sessionId":"3e0f6c1a-7f55-4a44-9b1c-0d9a5be0f7a1","token":"fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210","capabilities":["syncAck","echoState","gmcp","prompt","inputAck","gap","tokenRotation"]}"#
 
-    @Test func `is told who it is now, what it must know again, and what came after the last number it saw`() {
+    @Test func `is told its new token, the repeated state and the output after the last seen number`() {
         let text =
             Self.begun + #"""
                 T Name: \xff\xf9\xff\xfb\xc9\xff\xfa\xc9Char.Vitals {"hp":1}\xff\xf0\xff\xfa\xc9Room.Info {"num":7}\xff\xf0\xff\xfb\x01
@@ -63,7 +63,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test func `is told what is gone before what it must know again, so that numbers only rise`() {
+    @Test func `is told the gap before the repeated state, so that numbers only rise`() {
         let text =
             Self.begun + #"""
                 T \xff\xfb\xc9\xff\xfa\xc9Char.Vitals {"hp":1}\xff\xf0\xff\xfb\x01Hello, world\r\n
@@ -124,7 +124,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test func `has its acknowledged messages let go, but not by the number of another session`() {
+    @Test func `drops acknowledged messages, but not by the number of another session`() {
         let text =
             Self.begun + #"""
                 T one
@@ -148,7 +148,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test func `has each numbered input applied once, however often it is sent, and acknowledged each time`() {
+    @Test func `applies each numbered input once and acknowledges it each time`() {
         let text =
             #"""
             C {"type":"input","text":"before","cid":1}
@@ -188,7 +188,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test func `has an input that couldn't be applied neither marked nor acknowledged`() throws {
+    @Test func `neither marks nor acknowledges an input that couldn't be applied`() throws {
         var session = try Conversation(.typed)
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         let text = String(repeating: "a", count: 32_768)
@@ -201,7 +201,7 @@ struct ResumeTypedTests {
         #expect(session.say(#"{"type":"input","text":"b","cid":1}"#) == [#"S {"type":"inputAck","cid":1}"#, "D b"])
     }
 
-    @Test func `begins to count inputs anew when a target isn't reached and another one is named`() throws {
+    @Test func `restarts the count of inputs when a second target is dialled`() throws {
         var session = try Conversation(.typed)
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         #expect(session.say(#"{"type":"input","text":"a","cid":1}"#) == [#"S {"type":"inputAck","cid":1}"#])
@@ -211,7 +211,7 @@ struct ResumeTypedTests {
         #expect(session.connect().last == "D b")
     }
 
-    @Test func `isn't acknowledged an input while it reads nothing, and is when it asks again`() throws {
+    @Test func `gets no acknowledgement while it reads nothing, and gets it on its next request`() throws {
         var session = try Conversation(.typed)
         _ = session.say(#"{"type":"connect","host":"h","port":1}"#)
         _ = session.connect()
@@ -221,7 +221,7 @@ struct ResumeTypedTests {
         #expect(session.say(input) == [#"S {"type":"inputAck","cid":1}"#])
     }
 
-    @Test func `is told of the gateway's end`() {
+    @Test func `is told of the gateway's shutdown`() {
         let text =
             Self.begun + #"""
                 draining 7500
@@ -231,7 +231,7 @@ struct ResumeTypedTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test func `can't be resumed where nothing is kept, and says so as ever`() throws {
+    @Test func `can't be resumed where nothing is kept, and is told so`() throws {
         let text = #"""
             C {"type":"resume","sessionId":"s","token":"t","lastSeq":0}
             S {"type":"error","code":"session_expired","message":"The session has expired"}

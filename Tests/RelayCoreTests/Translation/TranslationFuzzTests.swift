@@ -2,8 +2,8 @@ import RelayCore
 import Telnet
 import Testing
 
-/// Seeded nonsense from both sides. What must hold whatever comes.
-@Suite("A translation under nonsense")
+/// Properties for seeded random input from both sides.
+@Suite("A translation of random input")
 struct TranslationFuzzTests {
     private static let kinds: [DialectKind] = [.terminal, .gmcp, .json, .typed, .legacy]
 
@@ -31,7 +31,7 @@ struct TranslationFuzzTests {
     }
 
     @Test(arguments: kinds)
-    func `tells the client the same of a target's stream wherever it is cut`(kind: DialectKind) throws {
+    func `sends the client the same wherever the target's stream is split`(kind: DialectKind) throws {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<12 {
             let stream = (0..<4).flatMap { _ in Self.mutated(Self.streams, using: &generator) }
@@ -41,7 +41,7 @@ struct TranslationFuzzTests {
         }
     }
 
-    /// Neighbouring pieces of text put together: where text is cut is nobody's promise.
+    /// Adjacent pieces of text joined: the split of text isn't specified.
     private static func heard(_ stream: [UInt8], _ kind: DialectKind, in pieceBytes: Int) throws -> [String] {
         var session = try Conversation(kind)
         _ = session.say(connect[kind] ?? "")
@@ -67,7 +67,7 @@ struct TranslationFuzzTests {
         return lines
     }
 
-    /// What a frame shows as text; nil for any other.
+    /// The text of a text frame; nil for other frames.
     private static func text(in payload: ArraySlice<UInt8>, isText: Bool, _ kind: DialectKind) -> [UInt8]? {
         guard isText else { return Array(payload) }
         let string = String(decoding: payload, as: UTF8.self)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A translation's limits")
 struct TranslationLimitTests {
-    @Test func `takes a message of the largest size, whole or split, and refuses one byte more`() throws {
+    @Test func `accepts a message of the maximum size, whole or split, and refuses one byte more`() throws {
         for pieces in [1, 3, 64] {
             var session = try Conversation(.typed, maximumMessageBytes: 200)
             #expect(
@@ -19,12 +19,12 @@ struct TranslationLimitTests {
         }
     }
 
-    /// Of so much text: what is around it doesn't count.
+    /// A message with this much text; the rest of the message doesn't count.
     private func message(of size: Int) -> String {
         #"{"type":"input","text":""# + String(repeating: "x", count: size) + #""}"#
     }
 
-    @Test func `doesn't gather more of a message than it would take`() throws {
+    @Test func `doesn't buffer more of a message than it would accept`() throws {
         var session = try Conversation(.terminal, maximumMessageBytes: 1_000)
         for _ in 0..<1_000 { #expect(session.say("0123456789", isLast: false) == []) }
         #expect(session.say("end") == [])
@@ -32,7 +32,7 @@ struct TranslationLimitTests {
         #expect(session.say("look\n") == [#"D look\r\n"#])
     }
 
-    @Test func `keeps so many commands for a target that isn't connected yet, and so many bytes, and no more`() throws {
+    @Test func `limits the commands and bytes kept for a target that isn't connected yet`() throws {
         let refusal = [
             #"S {"proto":"error","id":"invalid_request","data":"Too much was sent before the target was connected"}"#
         ]
@@ -56,7 +56,7 @@ struct TranslationLimitTests {
         #expect(session.connect().last == "D " + (0..<2_000).map { "<\($0)>" }.joined())
     }
 
-    @Test func `holds its client back while much waits for a target that is dialled`() throws {
+    @Test func `pauses its client while a lot waits for a target that is dialled`() throws {
         for isReached in [true, false] {
             var session = try Conversation(.json)
             #expect(session.say(String(repeating: "a", count: 16_384), isText: false) == [])
@@ -70,7 +70,7 @@ struct TranslationLimitTests {
             }
             #expect(!session.translation.holdsClientBack)
         }
-        // What waits for an option may wait for ever.
+        // A command that waits for an option may wait forever.
         var session = try Conversation(.gmcp)
         _ = session.connect()
         for _ in 0..<2 { #expect(session.say("A \"" + String(repeating: "b", count: 10_000) + "\"") == []) }
@@ -123,7 +123,7 @@ struct TranslationLimitTests {
         #expect(session.hear([255, 251, 69]) == [#"D \xff\xfdE\xff\xfaE\x01C\x021\xff\xf0"#])
     }
 
-    @Test func `leaves telnet's answers inside while there is no room toward the target`() throws {
+    @Test func `holds telnet answers while there is no room toward the target`() throws {
         var session = try Conversation(.terminal)
         _ = session.connect()
         #expect(session.hear([255, 251, 1, 255, 251, 3], canReply: false) == [])
@@ -132,14 +132,14 @@ struct TranslationLimitTests {
         #expect(session.hear([255, 251, 25]) == [#"D \xff\xfd\x19"#])
     }
 
-    @Test func `leaves errors out while there is no room toward the client`() throws {
+    @Test func `omits errors while there is no room toward the client`() throws {
         var session = try Conversation(.typed)
         session.translation.receive(bytes("{"), isText: true, isLast: true, canAnswer: false, into: &session.output)
         #expect(session.lines() == [])
         #expect(session.say("{").count == 1)
     }
 
-    @Test func `takes nothing of a target that isn't connected, or no longer`() throws {
+    @Test func `accepts nothing from a target that isn't connected`() throws {
         var session = try Conversation(.terminal)
         var input = bytes("hello")
         #expect(!session.translation.next(&input, now: 0, into: &session.output) && input == bytes("hello"))
@@ -163,11 +163,11 @@ struct TranslationLimitTests {
         #expect(session.say(#"{"type":"input","text":"look"}"#) == [])
     }
 
-    @Test func `is none for a raw session, and one for every other dialect`() {
+    @Test func `doesn't exist for a raw session, and exists for every other dialect`() {
         for kind in DialectKind.allCases { #expect((Transcript(kind) == nil) == (kind == .raw)) }
     }
 
-    @Test func `doesn't show a session's token where the session is described`() {
+    @Test func `doesn't show a session's token in its description`() {
         #expect("\(Transcript.session)" == Transcript.session.id)
         #expect(!String(reflecting: Transcript.session).contains(Transcript.session.token))
     }

@@ -116,7 +116,7 @@ struct TypedTranscriptTests {
         #expect(Transcript.difference(.typed, text) == nil)
     }
 
-    @Test func `keeps what comes while the target is dialled, and says it after the session message`() {
+    @Test func `keeps output that arrives while the target is dialled, and sends it after the session message`() {
         let text = #"""
             C {"type":"connect","host":"mud.example","port":4000,"width":null}
             dial mud.example 4000 132x43
@@ -134,13 +134,13 @@ struct TypedTranscriptTests {
         #expect(Transcript.difference(.typed, client: ClientDescription(columns: 132, rows: 43), text) == nil)
     }
 
-    @Test func `says the same of a target whose bytes come one at a time, but for where text is cut`() {
+    @Test func `sends the same for bytes that arrive one at a time, except for where text is split`() {
         let once = Self.joined(Transcript.replay(.typed, Self.whole))
         #expect(Self.joined(Transcript.replay(.typed, pieceBytes: 1, Self.whole)) == once)
         #expect(Self.joined(Transcript.replay(.typed, pieceBytes: 3, Self.whole)) == once)
     }
 
-    /// What the client is told, without numbers and with neighbouring data put together; and what the target is.
+    /// The output to the client, without numbers and with adjacent data joined, and the output to the target.
     static func joined(_ transcript: String) -> [String] {
         var toClient: [String] = []
         var toTarget = ""

@@ -119,7 +119,7 @@ final class Bench {
         }
     }
 
-    /// Why the sessions have ended, in order, as the log and the audit log have it.
+    /// The reasons for the sessions' ends, in order, as in the log and the audit log.
     var endings: [String] {
         let logged = log.lines(of: "session ended").compactMap { $0["reason"] }
         return logged == audit.compactMap { $0["reason"] } ? logged : ["log and audit log differ"]

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What was logged.
+/// The logged events.
 final class LogRecorder: Sendable {
     private let entries = Mutex<[(message: String, metadata: [String: String])]>([])
 

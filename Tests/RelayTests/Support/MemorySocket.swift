@@ -19,7 +19,7 @@ final class MemorySocket: ClientSocket {
     private(set) var payloadWritten = 0
     /// From the gateway, on the way; bytes of a stream are messages as they come.
     private var queue: [Message] = []
-    /// What the client has read.
+    /// The bytes that the client has read.
     private(set) var messages: [Message] = []
     /// From the client, not read by the gateway yet.
     private var unread: [Message] = []

@@ -8,7 +8,7 @@ struct TestClient {
     let link: ClientLink
     let socket: MemorySocket
     let bench: Bench
-    /// What the typed dialect told: the session's id and token, and the last number.
+    /// The session's id and token, and the last number, from messages of the typed dialect.
     private(set) var sessionID = ""
     private(set) var token = ""
     private(set) var lastSeq: UInt64 = 0

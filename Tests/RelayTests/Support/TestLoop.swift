@@ -165,6 +165,6 @@ final class TestTimer: SessionTimer {
 }
 
 extension TestLoop {
-    /// What libwebsockets and libuv do: calls the gateway on the loop's thread. Within another callback it is the same one.
+    /// Calls the gateway on the loop's thread, as libwebsockets and libuv do. Calls may be nested.
     func inCallback(_ body: () -> Void) { network.run(on: self, body) }
 }

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a client that greets by itself isn't preceded`() {
+    @Test func `a client that sends its own greeting isn't greeted for`() {
         var stage = ClientStage { $0.greetsGMCP = false }
         #expect(stage.replies(to: IAC, WILL, 201) == trace(IAC, DO, 201))
     }

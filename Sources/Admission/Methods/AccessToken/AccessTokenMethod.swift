@@ -5,7 +5,7 @@ import WireText
 /// identities of two methods, so that routes can tell them apart.
 ///
 /// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token without a proof is
-/// refused, and never taken for something else.
+/// refused and never read as another credential.
 package struct AccessTokenMethod: AdmissionMethod {
     package static let name = MethodName(label: "access_token", route: "token")
     package static let developmentName = MethodName(label: "development_token", route: "dev")
@@ -29,7 +29,7 @@ package struct AccessTokenMethod: AdmissionMethod {
         return AccessTokenCredential(authorization: authorization, proof: proof)
     }
 
-    /// Who it is shows only when the token is verified.
+    /// The identity is known only after verification.
     package func claim(of credential: AccessTokenCredential) -> Claim { Claim(method: nil) }
 
     package func verify(
@@ -48,7 +48,7 @@ package struct AccessTokenMethod: AdmissionMethod {
         }
     }
 
-    /// Routes are checked before the proof is used up.
+    /// Routes are checked before the proof is spent.
     private static func refusal(
         of identity: Identity, _ grant: DevelopmentGrant?, for request: AdmissionRequest
     ) -> Refusal? {

@@ -2,15 +2,15 @@ import DPoP
 package import FoundationEssentials
 package import KeyStore
 
-/// What is kept of an access token whose proof was verified: what revocations are compared with.
+/// The data kept of a verified access token, for comparing it with revocations.
 package struct AccessTokenProof: AdmissionProof {
-    /// To whom the token was issued.
+    /// The subject that the token was issued to.
     package enum Subject: Hashable, Sendable {
         /// An attested device.
         case device(KeyID)
         /// The bearer of a development token.
         case grant(String)
-        /// Neither: no token of ours says so.
+        /// Neither of these; the gateway issues no such token.
         case unknown
     }
 
@@ -20,7 +20,7 @@ package struct AccessTokenProof: AdmissionProof {
     package let expiresAt: Date
     /// `client_id`.
     package let app: String
-    /// Those of the development token.
+    /// The routes of the development token.
     package var routes: Set<String>?
     /// `sub`.
     private let name: String

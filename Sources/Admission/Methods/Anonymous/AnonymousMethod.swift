@@ -1,4 +1,4 @@
-/// With `REQUIRE_APP_AUTH=false` a client without credentials is admitted. It is the last method: wrong credentials select another method,
+/// With `REQUIRE_APP_AUTH=false`, admits a client without credentials. It is the last method: wrong credentials select another method,
 /// which refuses them.
 package struct AnonymousMethod: AdmissionMethod {
     package struct NoCredential: Sendable {}

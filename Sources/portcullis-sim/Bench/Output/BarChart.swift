@@ -139,7 +139,7 @@ extension BenchReport {
             },
             chart("Resident memory per session", .residentPerSession, Cell.idle),
         ].compactMap(\.self)
-        return BarChart.page("Portcullis beside others: median, least and most of the rounds", charts)
+        return BarChart.page("Portcullis and others: median, minimum and maximum of the rounds", charts)
     }
 
     /// The subjects below each other.

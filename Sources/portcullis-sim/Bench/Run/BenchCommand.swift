@@ -4,7 +4,7 @@ import Foundation
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measures a gateway beside a relay in C and beside other programs, in interleaved rounds.",
+        abstract: "Compares a gateway with a relay in C and other programs, in interleaved rounds.",
         discussion: """
             scripts/bench builds what this needs, finds the others, and calls it. The measured programs run on core 0 with one thread, load and
             target on core 1. What --only names: messages, latency, connects, idle, allocations, reactors.
@@ -13,7 +13,7 @@ struct BenchCommand: ParsableCommand {
     @Option(help: "The gateway's program.")
     var portcullis: String
 
-    @Option(help: "Another build of it, measured beside this one.")
+    @Option(help: "Another build of the gateway, measured in the same rounds.")
     var earlier: String?
 
     @Option(help: "The relay in C that everything is held against.")
@@ -68,7 +68,7 @@ struct BenchCommand: ParsableCommand {
     private func settings() throws -> BenchSettings {
         var peers: [Subject: String] = [:]
         for (name, path) in try pairs(peer, "--peer") {
-            guard let subject = Subject(rawValue: name) else { throw SimOutput.failure("--peer knows no \(name).") }
+            guard let subject = Subject(rawValue: name) else { throw SimOutput.failure("--peer has no \(name).") }
             peers[subject] = path
         }
         return BenchSettings(

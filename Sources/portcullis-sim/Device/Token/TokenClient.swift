@@ -4,7 +4,7 @@ import Reactors
 
 /// A client of the token dialect: gets access tokens and sends requests with them, as an app does.
 ///
-/// It keeps the token in memory, asks for the next one a minute before its end, and asks once however many requests wait for it. Every
+/// It keeps the token in memory and requests the next one a minute before its end, once for all waiting requests. Every
 /// request has its own proof. It keeps the newest nonce of each server, and sends a request again once if the server demands another.
 actor TokenClient {
     typealias Headers = [(name: String, value: String)]
@@ -39,7 +39,7 @@ actor TokenClient {
         return ([("Authorization", "DPoP \(token.text)"), ("DPoP", proof)], token)
     }
 
-    /// Sends a request with a token, and again where the answer says that this may help.
+    /// Sends a request with a token, and retries it if the answer allows that.
     func send(
         _ method: String, _ url: WebURL, headers: Headers, body: [UInt8]?,
         streamed: (@Sendable (UnsafeRawBufferPointer) -> Void)?

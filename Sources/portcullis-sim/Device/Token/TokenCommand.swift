@@ -9,7 +9,7 @@ extension DeviceCommand {
         static let configuration = CommandConfiguration(
             abstract: "Get an access token, and print it.",
             discussion: """
-                The token is bound to the key in the device's file: it is good for nothing without that key's proofs. With --authority \
+                The token is bound to the key in the device's file: it can't be used without that key's proofs. With --authority \
                 the device registers if the gateway doesn't know it yet.
                 """)
 

@@ -2,12 +2,12 @@ import DeviceSimulation
 import Foundation
 import Reactors
 
-/// The part of an app that gets access tokens: challenge, registration if it is needed, and `POST /token`. It also signs proofs, because it
+/// The part of an app that gets access tokens: challenge, registration if needed, and `POST /token`. It also signs proofs, because it
 /// has the device's keys.
 actor TokenIssuerClient {
     /// How the device proves itself.
     enum Evidence: Sendable {
-        /// - Parameter authority: attests the key where the gateway demands a registration; nil: then the command fails.
+        /// - Parameter authority: attests the key if the gateway demands a registration; nil: the command then fails.
         case appAttest(authority: SimulatedAuthority?)
         case developmentToken(String)
     }
@@ -38,7 +38,7 @@ actor TokenIssuerClient {
         }
     }
 
-    /// A new device registers first, and another one when the gateway demands it.
+    /// A new device registers first, a known one only if the gateway demands it.
     private func attestedToken(_ authority: SimulatedAuthority?) async throws -> HeldToken {
         guard let authority else { return try await attestedToken(registeredBy: nil) }
         guard isKnown else { return try await attestedToken(registeredBy: authority) }
@@ -84,7 +84,7 @@ actor TokenIssuerClient {
         return HeldToken(text: token.accessToken, lifetime: token.expiresIn, requestedAt: time)
     }
 
-    /// Sends a body with a proof; once more with the server's nonce, and then with the same evidence, if the server demands one.
+    /// Sends a body with a proof; if the server demands a nonce, once more with it and the same evidence.
     private func post(
         _ path: String, _ body: (TokenRequests, _ proof: String) throws -> [UInt8]
     ) async throws -> [UInt8] {

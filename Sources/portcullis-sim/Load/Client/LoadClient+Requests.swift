@@ -42,7 +42,7 @@ extension LoadClient {
         }
     }
 
-    /// Asks `/authz` about a request to an imaginary service, as a proxy in front of it does.
+    /// Asks `/authz` about a request to an imaginary service, as its proxy would.
     private func authorize(_ done: @escaping (ErrorKind?) -> Void) {
         guard let devices = worker.devices, let authorizer = worker.authorizer else { return }
         devices.headers(for: index, "GET", path: Self.service) { [devices] result in

@@ -2,7 +2,7 @@ import DeviceSimulation
 import Foundation
 import Reactors
 
-/// Challenges, registrations, tokens and questions about tokens over a few keep-alive connections, as apps' HTTP stacks use them. Reactor thread only.
+/// Challenges, registrations, tokens and authorization requests over a few keep-alive connections, like apps' HTTP stacks. Reactor thread only.
 ///
 /// Each connection has its own source address, because the gateway counts requests by address.
 final class GatewayRequests {

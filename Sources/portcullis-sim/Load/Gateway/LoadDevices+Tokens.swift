@@ -6,7 +6,7 @@ import Foundation
 extension LoadDevices {
     typealias TokenDone = (Result<HeldToken, ErrorKind>) -> Void
 
-    /// The device's token, or a new one; while one is on its way, all wait for it.
+    /// The device's token, or a new one; while one is being requested, all wait for it.
     func withToken(_ index: Int, _ done: @escaping TokenDone) {
         if let token = slots[index].token, token.isFresh(at: .now) { return done(.success(token)) }
         slots[index].waiting.append { [self] result in
@@ -23,7 +23,7 @@ extension LoadDevices {
         }
     }
 
-    /// A new token for this client alone, even if the device has a good one.
+    /// A new token only for this client, even if the device has a valid one.
     func renew(for client: Int, _ done: @escaping (ErrorKind?) -> Void) {
         let index = client % slots.count
         guard !slots[index].isBusy else {
@@ -46,7 +46,7 @@ extension LoadDevices {
         withToken(index) { [self] result in done(result.flatMap { proofHeaders(index, method, origin + path, $0) }) }
     }
 
-    /// The fields with which a proxy tells what was asked of it.
+    /// The fields in which a proxy describes its client's request.
     func forwarded(_ method: String, path: String) -> Headers {
         let parts = origin.split(separator: "/", maxSplits: 2).map(String.init)
         return [
@@ -69,7 +69,7 @@ extension LoadDevices {
         }
     }
 
-    /// The assertion is sent again where the gateway demands a nonce in the proof.
+    /// The assertion is sent again if the gateway demands a nonce in the proof.
     private func exchange(
         _ index: Int, assertion: [UInt8], nonce: String, isRetry: Bool, _ done: @escaping TokenDone
     ) {

@@ -5,7 +5,7 @@ import Reactors
 
 /// The number of clients and their behaviour.
 struct LoadOptions: ParsableArguments {
-    @Option(help: "What the clients do.")
+    @Option(help: "The clients' behaviour.")
     var scenario = Scenario.echo
 
     @Option(help: "How many clients there are.")
@@ -20,7 +20,7 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "First connections a second, in the scenario connect all; 0 is as fast as they come.")
     var connectRate = 200.0
 
-    @Option(help: "Upgrades under way at once.")
+    @Option(help: "Concurrent upgrades.")
     var connecting = 128
 
     @Option(help: "Messages a second and client.")
@@ -47,7 +47,7 @@ struct LoadOptions: ParsableArguments {
     )
     var transport = LoadTransport.websocket
 
-    @Option(help: "What the target does: echo, numbered or screens, as portcullis-sim echo is told.")
+    @Option(help: "The target's behaviour: echo, numbered or screens, as for portcullis-sim echo.")
     var answers = ClientStream.Answer.echo
 
     @Option(help: "The target that typed clients ask for: host:port, or a route's name.")
@@ -77,7 +77,7 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "The URL of the gateway's internal listener, ADMIN_BIND, for --scenario proof.")
     var admin: String?
 
-    @Option(help: "Of all that is random, and of the bytes.")
+    @Option(help: "The seed of all random choices and of the bytes.")
     var seed: UInt64 = 1
 
     func validate() throws {

@@ -50,7 +50,7 @@ extension LoadReport {
                     + (flapping.unclaimed > 0 ? ", \(flapping.unclaimed) unclaimed" : "")
             ),
             ("bytes checked", "\(flapping.checkedBytes)"),
-            ("gaps told", "\(flapping.gaps), \(flapping.gapBytes) B"),
+            ("gaps announced", "\(flapping.gaps), \(flapping.gapBytes) B"),
         ]
     }
 
