@@ -13,7 +13,7 @@ import UnixSignals
 
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
 ///
-/// Work that may wait for a disk has its own thread, so neither the signal to stop nor a reload ever waits for it.
+/// Work that may wait for a disk has its own thread. Neither the signal to stop nor a reload waits for it.
 struct GatewayService: Service {
     private let gateway: Gateway
     private let upkeep = BlockingThreads("upkeep")
@@ -31,7 +31,8 @@ struct GatewayService: Service {
         // Not in a task group, which would wait for each task, and so for the disk.
         let untilStopped = [
             Task(executorPreference: upkeep) { await keepUp() },
-            Task(executorPreference: upkeep) { await answer(hangups) },
+            // Not on the thread of the upkeep, which may wait for the audit log.
+            Task { await answer(hangups) },
             Task(executorPreference: reloads) { await gateway.reloadWhenAsked() },
         ]
         let checkpoints = Task { await checkpoint() }

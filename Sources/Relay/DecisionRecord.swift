@@ -80,7 +80,7 @@ struct DecisionRecord: Sendable {
         metrics.authorized(.refused, by: AccessTokenMethod.name, reason: refusal.code)
     }
 
-    /// Call this before the key is stored. If storing fails, another line says so.
+    /// Call this before the key is stored. If storing fails, another line records the failure.
     ///
     /// - Returns: a refusal if the registration can't be recorded and therefore isn't allowed.
     func refuseUnwritten(_ key: RegisteredKey, _ context: RequestContext) -> Refusal? {

@@ -47,6 +47,23 @@ extension EdgeTests {
             try await bench.gateway.errorLine("audit log reopened")
         }
 
+        /// The reload writes the counts of refusals, which can't be written now either.
+        @Test func `reloads are done while counted refusals wait for a stuck audit log`() async throws {
+            let disk = try await StallingDisk(stallsWrites: true)
+            let bench = try await Bench(on: disk) {
+                $0.setting("AUDIT_LOG_PATH", disk.file("audit.log")).setting("AUDIT_REFUSALS_PER_MINUTE", 2)
+            }
+            for _ in 0..<4 { expectRefusal(try await bench.gateway.refusal(Handshake()), 401, "app_auth_required") }
+            try await bench.stalled {
+                let output = try await GatewayProcess.run(["reload", "--socket", bench.socketPath])
+                #expect(output.ending == .exited(0), "\(output)")
+                bench.gateway.child.signal(SIGHUP)
+                try await bench.gateway.child.output.wait(for: "the second reload") { output in
+                    output.errorLines.count { $0.contains(" reloaded") } == 2 ? true : nil
+                }
+            }
+        }
+
         @Test func `the process exits at the shutdown deadline`() async throws {
             let bench = try await Bench {
                 $0.setting("SHUTDOWN_GRACE_MS", 100).setting("SHUTDOWN_DEADLINE_MS", 500)

@@ -38,7 +38,7 @@ package struct SessionRegister<Holder> {
         var tokens: SessionTokens
         /// The client that may resume with the token alone; `nil`: none may.
         let bearer: Principal?
-        /// The owner of the session: a driver, on its reactor.
+        /// The owner of the session: a `SessionHolder`, on its loop.
         var holder: Holder
         /// The tokens before the claim; set while the session moves to the holder that has claimed it.
         var tokensBefore: SessionTokens?
@@ -241,7 +241,7 @@ package enum SessionLeaseLimit: Hashable, Sendable {
 }
 
 package struct SessionLeaseLimits: Hashable, Sendable {
-    /// Longer ids aren't looked up: the gateway's own have 16 characters.
+    /// Longer ids aren't looked up: the gateway's own have 36 characters.
     package static let maximumIDBytes = 64
 
     /// `MAX_SESSIONS_PER_DEVICE`: sessions of one owner with a subject.

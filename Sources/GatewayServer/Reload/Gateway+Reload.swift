@@ -43,7 +43,6 @@ extension Gateway {
         let pinned = StartupPinned(configuration, after: old.pinned)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
 
-        state.journal.writeAll()
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: parts.material)
         await shutOut(configuration.blockList)

@@ -4,7 +4,7 @@ import DequeModule
 /// limits).
 ///
 /// A new source is served first; sources that have been served take turns after it. One of those is served after every `newInRow` new ones,
-/// so that an endless supply of new sources starves none of them. A served source stays known until its turn comes round again, so leaving
+/// so that an endless supply of new sources starves none of them. A served source stays known until its next turn, so leaving
 /// and coming back gives it no advantage, unless `forget` clears it.
 struct FairQueue<Source: Hashable, Element> {
     private var waiting: [Source: Deque<Element>] = [:]

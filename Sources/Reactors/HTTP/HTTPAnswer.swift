@@ -5,7 +5,7 @@ package struct HTTPAnswer: Sendable {
     package let status: Int
     package var headers: [(name: String, value: String)]
     package let body: [UInt8]
-    /// The connection ends after this response; pipelined requests behind it are not served.
+    /// The connection ends after this response; pipelined requests after it are not served.
     package var closesConnection: Bool
 
     package init(

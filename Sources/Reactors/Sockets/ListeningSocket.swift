@@ -57,7 +57,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
         if sharing { setOption(socket, SOL_SOCKET, SO_REUSEPORT, 1) }
         if address.ai_family == AF_INET6 {
-            // `::` takes IPv4 as well, so that it is every address, whatever net.ipv6.bindv6only says.
+            // `::` also accepts IPv4, so it covers every address, whatever net.ipv6.bindv6only says.
             setOption(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, isUnspecified(address) ? 0 : 1)
         }
         guard bind(socket, address.ai_addr, address.ai_addrlen) == 0 else {

@@ -16,7 +16,7 @@ package protocol TCPHandler: AnyObject {
 }
 
 package enum TCPError: Error, Equatable, CustomStringConvertible {
-    /// The text says why.
+    /// The text is the reason.
     case notResolved(String)
     /// `DialOptions.accepts` refused all addresses of the name; or the connection led to this machine, and `refusesThisMachine` forbids
     /// that.
@@ -217,7 +217,7 @@ package final class TCPConnection: Flushable {
         updateReading()
     }
 
-    /// Writes the queue, then sends FIN. Reading goes on.
+    /// Writes the queue, then sends FIN. Reading continues.
     package func finish() {
         reactor.preconditionOnThread()
         guard !isClosed, !wantsFinish else { return }

@@ -1,4 +1,4 @@
-/// A connection to a target on its way between two reactors, from `TargetConnection.leave` to `arrive`. If it isn't taken up, it is closed.
+/// A connection to a target on its way between two reactors, from `TargetConnection.leave` to `adopt`. If it isn't taken up, it is closed.
 package final class MovingTarget: Sendable {
     let host: String
     let socket: MovingSocket

@@ -165,7 +165,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         transport?.setReading(paused: stage != .securing && (isPaused || mayHaveUnread))
     }
 
-    /// Writes the queue, then sends close_notify (with TLS) and FIN. Reading goes on.
+    /// Writes the queue, then sends close_notify (with TLS) and FIN. Reading continues.
     package func finish() {
         guard tls != nil else {
             wantsFinish = true

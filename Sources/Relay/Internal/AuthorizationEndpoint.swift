@@ -7,7 +7,7 @@ import WireText
 /// `ext_authz`). Reactor thread.
 ///
 /// The answer to an authorized request has no content, and the verified identity in `X-Portcullis-…` fields. A refusal is 401 or 403, because
-/// proxies make an error of any other status; `X-Refusal-Code` and `X-Refusal-Description` repeat what its body says, for proxies that pass
+/// proxies turn any other status into an error; `X-Refusal-Code` and `X-Refusal-Description` repeat what its body says, for proxies that pass
 /// on header fields alone. 503 is left to failures of the gateway's own.
 struct AuthorizationEndpoint {
     private let authorization: ForwardAuthorization

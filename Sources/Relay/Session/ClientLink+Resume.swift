@@ -75,7 +75,7 @@ extension ClientLink {
         }
     }
 
-    /// Replaces the link's own session by the resumed one. If the client has left meanwhile, or is being closed, the
+    /// Replaces the link's own session with the resumed one. If the client has left meanwhile, or is being closed, the
     /// session becomes detached, and the link keeps its own.
     private func adopt(_ adopted: Session, _ claim: SessionClaimant) {
         let resumption = resumption ?? Resumption()

@@ -15,7 +15,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     unowned let sessions: SessionTable
     /// Nil before it is open and after it is closed.
     private(set) var socket: (any ClientSocket)?
-    /// Nil once the session has ended, has lost this client or has gone to another link.
+    /// Nil once the session has ended, no longer has this client, or belongs to another link.
     var session: Session?
     /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?

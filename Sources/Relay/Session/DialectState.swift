@@ -10,7 +10,7 @@ enum DialectState {
     case translated(TranslationHolder)
 }
 
-/// The session's translation, changed in place: a value of that size isn't copied for each question.
+/// The session's translation, changed in place: reading it doesn't copy the large value.
 final class TranslationHolder {
     var value: Translation
 

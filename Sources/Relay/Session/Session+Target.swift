@@ -135,7 +135,7 @@ extension Session {
 
     // MARK: Time
 
-    /// A delayed loop runs its timers before it reads its sockets, where a client's message may be waiting that arrived in time. The
+    /// A delayed loop runs its timers before it reads its sockets, where a message that arrived in time may be waiting. The
     /// choice is therefore made one turn after the deadline.
     private func chooseInTime(_ now: UInt64) {
         guard case .choosing(var chooser) = dialect, let kind = chooser.tick(now: now) else { return }

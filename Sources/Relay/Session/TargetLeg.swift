@@ -39,7 +39,7 @@ final class TargetLeg: TCPHandler {
         if handler != nil { connection = dialled }
     }
 
-    /// As `TargetConnection` says.
+    /// See `TargetConnection`.
     var tlsVersion: String? { connection?.tlsVersion }
     var fallback: TargetTLSFailure? { connection?.fallback }
 

@@ -24,7 +24,7 @@ package enum JSONReader {
     }
 }
 
-/// Builds values from tokens. Open containers lie on a stack of its own, not on the thread's.
+/// Builds values from tokens. Open containers are kept in an array, not on the thread's stack.
 private struct JSONBuilder {
     private struct Container {
         let isObject: Bool

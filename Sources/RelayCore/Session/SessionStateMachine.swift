@@ -210,7 +210,7 @@ package struct SessionStateMachine {
         switch phase {
         case .ended: return []
         case .dialing, .open: return flushClient(reason ?? .targetClosed, now)
-        // There is nobody to tell, and what was kept for a resume goes with the session.
+        // No client is attached. The kept output is discarded with the session.
         case .detached:
             note((reason ?? .targetClosed).end)
             return ended(dropping: [])
@@ -226,7 +226,7 @@ package struct SessionStateMachine {
     package mutating func close(_ reason: CloseReason, now: UInt64) -> SessionActions {
         switch phase {
         case .dialing, .open: return flushClient(reason, now)
-        // There is nobody to tell, and what was kept for a resume goes with the session.
+        // No client is attached. The kept output is discarded with the session.
         case .detached:
             closeReason = reason
             note(reason.end)
@@ -345,7 +345,7 @@ package struct SessionStateMachine {
     }
 
     /// From here on the target's output is read and discarded: so its FIN is seen, and a target that blocks until its output
-    /// is read gets to our FIN.
+    /// is read can then read our FIN.
     private mutating func finishOrder() -> SessionActions {
         guard !isTargetGone else { return [] }
         return once(.finishTarget).union(readTarget(true))

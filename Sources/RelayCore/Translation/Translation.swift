@@ -223,7 +223,7 @@ package struct TranslationOutput: Sendable {
     package mutating func removeAll() {
         frames.removeAll()
         toTarget.removeAll(keepingCapacity: toTarget.capacity <= FrameBuffer.keptCapacity)
-        orders = []  // Rare, and the driver still holds the array: emptying it in place would copy it.
+        orders = []  // Rare, and the session still holds the array: emptying it in place would copy it.
     }
 }
 

@@ -60,8 +60,6 @@ struct MCCP2 {
         budget = InflationBudget(limits: limits)
     }
 
-    var isSupported: Bool { makeDecompressor != nil }
-
     var isActive: Bool { decompressor != nil }
 
     var holdsBytes: Bool { isActive && mayHoldBytes }
