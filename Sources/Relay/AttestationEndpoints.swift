@@ -57,7 +57,7 @@ final class AttestationEndpoints {
         guard pending.begin() else {
             let refusal = Refusal(
                 .attestationUnavailable, detail: "too many registrations at once",
-                retryAfter: PendingRegistrations.retryAfterSeconds)
+                retryAfter: PendingRegistrations.retryAfterSeconds, failed: FailedCheck(.queue))
             return answer(exchange, .refused(refusal), context)
         }
         let reactor = exchange.reactor

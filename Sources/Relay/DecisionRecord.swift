@@ -173,10 +173,13 @@ struct DecisionRecord: Sendable {
         _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ method: MethodName, who: String?,
         refusal: Refusal? = nil, detail: String? = nil, _ context: RequestContext
     ) -> Bool {
-        let entry = AuditEntry(
+        var entry = AuditEntry(
             time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
             method: method.label, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail ?? detail,
             requestID: context.id, address: context.address.text)
+        if let failed = refusal?.failed {
+            (entry.check, entry.expected, entry.received) = (failed.check.rawValue, failed.expected, failed.received)
+        }
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
         guard !isWritten || !audit.isBesideLog else { return true }

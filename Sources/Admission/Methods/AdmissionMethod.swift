@@ -98,8 +98,10 @@ package enum Verification: Sendable {
     /// again.
     case later(@Sendable (@escaping @Sendable (Result<Verification, KeyRegistryError>) -> Void) -> Void)
 
-    package static func refused(_ answer: RefusalAnswer, _ detail: String, retryAfter: Int? = nil) -> Verification {
-        .refused(Refusal(answer, detail: detail, retryAfter: retryAfter))
+    package static func refused(
+        _ answer: RefusalAnswer, _ detail: String, _ failed: FailedCheck? = nil, retryAfter: Int? = nil
+    ) -> Verification {
+        .refused(Refusal(answer, detail: detail, retryAfter: retryAfter, failed: failed))
     }
 }
 

@@ -33,19 +33,30 @@ extension TokenSettings {
         of request: TokenRequest, _ body: TokenDialectBody, demandsNonce: Bool
     ) throws(RefusedRequest) -> VerifiedProof {
         let time = request.moment.date
+        let verifier = DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored)
+        let proven = ProofRequest(proofs: request.proofs, method: request.method, url: request.url)
         let proof: VerifiedProof
         do throws(ProofRefusal) {
-            proof = try DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored).verify(
-                ProofRequest(proofs: request.proofs, method: request.method, url: request.url), at: time,
-                spending: tokenReplays)
+            proof = try verifier.verify(proven, at: time, spending: tokenReplays)
         } catch {
-            throw RefusedRequest(.proof(error, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+            throw RefusedRequest(
+                .proof(
+                    error, verifier.discrepancy(error, of: proven, at: time), at: .token, time: time,
+                    freshNonce: keys.nonces.nonce(at: time)))
         }
         guard proof.key == body.key else {
-            throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: another key than device_key_jwk"))
+            throw RefusedRequest(
+                .token(
+                    .invalidProofAtToken, detail: "proof: another key than device_key_jwk",
+                    failed: FailedCheck(
+                        .deviceKey, expected: "the key \(body.key.thumbprint) of device_key_jwk",
+                        received: "a proof by \(proof.key.thumbprint)")))
         }
         guard body.proof.map({ $0 == request.proofs[0] }) ?? true else {
-            throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: dpop is another one than the header's"))
+            throw RefusedRequest(
+                .token(
+                    .invalidProofAtToken, detail: "proof: dpop is another one than the header's",
+                    failed: FailedCheck(.deviceKey)))
         }
         return proof
     }
