@@ -113,7 +113,7 @@ package struct Gate: Sendable {
             case .refused(let refusal): return .refused(afterCounting(refusal, of: attempt))
             }
         }
-        guard let chosen = attempt.chosen else { return .refused(afterCounting(Self.undecided(request), of: attempt)) }
+        guard let chosen = attempt.chosen else { return refuse(Self.undecided(request), attempt, secret) }
         let outcome: Result<Verification, KeyRegistryError>
         do throws(KeyRegistryError) {
             outcome = .success(try chosen.verify(request))
@@ -136,11 +136,29 @@ package struct Gate: Sendable {
         do throws(KeyRegistryError) {
             switch try principal(outcome.get(), by: method, at: attempt.request.moment) {
             case .success(let principal): return checking(principal.showing(secret), for: attempt)
-            case .failure(let refused): return .refused(afterCounting(refused.refusal, of: attempt))
+            case .failure(let refused): return refuse(refused.refusal, attempt, secret)
             }
         } catch {
             return .refused(afterCounting(Self.refusal(error), of: attempt))
         }
+    }
+
+    /// Refuses a client for its credentials, unless a method admits it all the same (`REQUIRE_APP_AUTH=report`). Such a client is admitted by
+    /// the same rules as anonymous ones, and not counted as a failed upgrade. A revoked key stays refused.
+    private func refuse(
+        _ refusal: Refusal, _ attempt: AdmissionAttempt, _ secret: SharedSecret?
+    ) -> CredentialDecision {
+        let named = refusal.naming(attempt.method)
+        let proof = settings.methods.lazy.compactMap { $0.admission(despite: named, of: attempt.request) }.first
+        guard let proof else { return .refused(afterCounting(refusal, of: attempt)) }
+        do throws(KeyRegistryError) {
+            if let revocation = try attempt.chosen?.revocation() {
+                return .refused(afterCounting(revocation, of: attempt))
+            }
+        } catch {
+            return .refused(afterCounting(Self.refusal(error), of: attempt))
+        }
+        return checking(Principal(.anonymous, proof: proof).showing(secret), for: attempt)
     }
 
     private func principal(

@@ -42,8 +42,8 @@ extension Explanation {
         let checks = record.checks
         if !checks.isEmpty { lines.append("") }
         for check in checks {
-            lines.append(
-                "  \(check.result == .failed ? "FAILED     " : check.result.rawValue.padded(to: 11)) \(check.title.shown)")
+            let mark = check.result == .failed ? "FAILED" : check.result.rawValue
+            lines.append("  \(mark.padded(to: 11)) \(check.title.shown)")
             let remarks = [("expected", check.expected), ("received", check.received), ("hint", check.advice)]
             for (name, text) in remarks {
                 if let text { lines.append("              \(name.padded(to: 9)) \(text.shown)") }

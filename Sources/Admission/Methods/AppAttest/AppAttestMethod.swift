@@ -31,6 +31,11 @@ package struct AppAttestMethod: AdmissionMethod {
         credential.key.map { Claim(.key($0)) } ?? Claim(method: Self.name)
     }
 
+    package func revocation(of credential: AssertionCredential) throws(KeyRegistryError) -> Refusal? {
+        guard let id = credential.key, try settings?.registry.standing(of: id)?.isRevoked == true else { return nil }
+        return Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong")
+    }
+
     package func freshChallenge(at moment: Moment) -> String? { settings?.challenges.issue(at: moment).nonce }
 
     package func verify(
