@@ -95,6 +95,11 @@ let package = Package(
             name: "Admission", dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", crypto, x509, deque],
             swiftSettings: pureSettings),
 
+        // What the audit log says, read again.
+        .target(
+            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "WireText"],
+            swiftSettings: pureSettings),
+
         // The edge, the engine and the composition root.
         .target(name: "Observability", dependencies: ["WireText", logging, metrics], swiftSettings: houseSettings),
         .target(
@@ -123,16 +128,17 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission",
-                "Observability", "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText", logging,
-                metrics, x509, asn1,
+                "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
+                "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay", "RelayCore", "Telnet",
+                "CharacterSets", "WireText", logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
         .executableTarget(
             name: "portcullis",
-            dependencies: ["GatewayServer", "Settings", argumentParser], swiftSettings: houseSettings),
+            dependencies: ["GatewayServer", "Settings", "AuditTrail", "Observability", "WireText", argumentParser],
+            swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
@@ -188,6 +194,9 @@ let package = Package(
             dependencies: ["Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "WireText", crypto, x509],
             swiftSettings: houseSettings),
         .testTarget(
+            name: "AuditTrailTests", dependencies: ["AuditTrail", "Admission", "Observability", "WireText"],
+            swiftSettings: houseSettings),
+        .testTarget(
             name: "ReactorsTests",
             dependencies: [
                 "Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "WireText", "CLibwebsockets", "COpenSSL",
@@ -208,7 +217,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite", "Admission",
+                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite",
+                "Admission",
                 "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", "EdgeTestKit", "WireText",
                 logging, crypto, x509, asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
@@ -245,7 +255,8 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
+    "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
+    "ProxyProtocol", "KeyStore",
     "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
     x509,
 ]

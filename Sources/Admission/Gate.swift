@@ -91,7 +91,7 @@ package struct Gate: Sendable {
 
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
     package func issueTicket(to principal: Principal, from address: IPAddress, at moment: Moment) -> TicketIssue {
-        if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal) }
+        if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal.failing(.holder)) }
         guard let tickets else {
             return .refused(Refusal(.invalidTicket, detail: "tickets are not configured"))
         }
@@ -113,7 +113,7 @@ package struct Gate: Sendable {
             case .refused(let refusal): return .refused(afterCounting(refusal, of: attempt))
             }
         }
-        guard let chosen = attempt.chosen else { return .refused(afterCounting(Self.undecided(request), of: attempt)) }
+        guard let chosen = attempt.chosen else { return refuse(Self.undecided(request), attempt, secret) }
         let outcome: Result<Verification, KeyRegistryError>
         do throws(KeyRegistryError) {
             outcome = .success(try chosen.verify(request))
@@ -136,11 +136,29 @@ package struct Gate: Sendable {
         do throws(KeyRegistryError) {
             switch try principal(outcome.get(), by: method, at: attempt.request.moment) {
             case .success(let principal): return checking(principal.showing(secret), for: attempt)
-            case .failure(let refused): return .refused(afterCounting(refused.refusal, of: attempt))
+            case .failure(let refused): return refuse(refused.refusal, attempt, secret)
             }
         } catch {
             return .refused(afterCounting(Self.refusal(error), of: attempt))
         }
+    }
+
+    /// Refuses a client for its credentials, unless a method admits it all the same (`REQUIRE_APP_AUTH=report`). Such a client is admitted by
+    /// the same rules as anonymous ones, and not counted as a failed upgrade. A revoked key stays refused.
+    private func refuse(
+        _ refusal: Refusal, _ attempt: AdmissionAttempt, _ secret: SharedSecret?
+    ) -> CredentialDecision {
+        let named = refusal.naming(attempt.method)
+        let proof = settings.methods.lazy.compactMap { $0.admission(despite: named, of: attempt.request) }.first
+        guard let proof else { return .refused(afterCounting(refusal, of: attempt)) }
+        do throws(KeyRegistryError) {
+            if let revocation = try attempt.chosen?.revocation() {
+                return .refused(afterCounting(revocation, of: attempt))
+            }
+        } catch {
+            return .refused(afterCounting(Self.refusal(error), of: attempt))
+        }
+        return checking(Principal(.anonymous, proof: proof).showing(secret), for: attempt)
     }
 
     private func principal(
@@ -152,7 +170,9 @@ package struct Gate: Sendable {
             return .success(Principal(identity, proof: proof))
         case .anonymous: return .success(.anonymous)
         case .given(let principal):
-            if let refusal = try proof.refusal(of: principal, at: moment) { return .failure(Refused(refusal)) }
+            if let refusal = try proof.refusal(of: principal, at: moment) {
+                return .failure(Refused(refusal.failing(.holder)))
+            }
             return .success(principal)
         case .refused(let refusal): return .failure(Refused(refusal))
         case .later: break
@@ -180,7 +200,7 @@ package struct Gate: Sendable {
     /// route; for other methods it is the second, so that no method can forget it.
     private func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
-        if let refusal = block.refusal(of: principal.identity) { return refuse(refusal) }
+        if let refusal = block.refusal(of: principal.identity) { return refuse(refusal.failing(.identityBlocked)) }
         guard !proof.lacksSecret(principal) else {
             return refuse(Refusal(.sharedSecretRequired, detail: "the shared secret was not checked"))
         }
@@ -203,7 +223,8 @@ package struct Gate: Sendable {
             && (principal.isByToken || settings.mayComeBack(principal.identity, request.address))
         guard let globalLease = settings.leases.claim(forReturning: isReturning) else {
             let refusal = Refusal(
-                .atCapacity, detail: "another request took the last session", retryAfter: CapacityPolicy.retryAfter)
+                .atCapacity, detail: "another request took the last session", retryAfter: CapacityPolicy.retryAfter,
+                failed: FailedCheck(.lease))
             return .refused(refusal.naming(principal.shown))
         }
         let subprotocol = settings.subprotocols.choose(from: request.handshake.offeredSubprotocols)
@@ -215,7 +236,8 @@ package struct Gate: Sendable {
         let request = attempt.request
         if refusal.code.countsAsFailedUpgrade, case .over(let seconds) = settings.limits.countFailure(request) {
             let detail = "over FAILED_UPGRADES_PER_MINUTE; \(refusal.code.rawValue): \(refusal.detail)"
-            return Refusal(.rateLimited, detail: detail, retryAfter: seconds).naming(attempt.method)
+            return Refusal(.rateLimited, detail: detail, retryAfter: seconds, failed: refusal.failed)
+                .naming(attempt.method)
         }
         var refusal = refusal.naming(attempt.method)
         guard refusal.carriesChallenge else { return refusal }

@@ -7,7 +7,7 @@ import FoundationEssentials
 /// Apple's steps 1 and 6, hashing the client data and checking that it contains a fresh challenge, are the caller's responsibility:
 /// only the caller knows the client data.
 public struct AssertionVerifier: Sendable {
-    private let validationCategories: Set<UInt32>?
+    let validationCategories: Set<UInt32>?
 
     /// - Parameter validationCategories: as ``AttestationPolicy/validationCategories``; nil ignores them.
     public init(validationCategories: Set<UInt32>? = nil) {

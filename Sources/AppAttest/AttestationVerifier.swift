@@ -24,8 +24,8 @@ import X509
 ///
 /// The caller must ensure that the challenge is the server's own, fresh and unused.
 public struct AttestationVerifier: Sendable {
-    private let trustRoot: TrustRoot
-    private let policy: AttestationPolicy
+    let trustRoot: TrustRoot
+    let policy: AttestationPolicy
 
     public init(trustRoot: TrustRoot, policy: AttestationPolicy) {
         self.trustRoot = trustRoot

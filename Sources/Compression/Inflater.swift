@@ -10,6 +10,17 @@ package final class Inflater {
         case zlib
         /// RFC 1951: DEFLATE data only.
         case raw
+        /// RFC 1952: files of `gzip`.
+        case gzip
+
+        fileprivate var windowBits: CInt {
+            switch self {
+            case .zlib: MAX_WBITS
+            case .raw: -MAX_WBITS
+            // zlib's way to ask for gzip's header.
+            case .gzip: MAX_WBITS + 16
+            }
+        }
     }
 
     /// One piece of the inflated stream.
@@ -63,7 +74,7 @@ package final class Inflater {
 
     private func prepare() throws(CompressionError) {
         if stream == nil {
-            let windowBits = format == .zlib ? MAX_WBITS : -MAX_WBITS
+            let windowBits = format.windowBits
             stream = try ZlibStream {
                 portcullis_inflate_init($0, windowBits)
             } end: {

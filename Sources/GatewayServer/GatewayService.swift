@@ -51,15 +51,18 @@ struct GatewayService: Service {
         var memory = MemoryReturn()
         var certificate = CertificateReminder()
         var rotation = KeyRotationReport()
+        var report = ReportReminder()
         while await pause() {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
             rotation.note(gateway.rotateIfDue(), in: gateway.logger)
             memory.note(gateway.pool.census.total)
             let time = Int64(Date.now.timeIntervalSince1970)
-            if let warning = certificate.due(gateway.server.certificate, at: time) {
-                gateway.logger.warning("\(warning)")
-            }
+            let warnings = [
+                certificate.due(gateway.server.certificate, at: time),
+                report.due(gateway.server.appAuth, at: time * 1_000),
+            ]
+            for warning in warnings.compactMap(\.self) { gateway.logger.warning("\(warning)") }
         }
     }
 
@@ -75,10 +78,14 @@ struct GatewayService: Service {
         }
     }
 
-    /// Closes sessions whose access token has expired, unless sessions may outlive tokens.
+    /// Closes sessions whose access token has expired, unless sessions may outlive tokens, and those that were only reported, when
+    /// `REQUIRE_APP_AUTH=report` ends.
     private func closeExpired() async {
+        var report = ReportEnd()
         while !Task.isCancelled {
             try? await Task.sleep(for: RevocationWatcher.interval)
+            let time = Int64(Date.now.timeIntervalSince1970 * 1_000)
+            if report.isDue(gateway.server.appAuth, at: time) { await gateway.closeReported() }
             guard !gateway.server.sessionOutlivesToken else { continue }
             let now = Date.now
             await gateway.server.closeSessions(

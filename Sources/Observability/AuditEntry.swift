@@ -20,6 +20,8 @@ package struct AuditEntry: Sendable, Equatable {
     package enum Outcome: String, Sendable, CaseIterable {
         case admitted
         case refused
+        /// Admitted as anonymous although it would have been refused: `REQUIRE_APP_AUTH=report`.
+        case reported
         /// Neither: something in the gateway failed, such as the store.
         case failed
         /// The end of a session.
@@ -37,6 +39,10 @@ package struct AuditEntry: Sendable, Equatable {
     package var reason: String?
     /// For the operator alone.
     package var detail: String?
+    /// The check that a refused request failed, what it expected and what it got; nil if there is nothing to say.
+    package var check: String?
+    package var expected: String?
+    package var received: String?
     package var requestID: String
     package var address: String
 
@@ -65,10 +71,16 @@ package struct AuditEntry: Sendable, Equatable {
         if let who { line.add(LogKeys.client, who) }
         if let reason { line.add(LogKeys.reason, reason) }
         if let detail { line.add(LogKeys.detail, detail) }
+        if let check { line.add(LogKeys.check, check) }
+        if let expected { line.add(LogKeys.expected, expected, maximumBytes: Self.maximumTextBytes) }
+        if let received { line.add(LogKeys.received, received, maximumBytes: Self.maximumTextBytes) }
         line.add(LogKeys.requestID, requestID)
         line.add(LogKeys.address, address)
         return line.terminated()
     }
+
+    /// Bytes of `expected` and of `received`, after escaping.
+    private static let maximumTextBytes = 256
 }
 
 /// Refusals of a minute that were counted instead of written individually, as the audit log records them.

@@ -171,6 +171,8 @@ package protocol MetricLabel: Hashable, Sendable {
 
 package enum GateOutcome: String, MetricLabel, CaseIterable {
     case admitted, refused
+    /// Admitted, although it would have been refused: `REQUIRE_APP_AUTH=report`.
+    case reported
 }
 
 /// Why a connection was closed before TLS.

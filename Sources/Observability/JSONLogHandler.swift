@@ -54,8 +54,10 @@ struct JSONLine {
     private var writer = JSONWriter()
     private var isTruncated = false
 
-    mutating func add(_ key: String, _ value: String) {
-        add(key, json: Self.quoted(value))
+    mutating func add(
+        _ key: String, _ value: String, maximumBytes: Int = EscapedText.defaultMaximumBytes
+    ) {
+        add(key, json: Self.quoted(value, maximumBytes))
     }
 
     mutating func add(_ key: String, _ value: Int64) {
@@ -73,11 +75,15 @@ struct JSONLine {
         if !writer.member(escaped: Self.quoted(key), json: json, maximumBytes: Self.maximumBytes) { isTruncated = true }
     }
 
-    private static func quoted(_ text: String) -> [UInt8] { Array("\"\(escaped(text))\"".utf8) }
+    private static func quoted(_ text: String, _ maximumBytes: Int = EscapedText.defaultMaximumBytes) -> [UInt8] {
+        Array("\"\(escaped(text, maximumBytes))\"".utf8)
+    }
 
-    private static func escaped(_ text: String) -> String {
-        guard !EscapedText.isPlain(text) || text.utf8.contains(UInt8(ascii: "\"")) else { return text }
-        var writer = BoundedText(maximumBytes: EscapedText.defaultMaximumBytes)
+    private static func escaped(_ text: String, _ maximumBytes: Int) -> String {
+        guard !EscapedText.isPlain(text, maximumBytes: maximumBytes) || text.utf8.contains(UInt8(ascii: "\"")) else {
+            return text
+        }
+        var writer = BoundedText(maximumBytes: maximumBytes)
         for scalar in text.unicodeScalars {
             guard writer.append(escaped(scalar)) else { break }
         }

@@ -17,6 +17,11 @@ package enum LogKeys {
     package static let reason = "reason"
     /// The detail that the client isn't told.
     package static let detail = "detail"
+    /// The check that a refused request failed: see `portcullis explain`.
+    package static let check = "check"
+    /// What that check expected, and what it got.
+    package static let expected = "expected"
+    package static let received = "received"
     /// The subject of the client's identity: a key identifier, a certificate's fingerprint, the name of an operator's ticket.
     package static let client = "who"
     /// `host:port` of the service behind the gateway; for a refused target, what the client named.

@@ -65,7 +65,7 @@ final class AttestationEndpoints {
         guard pending.begin() else {
             let refusal = Refusal(
                 .attestationUnavailable, detail: "too many registrations at once",
-                retryAfter: PendingRegistrations.retryAfterSeconds)
+                retryAfter: PendingRegistrations.retryAfterSeconds, failed: FailedCheck(.queue))
             return answer(exchange, .refused(services.registrar.phrased(refusal, for: exchange.body)), context)
         }
         let reactor = exchange.reactor

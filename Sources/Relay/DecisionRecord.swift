@@ -31,8 +31,13 @@ struct DecisionRecord: Sendable {
     /// - Returns: a refusal if the admission can't be recorded and therefore isn't allowed.
     func refuseUnwritten(_ admitted: Admitted, _ context: RequestContext) -> Refusal? {
         let refusal = admit(.upgrade, admitted.principal, context)
-        if refusal == nil { metrics.decided(.admitted, by: admitted.principal.shown, reason: NoReason.none) }
-        return refusal
+        guard refusal == nil else { return refusal }
+        if let reported = admitted.principal.reported {
+            metrics.decided(.reported, by: reported.shownMethod(of: admitted.principal), reason: reported.code)
+        } else {
+            metrics.decided(.admitted, by: admitted.principal.shown, reason: NoReason.none)
+        }
+        return nil
     }
 
     /// The client disconnected before the 101. Records that the admission had no effect. Always written in full.
@@ -145,14 +150,22 @@ struct DecisionRecord: Sendable {
     }
 
     private func admit(_ event: AuditEntry.Event, _ principal: Principal, _ context: RequestContext) -> Refusal? {
-        admit(
-            event, principal.shown, who: principal.identity.subject, detail: principal.secretDetail, context)
+        guard let reported = principal.reported else {
+            return admit(
+                event, principal.shown, who: principal.identity.subject, detail: principal.secretDetail, context)
+        }
+        let isWritten = write(
+            event, .reported, reported.shownMethod(of: principal), who: nil, refusal: reported, context)
+        return refusalIfUnwritten(isWritten)
     }
 
     private func admit(
         _ event: AuditEntry.Event, _ method: MethodName, who: String?, detail: String?, _ context: RequestContext
     ) -> Refusal? {
-        let isWritten = write(event, .admitted, method, who: who, detail: detail, context)
+        refusalIfUnwritten(write(event, .admitted, method, who: who, detail: detail, context))
+    }
+
+    private func refusalIfUnwritten(_ isWritten: Bool) -> Refusal? {
         guard !isWritten, whenAuditFails == .refuse else { return nil }
         return Refusal(
             .auditUnavailable, detail: "the audit log can't be written (AUDIT_FULL=refuse)",
@@ -173,15 +186,19 @@ struct DecisionRecord: Sendable {
         _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ method: MethodName, who: String?,
         refusal: Refusal? = nil, detail: String? = nil, _ context: RequestContext
     ) -> Bool {
-        let entry = AuditEntry(
+        var entry = AuditEntry(
             time: Timestamp(unixMilliseconds: context.moment.unixMilliseconds), event: event, outcome: outcome,
             method: method.label, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail ?? detail,
             requestID: context.id, address: context.address.text)
+        if let failed = refusal?.failed {
+            (entry.check, entry.expected, entry.received) = (failed.check.rawValue, failed.expected, failed.received)
+        }
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }
         guard !isWritten || !audit.isBesideLog else { return true }
         // If an admission requires its audit line, an admission without one isn't logged either.
-        if isWritten || outcome != .admitted || whenAuditFails == .continue { log(entry) }
+        let isAdmission = outcome == .admitted || outcome == .reported
+        if isWritten || !isAdmission || whenAuditFails == .continue { log(entry) }
         return isWritten
     }
 
@@ -209,6 +226,13 @@ extension MethodName: MetricLabel {
 extension Refusal {
     /// 5xx is a failure of the gateway, not a decision about the client.
     fileprivate var auditOutcome: AuditEntry.Outcome { status >= 500 ? .failed : .refused }
+}
+
+extension Refusal {
+    /// The method that a reported client tried; of a ticket or a session's token that it got as such that one.
+    fileprivate func shownMethod(of principal: Principal) -> MethodName {
+        principal.isByTicket || principal.isByToken ? principal.shown : method
+    }
 }
 
 extension Principal {

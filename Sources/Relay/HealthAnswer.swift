@@ -7,7 +7,9 @@ enum HealthAnswer {
     static func make(_ settings: RelaySettings, at reactor: Reactor) -> HTTPAnswer {
         let isDraining = settings.drain.isDraining
         let certificate = settings.certificate?.warning(at: reactor.moment.unixMilliseconds / 1_000)
-        let warnings = settings.warnings + [certificate].compactMap(\.self) + settings.audit.condition.warnings
+        let report = settings.appAuth.warning(at: reactor.moment.unixMilliseconds)
+        let warnings =
+            settings.warnings + [report, certificate].compactMap(\.self) + settings.audit.condition.warnings
         return JSONAnswers.health(
             isDraining ? 503 : 200, status: isDraining ? "draining" : "healthy", version: settings.version,
             warnings: warnings)

@@ -133,6 +133,9 @@ package final class RelayServer: Sendable {
         settings.withLock { $0.tokens?.settings.sessionOutlivesToken ?? true }
     }
 
+    /// `REQUIRE_APP_AUTH`
+    package var appAuth: AppAuthDemand { settings.withLock { $0.appAuth } }
+
     package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
 
     package var whenAuditFails: AuditFull { settings.withLock { $0.whenAuditFails } }

@@ -25,6 +25,8 @@ package struct RelaySettings: Sendable {
     package var tokens: TokenServices?
     /// Nil: there are no access tokens, and `/authz` of the internal listener answers 404.
     package var forwardAuthorization: ForwardAuthorization?
+    /// `REQUIRE_APP_AUTH`, for warnings; the gate's methods have it too.
+    package var appAuth = AppAuthDemand.required
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
     /// `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`

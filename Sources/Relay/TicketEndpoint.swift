@@ -55,8 +55,9 @@ final class TicketEndpoint {
             refuse(exchange, refusal, by: principal.shown, context)
         case .chainEnded:
             refuse(
-                exchange, Refusal(.appAuthRequired, detail: "credentials are due again"), by: TicketMethod.name, context
-            )
+                exchange,
+                Refusal(.appAuthRequired, detail: "credentials are due again", failed: FailedCheck(.holder)),
+                by: TicketMethod.name, context)
         case .refused(let refusal): refuse(exchange, refusal, by: principal.shown, context)
         }
     }

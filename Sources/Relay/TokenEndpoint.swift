@@ -41,7 +41,7 @@ final class TokenEndpoint {
         guard pending.begin() else {
             let refusal = Refusal.token(
                 .tokensUnavailable, detail: "too many requests for tokens at once",
-                retryAfter: PendingTokens.retryAfterSeconds)
+                retryAfter: PendingTokens.retryAfterSeconds, failed: FailedCheck(.queue))
             return answer(exchange, .refused(refusal), context)
         }
         let request = TokenRequest(exchange, services.settings, context)

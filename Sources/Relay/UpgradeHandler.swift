@@ -155,5 +155,7 @@ extension ClientCertificate {
             sha256: certificate.sha256, subject: certificate.subject, notAfter: nil,
             number: CertificateNumber(issuer: certificate.issuer, serial: certificate.serial),
             chain: ClientCertificateChain(certificate.chain))
+        issuerName = certificate.issuerName
+        problem = certificate.verificationError
     }
 }

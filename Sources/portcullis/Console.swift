@@ -52,6 +52,17 @@ enum Console {
         }
     }
 
+    /// AUDIT_LOG_PATH, or all errors of the settings.
+    static func auditLogPath(_ options: SettingsOptions) throws -> String? {
+        do throws(ConfigurationErrors) {
+            return try ConfigurationLoading.loadAuditLogPath(
+                environment: environment, environmentFile: options.environmentFile)
+        } catch {
+            complain("portcullis: error: \(error)")
+            throw ExitCode(78)
+        }
+    }
+
     /// The settings of access tokens, or all errors of the settings.
     static func tokenSettings(_ options: SettingsOptions) throws -> SectionValues<TokenSection> {
         do throws(ConfigurationErrors) {

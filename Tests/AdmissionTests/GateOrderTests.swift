@@ -75,6 +75,18 @@ struct GateOrderTests {
         }
     }
 
+    /// The order that `portcullis explain` shows is the one in which the gate checks.
+    @Test func `the faults fail the checks of the table in its order`() throws {
+        let order = CheckOrder.checks(of: .upgrade, by: "app_attest")
+        let places = try Fault.allCases.map { fault in
+            var attempt = try Attempt()
+            try attempt.spoil(with: fault)
+            let failed = try #require(attempt.bench.gate.evaluate(attempt.request).refusal).failed
+            return try #require(order.firstIndex(of: failed.check), "\(failed)")
+        }
+        #expect(places == places.sorted() && Set(places).count == places.count)
+    }
+
     @Test(arguments: Fault.allCases.filter(\.isBeforeChallenge))
     func `a request refused before its challenge is spent can be sent again unchanged`(fault: Fault) throws {
         var attempt = try Attempt()

@@ -22,4 +22,31 @@ import Testing
         #expect(!Timestamp(unixMilliseconds: .min).description.isEmpty)
         #expect(!Timestamp(unixMilliseconds: .max).description.isEmpty)
     }
+
+    @Test func `is read back from what it wrote, for every day of 400 years`() {
+        for day in stride(from: Int64(0), to: 146_097, by: 1) {
+            let time = Timestamp(unixMilliseconds: day * 86_400_000 + day % 86_400_000)
+            #expect(Timestamp(time.description) == time)
+        }
+    }
+
+    @Test(arguments: [
+        ("2026-12-24", 1_798_070_400_000), ("2026-12-24T00:00Z", 1_798_070_400_000),
+        ("2026-12-24T18:30:05Z", 1_798_137_005_000), ("2026-12-24T18:30:05.5Z", 1_798_137_005_500),
+        ("2026-12-24T18:30:05.123456789Z", 1_798_137_005_123), ("2024-02-29", 1_709_164_800_000),
+    ])
+    func `is read in its forms`(text: String, milliseconds: Int64) {
+        #expect(Timestamp(text)?.unixMilliseconds == milliseconds)
+    }
+
+    @Test(arguments: [
+        "", "2026", "2026-12", "2026-12-24T", "2026-12-24T18Z", "2026-12-24T18:30", "2026-12-24T18:30:05",
+        "2026-12-24T18:30+01:00", "2026-12-24 18:30Z", "2026-13-01", "2026-00-01", "2026-02-29", "2100-02-29",
+        "2026-04-31", "2026-12-24T24:00Z", "2026-12-24T18:60Z", "2026-12-24T18:30:60Z", "2026-12-24T18:30:05.Z",
+        "2026-12-24T18:30:05.1234567890Z", "1969-12-31", "26-12-24", "+026-12-24", "2026-12-24Z", " 2026-12-24",
+        "２026-12-24", "2026-12-24T18:30:05Z ",
+    ])
+    func `is nothing else`(text: String) {
+        #expect(Timestamp(text) == nil)
+    }
 }

@@ -23,7 +23,7 @@ import Testing
         #expect(configuration.listener.port == 6200)
         #expect(configuration.tls?.handshakeTimeoutMilliseconds == 10_000)
         #expect(configuration.target.dialTimeoutMilliseconds == 10_000)
-        #expect(configuration.gate.requiresCredentials == true)
+        #expect(configuration.gate.appAuth == .required)
         #expect(configuration.gate.allowedOrigins == [])
         #expect(configuration.gate.allowsMissingOrigin == true)
         #expect(configuration.gate.authMode == .none && configuration.sharedSecrets == nil)

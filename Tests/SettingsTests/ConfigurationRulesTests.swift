@@ -125,6 +125,34 @@ import Testing
             ])
     }
 
+    /// The bench's clock shows the time of `now`.
+    @Test func `a gate that only reports needs a date within 90 days, which it warns of`() throws {
+        func settings(_ days: Double?, _ more: [String: String?] = [:]) -> [String: String] {
+            let date = days.map { (bench.now + $0 * 86_400).formatted(.iso8601) }
+            let own: [String: String?] = ["REQUIRE_APP_AUTH": "report", "REPORT_UNTIL": date]
+            return bench.least(own.merging(more) { $1 })
+        }
+        let warnings = try bench.warnings(settings(90))
+        #expect(warnings.count == 1 && warnings[0].hasPrefix("REQUIRE_APP_AUTH: is report: until 20"), "\(warnings)")
+        #expect(try bench.load(settings(1)).configuration.description.contains(", anyone until 20"))
+        #expect(bench.problems(settings(nil)) == ["REPORT_UNTIL isn't set, and REQUIRE_APP_AUTH is report"])
+        // A restart after the date starts: the mode has ended.
+        for days in [0, -1.0] {
+            let warnings = try bench.warnings(settings(days))
+            #expect(warnings.count == 1 && warnings[0].hasPrefix("REPORT_UNTIL: is in the past"), "\(warnings)")
+        }
+        #expect(bench.problems(settings(90.1)) == ["REPORT_UNTIL is more than 90 days ahead"])
+        #expect(
+            try bench.warnings(settings(1, ["REQUIRE_APP_AUTH": "true"]))
+                == ["REPORT_UNTIL: has no effect: REQUIRE_APP_AUTH isn't report."])
+        // It admits nobody in the end.
+        let nothing = settings(1, ["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil])
+        #expect(bench.problems(nothing) == ["REQUIRE_APP_AUTH is report, but no admission method is configured"])
+        // Until its end it would be an open relay.
+        let relay = settings(1, ["TARGET_MODE": "arbitrary", "TARGET_PORTS": "4000"])
+        #expect(bench.problems(relay).first?.contains("needs REQUIRE_APP_AUTH=true") == true)
+    }
+
     @Test func `an open gate causes a warning`() throws {
         let settings = bench.least(
             ["REQUIRE_APP_AUTH": "false", "APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil])
@@ -170,7 +198,7 @@ import Testing
     @Test func `a setting that several parts read is reported once`() {
         #expect(
             bench.problems(bench.least(["REQUIRE_APP_AUTH": "no"])) == [
-                "REQUIRE_APP_AUTH is neither true nor false"
+                "REQUIRE_APP_AUTH has an unknown value"
             ])
     }
 

@@ -115,12 +115,30 @@ package enum ChallengeSpending: Sendable {
     case malformed
     /// Its MAC isn't ours: forged, damaged, or of another process.
     case foreign
-    case expired
+    case expired(ageSeconds: Int, lifeSeconds: Int)
     /// Authentic, but issued in the future. This can't happen with a correct clock.
     case notYetIssued
     case alreadySpent
     /// `MAX_SPENT_CHALLENGES` are remembered already. The challenge remains valid; retry after this many seconds.
     case full(retryAfter: Int)
+
+    /// For the audit log.
+    var failed: FailedCheck {
+        switch self {
+        case .expired(let age, let life):
+            FailedCheck(.challenge, expected: "a challenge of the last \(life) s", received: "one of \(age) s ago")
+        case .foreign:
+            FailedCheck(
+                .challenge, expected: "a challenge that this process issued for this purpose",
+                received: "another: of before a restart, of another gateway, of the other dialect, or damaged")
+        case .malformed:
+            FailedCheck(
+                .challenge, expected: "the challenge as the gateway sent it", received: "a text of another form")
+        case .alreadySpent:
+            FailedCheck(.challenge, expected: "a challenge that was not used yet", received: "one that was used before")
+        case .spent, .notYetIssued, .full: FailedCheck(.challenge)
+        }
+    }
 
     /// For the log.
     package var detail: String {

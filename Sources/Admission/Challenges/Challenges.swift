@@ -81,7 +81,10 @@ package final class Challenges: Sendable {
         let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
         switch insertion {
         case .inserted: return .spent(SpentChallenge(challenge))
-        case .expired: return .expired
+        case .expired:
+            return .expired(
+                ageSeconds: Int(now.subtractingReportingOverflow(challenge.issuedAt).partialValue / 1_000),
+                lifeSeconds: Int(timeToLive / 1_000))
         case .notYetIssued: return .notYetIssued
         case .alreadySpent: return .alreadySpent
         case .full(let milliseconds): return .full(retryAfter: Int(milliseconds / 1_000) + 1)

@@ -12,8 +12,10 @@ enum PolicyOutcome: Sendable {
     case showed(SharedSecret)
     case refused(Refusal)
 
-    static func refused(_ answer: RefusalAnswer, _ detail: String, retryAfter: Int? = nil) -> PolicyOutcome {
-        .refused(Refusal(answer, detail: detail, retryAfter: retryAfter))
+    static func refused(
+        _ answer: RefusalAnswer, _ detail: String, _ failed: FailedCheck? = nil, retryAfter: Int? = nil
+    ) -> PolicyOutcome {
+        .refused(Refusal(answer, detail: detail, retryAfter: retryAfter, failed: failed))
     }
 }
 
@@ -34,7 +36,12 @@ struct HandshakePolicy: AdmissionPolicy {
         else {
             return .refused(.malformedHandshake, "not an upgrade to websocket")
         }
-        guard handshake.version == "13" else { return .refused(.unsupportedVersion, "version is not 13") }
+        guard handshake.version == "13" else {
+            return .refused(
+                .unsupportedVersion, "version is not 13",
+                FailedCheck(
+                    .handshake, expected: "Sec-WebSocket-Version 13", received: handshake.version ?? "none"))
+        }
         guard let key = handshake.key, key.utf8.count == Self.keyCharacterCount,
             Base64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
         else { return .refused(.malformedHandshake, "key is not 16 bytes of base64") }
@@ -42,7 +49,13 @@ struct HandshakePolicy: AdmissionPolicy {
             return .refused(.malformedHandshake, "a header of the handshake is repeated or malformed")
         }
         guard handshake.offeredSubprotocols.isEmpty || subprotocols.choose(from: handshake.offeredSubprotocols) != nil
-        else { return .refused(.unknownSubprotocol, "only unknown subprotocols offered") }
+        else {
+            return .refused(
+                .unknownSubprotocol, "only unknown subprotocols offered",
+                FailedCheck(
+                    .handshake, expected: "one of the subprotocols \(subprotocols.names)",
+                    received: handshake.offeredSubprotocols.joined(separator: ", ")))
+        }
         return .passed
     }
 }
@@ -54,6 +67,8 @@ package struct Subprotocols: Sendable {
     private let known: Set<String>
 
     package init(_ names: [String]) { known = Set(names) }
+
+    var names: String { known.sorted().joined(separator: ", ") }
 
     /// The first supported one in the client's order; the 101 names it.
     func choose(from offered: [String]) -> String? { offered.first(where: known.contains) }
@@ -109,11 +124,23 @@ struct OriginPolicy: AdmissionPolicy {
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         let request = attempt.request
         guard let text = request.origin else {
-            return allowsMissing ? .passed : .refused(.originRefused, "no origin, and ALLOW_MISSING_ORIGIN is false")
+            return allowsMissing
+                ? .passed
+                : .refused(
+                    .originRefused, "no origin, and ALLOW_MISSING_ORIGIN is false",
+                    FailedCheck(.origin, expected: expected(by: request), received: "none"))
         }
-        guard let origin = WebOrigin(text) else { return .refused(.originRefused, "origin is null or malformed") }
+        let failed = FailedCheck(.origin, expected: expected(by: request), received: text)
+        guard let origin = WebOrigin(text) else {
+            return .refused(.originRefused, "origin is null or malformed", failed)
+        }
         return allowed.contains(origin) || ownOrigins(of: request).contains(origin)
-            ? .passed : .refused(.originRefused, "origin is not allowed")
+            ? .passed : .refused(.originRefused, "origin is not allowed", failed)
+    }
+
+    private func expected(by request: AdmissionRequest) -> String {
+        let host = request.host.map { "the origin of \($0), to which the request was sent" } ?? "the request's own host"
+        return allowed.isEmpty ? host : "\(host), or one of ALLOWED_ORIGINS"
     }
 
     private func ownOrigins(of request: AdmissionRequest) -> [WebOrigin] {
@@ -225,6 +252,16 @@ struct RoutePolicy: AdmissionPolicy {
 
     static func refusal(of method: MethodName, _ request: AdmissionRequest) -> Refusal? {
         request.allows(method)
-            ? nil : Refusal(.wayNotAllowed, detail: "the route doesn't allow \(method.route ?? method.label)")
+            ? nil
+            : Refusal(
+                .wayNotAllowed, detail: "the route doesn't allow \(method.route ?? method.label)",
+                failed: .route(method, request))
+    }
+}
+
+extension FailedCheck {
+    static func route(_ method: MethodName, _ request: AdmissionRequest) -> FailedCheck {
+        let allowed = (request.allowedMethods ?? []).sorted().joined(separator: " or ")
+        return FailedCheck(.route, expected: "\(allowed) (admit=)", received: method.route ?? method.label)
     }
 }

@@ -7,6 +7,8 @@ package struct Refusal: Sendable {
     package let retryAfter: Int?
     /// The `Allow` field of a 405 (RFC 9110 section 15.5.6).
     package let allowedMethods: [String]
+    /// The check that the request failed, for the audit log alone.
+    package let failed: FailedCheck
     /// A new challenge for the client's next attempt. The gate sets it if ``carriesChallenge``.
     package internal(set) var freshChallenge: String?
     /// What clients of access tokens read; `nil` for all others.
@@ -15,12 +17,22 @@ package struct Refusal: Sendable {
     package internal(set) var method = MethodName.none
 
     package init(
-        _ answer: RefusalAnswer, detail: String, retryAfter: Int? = nil, allowedMethods: [String] = []
+        _ answer: RefusalAnswer, detail: String, retryAfter: Int? = nil, allowedMethods: [String] = [],
+        failed: FailedCheck? = nil
     ) {
+        self.failed = failed ?? FailedCheck(answer.code.usualCheck)
         self.allowedMethods = allowedMethods
         self.answer = answer
         self.detail = detail
         self.retryAfter = retryAfter
+    }
+
+    /// The same refusal, of a check that only the caller knows.
+    func failing(_ check: AdmissionCheck) -> Refusal {
+        var refusal = Refusal(
+            answer, detail: detail, retryAfter: retryAfter, allowedMethods: allowedMethods, failed: FailedCheck(check))
+        (refusal.freshChallenge, refusal.token, refusal.method) = (freshChallenge, token, method)
+        return refusal
     }
 
     package var status: Int { answer.status }

@@ -57,14 +57,24 @@ package struct ForwardAuthorization: Sendable {
     /// Called before the proof is spent.
     private func refusal(of identity: Identity, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
         guard !blockList.contains(identity) else {
-            return .token(.deviceBlocked, detail: "\(identity.method.label) is on the block list")
+            return .token(
+                .deviceBlocked, detail: "\(identity.method.label) is on the block list",
+                failed: FailedCheck(.identityBlocked))
         }
         let name = identity.method.route ?? ""
         guard admits.contains(name), question.methods?.contains(name) ?? true else {
             // A development token where an attestation is demanded: whatever the client claims to be, this token isn't enough.
-            return .token(.invalidToken, detail: "\(identity.method.label) is not admitted here")
+            return .token(
+                .invalidToken, detail: "\(identity.method.label) is not admitted here",
+                failed: FailedCheck(
+                    .route, expected: (methodsFor(question)).joined(separator: " or "), received: name))
         }
         guard let routes = grant?.routes, !(question.route.map(routes.contains) ?? false) else { return nil }
-        return .token(.invalidToken, detail: "the development token is not for this route")
+        return .token(
+            .invalidToken, detail: "the development token is not for this route", failed: FailedCheck(.route))
+    }
+
+    private func methodsFor(_ question: Question) -> [String] {
+        (question.methods.map(admits.intersection) ?? admits).sorted()
     }
 }

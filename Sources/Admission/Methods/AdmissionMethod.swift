@@ -42,6 +42,15 @@ package protocol AdmissionMethod: Sendable {
     /// - Returns: `nil` if the proof is still valid.
     func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal?
 
+    /// Whether the credential claims an identity that was revoked. Asked before a client with a wrong credential is admitted all the same
+    /// (``admission(despite:of:)``).
+    func revocation(of credential: Credential) throws(KeyRegistryError) -> Refusal?
+
+    /// Admits a client that another method has refused, or that shows no credential. It becomes anonymous, with the returned proof.
+    ///
+    /// - Returns: `nil` to leave it refused.
+    func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)?
+
     /// A challenge that a client refused with 401 can use for its next attempt, without another round trip.
     func freshChallenge(at moment: Moment) -> String?
 }
@@ -52,12 +61,15 @@ extension AdmissionMethod {
     package var cost: Int { 1 }
     package var needsSharedSecret: Bool { true }
     package func freshChallenge(at moment: Moment) -> String? { nil }
+    package func revocation(of credential: Credential) throws(KeyRegistryError) -> Refusal? { nil }
+    package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? { nil }
 
     func presented(in request: AdmissionRequest) -> PresentedCredential? {
         guard let credential = credential(in: request) else { return nil }
-        return PresentedCredential(method: self, claim: claim(of: credential)) {
-            request throws(KeyRegistryError) in try verify(credential, of: request)
-        }
+        return PresentedCredential(
+            method: self, claim: claim(of: credential),
+            revocation: { () throws(KeyRegistryError) in try revocation(of: credential) },
+            verify: { request throws(KeyRegistryError) in try verify(credential, of: request) })
     }
 }
 
@@ -98,8 +110,10 @@ package enum Verification: Sendable {
     /// again.
     case later(@Sendable (@escaping @Sendable (Result<Verification, KeyRegistryError>) -> Void) -> Void)
 
-    package static func refused(_ answer: RefusalAnswer, _ detail: String, retryAfter: Int? = nil) -> Verification {
-        .refused(Refusal(answer, detail: detail, retryAfter: retryAfter))
+    package static func refused(
+        _ answer: RefusalAnswer, _ detail: String, _ failed: FailedCheck? = nil, retryAfter: Int? = nil
+    ) -> Verification {
+        .refused(Refusal(answer, detail: detail, retryAfter: retryAfter, failed: failed))
     }
 }
 
@@ -120,15 +134,18 @@ extension AdmissionProof {
 struct PresentedCredential: Sendable {
     let method: any AdmissionMethod
     let claim: Claim
+    let revocation: @Sendable () throws(KeyRegistryError) -> Refusal?
     /// Uses up the credential; call it once.
     let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
 
     init(
         method: any AdmissionMethod, claim: Claim,
+        revocation: @escaping @Sendable () throws(KeyRegistryError) -> Refusal?,
         verify: @escaping @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
     ) {
         self.method = method
         self.claim = claim
+        self.revocation = revocation
         self.verify = verify
     }
 }

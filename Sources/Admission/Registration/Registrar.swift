@@ -74,7 +74,7 @@ package struct Registrar: Sendable {
             let detail = "spent challenges are at their maximum"
             return .refused(Refusal(.challengesExhausted, detail: detail, retryAfter: seconds))
         case let failure:
-            return .refused(Refusal(.invalidRegistrationNonce, detail: failure.detail))
+            return .refused(Refusal(.invalidRegistrationNonce, detail: failure.detail, failed: failure.failed))
         }
     }
 
@@ -88,7 +88,10 @@ package struct Registrar: Sendable {
             return await enrol(verified, as: request.keyID, at: moment, unless: refuse)
         } catch {
             let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
-            return .refused(Refusal(answer, detail: "attestation: \(error)"))
+            let discrepancy = verifier.discrepancy(
+                error, in: request.attestation, keyID: request.keyID.bytes, at: moment.date)
+            return .refused(
+                Refusal(answer, detail: "attestation: \(error)", failed: FailedCheck(error.check, discrepancy)))
         }
     }
 
@@ -134,7 +137,8 @@ package struct Registrar: Sendable {
     private static let revoked = Refusal(.keyRevoked, detail: "key is revoked")
 
     private static func unavailable(_ error: KeyRegistryError) -> Refusal {
-        Refusal(.attestationUnavailable, detail: "\(error)", retryAfter: storeRetryAfter)
+        Refusal(
+            .attestationUnavailable, detail: "\(error)", retryAfter: storeRetryAfter, failed: FailedCheck(.keyStored))
     }
 
     private func registered(_ verified: VerifiedAttestation, _ id: KeyID, wasKnown: Bool) -> RegisteredKey {
@@ -164,7 +168,8 @@ extension Registrar {
         _ request: TokenRequest
     ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {
         guard let tokens else {
-            throw RefusedRequest(.token(.attestationFailed, detail: "access tokens are not configured"))
+            throw RefusedRequest(
+                .token(.attestationFailed, detail: "access tokens are not configured", failed: FailedCheck(.body)))
         }
         let body = try TokenDialectBody(request.body, maximumBytes: maximumBodyBytes)
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
@@ -177,10 +182,19 @@ extension Registrar {
             verified = try await verify(
                 attestation, of: id, over: challenge.clientDataHash(binding: body.key), at: request.moment)
         } catch {
-            throw RefusedRequest(.token(.attestationFailed, detail: "attestation: \(error)"))
+            let discrepancy = verifier.discrepancy(
+                error, in: attestation, keyID: id.bytes, claimed: app, at: request.moment.date)
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "attestation: \(error)", failed: FailedCheck(error.check, discrepancy)))
         }
         guard verified.app == app else {
-            throw RefusedRequest(.token(.attestationFailed, detail: "attestation is for another app"))
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "attestation is for another app",
+                    failed: FailedCheck(
+                        .claimedApp, expected: "an attestation for \(app), as the request says",
+                        received: "one for \(verified.app)")))
         }
         return (id, verified)
     }
@@ -202,8 +216,9 @@ extension RegistrationOutcome {
 extension Refusal {
     fileprivate var ofRegistrationInTokenDialect: Refusal {
         switch code {
-        case .keyRevoked: .token(.deviceBlocked, detail: detail)
-        case .attestationUnavailable: .token(.tokensUnavailable, detail: detail, retryAfter: retryAfter)
+        case .keyRevoked: .token(.deviceBlocked, detail: detail, failed: failed)
+        case .attestationUnavailable:
+            .token(.tokensUnavailable, detail: detail, retryAfter: retryAfter, failed: failed)
         default: forTokenClient()
         }
     }

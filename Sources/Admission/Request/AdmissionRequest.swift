@@ -95,6 +95,9 @@ package struct ClientCertificate: Sendable {
     package var notAfter: Int64?
     /// Used to find the certificate's sessions when it is revoked.
     package var number: CertificateNumber?
+    /// The issuer's name and TLS's reason, for the audit log alone.
+    package var issuerName = ""
+    package var problem: String?
     /// Used to verify it again. `nil` if it isn't verified or its chain exceeds the limits; then no ticket is issued for it.
     package var chain: ClientCertificateChain?
 
@@ -109,6 +112,14 @@ package struct ClientCertificate: Sendable {
         self.notAfter = notAfter
         self.number = number
         self.chain = chain
+    }
+}
+
+extension ClientCertificate {
+    /// Its fingerprint first: names are the client's, and may be long.
+    var nameForLog: String {
+        let reason = problem.map { "\($0): " } ?? ""
+        return "\(reason)SHA-256 \(Hexadecimal.encode(sha256)), \(subject), issued by \(issuerName)"
     }
 }
 

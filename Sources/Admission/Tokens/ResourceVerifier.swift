@@ -45,34 +45,48 @@ package struct ResourceVerifier: Sendable {
     private func verifiedToken(
         _ request: ResourceRequest, at time: Date
     ) throws(RefusedRequest) -> VerifiedAccessToken {
-        do {
-            guard let presented = try PresentedToken.read(authorization: request.authorization) else {
-                throw RefusedRequest(.token(.tokenRequired, detail: "no Authorization field"))
-            }
+        let presented = try presentedToken(request)
+        do throws(AccessTokenRefusal) {
             return try settings.keys.verify(
                 presented, issuer: settings.issuer, audience: settings.audience, at: time)
-        } catch let refused as RefusedRequest {
-            throw refused
-        } catch let error as AuthorizationRefusal {
-            let answer: RefusalAnswer = error.code == .invalidRequest ? .invalidRequest : .invalidToken
-            throw RefusedRequest(.token(answer, detail: "authorization: \(error)"))
         } catch {
-            throw RefusedRequest(.token(.invalidToken, detail: "access token: \(error)"))
+            let discrepancy = AccessTokenVerifier.discrepancy(
+                error, of: presented, issuer: settings.issuer, audience: settings.audience, at: time)
+            throw RefusedRequest(
+                .token(
+                    .invalidToken, detail: "access token: \(error)", failed: FailedCheck(error.check, discrepancy)))
         }
+    }
+
+    private func presentedToken(_ request: ResourceRequest) throws(RefusedRequest) -> PresentedToken {
+        let failed = FailedCheck(.authorization)
+        let presented: PresentedToken?
+        do throws(AuthorizationRefusal) {
+            presented = try PresentedToken.read(authorization: request.authorization)
+        } catch {
+            let answer: RefusalAnswer = error.code == .invalidRequest ? .invalidRequest : .invalidToken
+            throw RefusedRequest(.token(answer, detail: "authorization: \(error)", failed: failed))
+        }
+        guard let presented else {
+            throw RefusedRequest(.token(.tokenRequired, detail: "no Authorization field", failed: failed))
+        }
+        return presented
     }
 
     private func verifiedProof(
         _ request: ResourceRequest, for token: VerifiedAccessToken, at time: Date
     ) throws(RefusedRequest) -> VerifiedProof {
         let rule: NonceRule = settings.nonces == .always ? .required(settings.keys.nonces) : .ignored
+        let verifier = DPoPVerifier(nonces: rule)
+        let proven = ProofRequest(
+            proofs: request.proofs, method: request.method, url: request.url, token: BoundToken(token))
         do throws(ProofRefusal) {
-            return try DPoPVerifier(nonces: rule).verify(
-                ProofRequest(
-                    proofs: request.proofs, method: request.method, url: request.url, token: BoundToken(token)),
-                at: time, spending: settings.replays.resource)
+            return try verifier.verify(proven, at: time, spending: settings.replays.resource)
         } catch {
             throw RefusedRequest(
-                .proof(error, at: .resource, time: time, freshNonce: settings.keys.nonces.nonce(at: time)))
+                .proof(
+                    error, verifier.discrepancy(error, of: proven, at: time), at: .resource, time: time,
+                    freshNonce: settings.keys.nonces.nonce(at: time)))
         }
     }
 

@@ -16,9 +16,11 @@ extension Refusal {
     ///   - more: for the client, after the message. It contains no secret and no client input.
     ///   - nonce: for `DPoP-Nonce`.
     package static func token(
-        _ answer: RefusalAnswer, detail: String, more: String? = nil, nonce: String? = nil, retryAfter: Int? = nil
+        _ answer: RefusalAnswer, detail: String, more: String? = nil, nonce: String? = nil, retryAfter: Int? = nil,
+        failed: FailedCheck? = nil
     ) -> Refusal {
-        Refusal(answer, detail: detail, retryAfter: retryAfter).forTokenClient(more: more, nonce: nonce)
+        Refusal(answer, detail: detail, retryAfter: retryAfter, failed: failed)
+            .forTokenClient(more: more, nonce: nonce)
     }
 
     /// The same refusal in the words of this dialect.
@@ -37,21 +39,24 @@ enum TokenEndpointKind {
 }
 
 extension Refusal {
+    /// - Parameter discrepancy: what the proof should have said, and what it says.
     static func proof(
-        _ refusal: ProofRefusal, at kind: TokenEndpointKind, time: Date, freshNonce: String?
+        _ refusal: ProofRefusal, _ discrepancy: ProofDiscrepancy?, at kind: TokenEndpointKind, time: Date,
+        freshNonce: String?
     ) -> Refusal {
         let detail = "proof: \(refusal)"
+        let failed = FailedCheck(refusal.check, discrepancy)
         switch refusal.code {
-        case .useNonce: return .token(.useNonce, detail: detail, nonce: freshNonce)
+        case .useNonce: return .token(.useNonce, detail: detail, nonce: freshNonce, failed: failed)
         case .clockSkew:
             return .token(
                 kind == .token ? .clockSkewAtToken : .clockSkew, detail: detail,
-                more: "the server's time is \(time.formatted(.iso8601))")
-        case .rateLimited: return .token(.tooManyProofs, detail: detail, retryAfter: proofRetryAfter)
-        case .invalidToken: return .token(.invalidToken, detail: detail)
-        case .invalidRequest: return .token(.invalidRequest, detail: detail)
+                more: "the server's time is \(time.formatted(.iso8601))", failed: failed)
+        case .rateLimited: return .token(.tooManyProofs, detail: detail, retryAfter: proofRetryAfter, failed: failed)
+        case .invalidToken: return .token(.invalidToken, detail: detail, failed: failed)
+        case .invalidRequest: return .token(.invalidRequest, detail: detail, failed: failed)
         case .invalidProof:
-            return .token(kind == .token ? .invalidProofAtToken : .invalidProof, detail: detail)
+            return .token(kind == .token ? .invalidProofAtToken : .invalidProof, detail: detail, failed: failed)
         }
     }
 

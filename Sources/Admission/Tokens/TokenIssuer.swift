@@ -95,7 +95,7 @@ package struct TokenIssuer: Sendable {
             expiresAt: time + Double(settings.lifetimeSeconds), boundKey: proof.key.thumbprint,
             isDevelopment: isDevelopment)
         guard let signer = settings.keys.signer(at: time), let text = try? claims.sign(with: signer) else {
-            throw Self.unavailable("there is no signing key")
+            throw Self.unavailable("there is no signing key", FailedCheck(.signingKey))
         }
         let isRenewalDue = settings.nonces != .off && settings.keys.nonces.isRenewalDue(proof.nonce, at: time)
         return IssuedToken(
@@ -105,11 +105,12 @@ package struct TokenIssuer: Sendable {
     }
 
     private static var developmentOff: RefusedRequest {
-        RefusedRequest(.token(.invalidToken, detail: "development tokens are off"))
+        RefusedRequest(
+            .token(.invalidToken, detail: "development tokens are off", failed: FailedCheck(.developmentToken)))
     }
 
-    private static func unavailable(_ detail: String) -> RefusedRequest {
-        RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter))
+    private static func unavailable(_ detail: String, _ failed: FailedCheck? = nil) -> RefusedRequest {
+        RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter, failed: failed))
     }
 
     private static func unavailable(_ error: KeyRegistryError) -> RefusedRequest { unavailable("\(error)") }
@@ -139,7 +140,11 @@ extension TokenIssuer {
                 assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
                 publicKeyX963: key.publicKeyX963, app: assertion.app, previousCounter: key.counter)
         } catch {
-            throw RefusedRequest(.token(.attestationFailed, detail: "assertion: \(error)"))
+            let discrepancy = devices.assertionVerifier.discrepancy(
+                error, in: assertion.object, app: assertion.app, others: devices.scope.sortedApps)
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "assertion: \(error)", failed: FailedCheck(error.check, discrepancy)))
         }
         try await advance(assertion.id, to: verified, in: registry, at: moment)
         let holder = Holder(
@@ -163,15 +168,28 @@ extension TokenIssuer {
         do throws(KeyRegistryError) { known = try await registry.standing(of: assertion.id) } catch {
             throw Self.unavailable(error)
         }
-        guard let known else { throw RefusedRequest(.token(.registrationRequired, detail: "key is not registered")) }
-        guard !known.isRevoked else { throw RefusedRequest(.token(.deviceBlocked, detail: "key is revoked")) }
+        guard let known else {
+            throw RefusedRequest(
+                .token(
+                    .registrationRequired, detail: "key is not registered",
+                    failed: .unregistered(assertion.id)))
+        }
+        guard !known.isRevoked else {
+            throw RefusedRequest(.token(.deviceBlocked, detail: "key is revoked", failed: FailedCheck(.keyRevoked)))
+        }
         guard let app = scope.app(of: known) else {
             throw RefusedRequest(
                 .token(
-                    .registrationRequired, detail: "key's app, environment or trust root is not configured"))
+                    .registrationRequired, detail: "key's app, environment or trust root is not configured",
+                    failed: scope.mismatch(of: known)))
         }
         guard app == assertion.app else {
-            throw RefusedRequest(.token(.attestationFailed, detail: "key was attested for another app"))
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "key was attested for another app",
+                    failed: FailedCheck(
+                        .claimedApp, expected: "\(app), for which the key was attested",
+                        received: "\(assertion.app) in the request")))
         }
         return known
     }
@@ -185,11 +203,18 @@ extension TokenIssuer {
         } catch { throw Self.unavailable(error) }
         switch advance {
         case .advanced: return
-        case .notHigher:
-            throw RefusedRequest(.token(.attestationFailed, detail: "counter was used by another request meanwhile"))
+        case .notHigher(let stored):
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "counter was used by another request meanwhile",
+                    failed: .counterStored(verified.counter, stored: stored)))
         case .unknownKey:
-            throw RefusedRequest(.token(.registrationRequired, detail: "key was forgotten meanwhile"))
-        case .revoked: throw RefusedRequest(.token(.deviceBlocked, detail: "key was revoked meanwhile"))
+            throw RefusedRequest(
+                .token(
+                    .registrationRequired, detail: "key was forgotten meanwhile", failed: FailedCheck(.counterStored)))
+        case .revoked:
+            throw RefusedRequest(
+                .token(.deviceBlocked, detail: "key was revoked meanwhile", failed: FailedCheck(.counterStored)))
         }
     }
 }
@@ -203,7 +228,7 @@ func spend(
     case .full(let seconds):
         throw RefusedRequest(
             .token(.challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
-    case let failure: throw RefusedRequest(.token(.nonceExpired, detail: failure.detail))
+    case let failure: throw RefusedRequest(.token(.nonceExpired, detail: failure.detail, failed: failure.failed))
     }
 }
 
@@ -223,7 +248,11 @@ extension TokenIssuer {
         } catch { throw Self.unavailable(error) }
         switch standing {
         case .refused(let reason):
-            throw RefusedRequest(.token(.invalidToken, detail: "development token: \(reason)"))
+            throw RefusedRequest(
+                .token(
+                    .invalidToken, detail: "development token: \(reason)",
+                    failed: FailedCheck(
+                        .developmentToken, expected: "a development token that is good", received: "\(reason)")))
         case .granted(let grant):
             let identity = Identity(
                 method: AccessTokenMethod.developmentName,

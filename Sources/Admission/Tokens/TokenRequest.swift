@@ -32,15 +32,31 @@ extension TokenSettings {
     func checkProof(
         of request: TokenRequest, _ body: TokenDialectBody, demandsNonce: Bool
     ) throws(RefusedRequest) -> UnspentProof {
-        let proof = try refusing(at: request.moment) { () throws(ProofRefusal) in
-            try DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored).check(
-                ProofRequest(proofs: request.proofs, method: request.method, url: request.url), at: request.moment.date)
+        let time = request.moment.date
+        let verifier = DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored)
+        let proven = ProofRequest(proofs: request.proofs, method: request.method, url: request.url)
+        let proof: UnspentProof
+        do throws(ProofRefusal) {
+            proof = try verifier.check(proven, at: time)
+        } catch {
+            throw RefusedRequest(
+                .proof(
+                    error, verifier.discrepancy(error, of: proven, at: time), at: .token, time: time,
+                    freshNonce: keys.nonces.nonce(at: time)))
         }
         guard proof.key == body.key else {
-            throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: another key than device_key_jwk"))
+            throw RefusedRequest(
+                .token(
+                    .invalidProofAtToken, detail: "proof: another key than device_key_jwk",
+                    failed: FailedCheck(
+                        .deviceKey, expected: "the key \(body.key.thumbprint) of device_key_jwk",
+                        received: "a proof by \(proof.key.thumbprint)")))
         }
         guard body.proof.map({ $0 == request.proofs[0] }) ?? true else {
-            throw RefusedRequest(.token(.invalidProofAtToken, detail: "proof: dpop is another one than the header's"))
+            throw RefusedRequest(
+                .token(
+                    .invalidProofAtToken, detail: "proof: dpop is another one than the header's",
+                    failed: FailedCheck(.deviceKey)))
         }
         return proof
     }
@@ -49,15 +65,9 @@ extension TokenSettings {
     func spend(
         _ proof: UnspentProof, in replays: MemoryReplayStore, at moment: Moment
     ) throws(RefusedRequest) -> VerifiedProof {
-        try refusing(at: moment) { () throws(ProofRefusal) in try proof.spend(in: replays, at: moment.date) }
-    }
-
-    private func refusing<Proof>(
-        at moment: Moment, _ body: () throws(ProofRefusal) -> Proof
-    ) throws(RefusedRequest) -> Proof {
-        do throws(ProofRefusal) { return try body() } catch {
-            let time = moment.date
-            throw RefusedRequest(.proof(error, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+        let time = moment.date
+        do throws(ProofRefusal) { return try proof.spend(in: replays, at: time) } catch {
+            throw RefusedRequest(.proof(error, nil, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
         }
     }
 }

@@ -17,30 +17,47 @@ struct TokenSubject {
         switch proof.subject {
         case .device(let id): try standing(of: id, app: proof.app)
         case .grant(let id): try standing(ofGrant: id, at: moment)
-        case .unknown: .refused(.token(.invalidToken, detail: "the subject of the token is malformed"))
+        case .unknown:
+            .refused(
+                .token(
+                    .invalidToken, detail: "the subject of the token is malformed", failed: FailedCheck(.tokenSubject)))
         }
     }
 
     private func standing(of id: KeyID, app: String) throws(KeyRegistryError) -> Standing {
         guard let devices = settings.devices, let key = try devices.registry.standing(of: id) else {
-            return .refused(.token(.invalidToken, detail: "the token's key is not registered any more"))
+            return .refused(
+                .token(
+                    .invalidToken, detail: "the token's key is not registered any more",
+                    failed: FailedCheck(.keyRegistered)))
         }
-        guard !key.isRevoked else { return .refused(.token(.deviceBlocked, detail: "the token's key is revoked")) }
+        guard !key.isRevoked else {
+            return .refused(
+                .token(.deviceBlocked, detail: "the token's key is revoked", failed: FailedCheck(.keyRevoked)))
+        }
         guard devices.scope.app(of: key)?.description == app else {
             return .refused(
-                .token(.invalidToken, detail: "the key's app, environment or trust root is not configured any more"))
+                .token(
+                    .invalidToken, detail: "the key's app, environment or trust root is not configured any more",
+                    failed: FailedCheck(.keyScope)))
         }
         return .good(nil)
     }
 
     private func standing(ofGrant id: String, at moment: Moment) throws(KeyRegistryError) -> Standing {
         guard let development = settings.development else {
-            return .refused(.token(.invalidToken, detail: "development tokens are off"))
+            return .refused(
+                .token(
+                    .invalidToken, detail: "development tokens are off", failed: FailedCheck(.developmentToken)))
         }
         switch try development.standing(ofGrant: id, at: moment.unixMilliseconds) {
         case .granted(let grant): return .good(grant)
         case .refused(let reason):
-            return .refused(.token(.invalidToken, detail: "development token \(id): \(reason)"))
+            return .refused(
+                .token(
+                    .invalidToken, detail: "development token \(id): \(reason)",
+                    failed: FailedCheck(
+                        .developmentToken, expected: "a development token that is good", received: "\(reason)")))
         }
     }
 }

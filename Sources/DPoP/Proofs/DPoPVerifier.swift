@@ -23,7 +23,7 @@ public struct DPoPVerifier: Sendable {
     /// Seconds.
     public static let defaultWindow = 30.0
 
-    private let window: Double
+    let window: Double
     private let nonces: NonceRule
 
     /// - Parameters:

@@ -11,6 +11,8 @@ package struct PeerCertificate: Sendable {
     package let sha256: [UInt8]
     /// In RFC 2253 form, with control and multibyte characters escaped.
     package let subject: String
+    /// The issuer's name, in the same form.
+    package let issuerName: String
     /// The issuer's name and the serial number, which identify a certificate in revocation lists; both DER.
     package let issuer: [UInt8]
     package let serial: [UInt8]
@@ -35,7 +37,8 @@ package struct PeerCertificate: Sendable {
         isVerified =
             result == Int(X509_V_OK) && !isMarked && !isResumedSession && material.vouches(for: certificate, of: ssl)
         sha256 = digest
-        subject = Self.subject(of: certificate)
+        subject = Self.text(of: X509_get_subject_name(certificate))
+        issuerName = Self.text(of: X509_get_issuer_name(certificate))
         issuer = Self.der { i2d_X509_NAME(X509_get_issuer_name(certificate), $0) }
         serial = Self.der { i2d_ASN1_INTEGER(X509_get0_serialNumber(certificate), $0) }
         chain = isVerified ? Self.chain(of: ssl, from: certificate) : []
@@ -61,10 +64,10 @@ package struct PeerCertificate: Sendable {
         return Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
     }
 
-    private static func subject(of certificate: OpaquePointer) -> String {
+    private static func text(of name: OpaquePointer?) -> String {
         guard let text = BIO_new(BIO_s_mem()) else { return "" }
         defer { BIO_free(text) }
-        X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, PORTCULLIS_XN_FLAGS)
+        X509_NAME_print_ex(text, name, 0, PORTCULLIS_XN_FLAGS)
         var buffer = [UInt8](repeating: 0, count: 512)
         let count = BIO_read(text, &buffer, Int32(buffer.count))
         return String(decoding: buffer.prefix(Int(max(count, 0))), as: UTF8.self)

@@ -1,4 +1,5 @@
 import AppAttest
+import Observability
 import WireText
 
 /// Parses the texts of settings. Texts that are almost right are refused with a hint, because guessing the operator's intention could admit
@@ -22,6 +23,14 @@ enum SettingGrammar {
         case "false": return false
         default: throw SettingProblem(problem: "is neither true nor false", remedy: "Write `true` or `false`.")
         }
+    }
+
+    static func time(_ text: String) throws(SettingProblem) -> Timestamp? {
+        guard let time = Timestamp(text) else {
+            throw SettingProblem(
+                problem: "isn't a date or a time in UTC", remedy: "Write it like 2026-12-24 or 2026-12-24T18:00Z.")
+        }
+        return time
     }
 
     static func requiredPath(_ text: String) throws(SettingProblem) -> String {

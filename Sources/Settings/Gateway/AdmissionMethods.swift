@@ -1,4 +1,5 @@
 package import Admission
+import Observability
 
 /// One admission method of the gateway, as the configuration and the composition root see it.
 package struct ConfiguredMethod: Sendable {
@@ -31,6 +32,17 @@ package struct AdmissionConfiguration: Sendable {
     package let tickets: SectionValues<TicketSection>
 }
 
+extension SectionValues where Section == GateSection {
+    /// `REQUIRE_APP_AUTH` with its date. Without a date, which stops the start, nothing is only reported.
+    package var appAuthDemand: AppAuthDemand {
+        switch self.appAuth {
+        case .required: .required
+        case .off: .notRequired
+        case .report: .reported(until: self.reportUntil?.unixMilliseconds ?? .min)
+        }
+    }
+}
+
 extension [ConfiguredMethod] {
     /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one line here**: before
     /// the session's token, which is for clients without other credentials, and before the certificate, which browsers send with any page's
@@ -52,8 +64,8 @@ extension [ConfiguredMethod] {
             ClientCertificateMethod.name, blockListKind: ClientCertificateMethod.blockListKind,
             isOn: { $0.clientCertificates != nil }
         ) { ClientCertificateMethod(standing: $1.clientCertificates) },
-        ConfiguredMethod(AnonymousMethod.name, isOn: { !$0.gate.requiresCredentials }) { configuration, _ in
-            AnonymousMethod(isAllowed: !configuration.gate.requiresCredentials)
+        ConfiguredMethod(AnonymousMethod.name, isOn: { $0.gate.appAuthDemand == .notRequired }) { configuration, _ in
+            AnonymousMethod(configuration.gate.appAuthDemand)
         },
     ]
 

@@ -1,4 +1,6 @@
 import Admission
+import FoundationEssentials
+import Observability
 import RelayCore
 
 /// Shared secrets, the block list, and the check that the gate can admit clients.
@@ -64,15 +66,48 @@ extension ConfigurationLoader {
     mutating func checkMethods(_ methods: Set<String>, isOpen: Bool, needsSecret: Bool) {
         guard !isOpen else {
             let who = needsSecret ? "any client with a shared secret" : "any client that can reach the port"
-            warn(settings.gate.requiresCredentials, "is false: \(who) is connected to the target.")
+            warn(settings.gate.appAuth, "is false: \(who) is connected to the target.")
             return
         }
         guard methods.isEmpty else { return }
         let alone = needsSecret ? " Where a shared secret is enough, set it to false." : ""
         refuse(
-            settings.gate.requiresCredentials, "is true, but no admission method is configured",
+            settings.gate.appAuth, "is \(read(settings.gate.appAuth).rawValue), but no admission method is configured",
             "Set APPATTEST_TEAM_ID and APPATTEST_BUNDLE_ID, or MTLS_CLIENT_CA_PATH, or CONTROL_SOCKET_PATH for tickets."
                 + alone, involving: settingsOfMethods)
+    }
+
+    /// Days that `REQUIRE_APP_AUTH=report` may last.
+    static let longestReportDays = 90
+
+    /// The mode ends by itself: without a date, or with one that is over or far away, it would be forgotten.
+    mutating func checkReport() {
+        let (gate, values) = (settings.gate, read(\.gate))
+        let both: [any AnySetting] = [gate.appAuth, gate.reportUntil]
+        guard values.appAuth == .report else {
+            if values.reportUntil != nil { warn(gate.reportUntil, "has no effect: REQUIRE_APP_AUTH isn't report.") }
+            return
+        }
+        guard let end = values.reportUntil else {
+            return refuse(
+                gate.reportUntil, "isn't set, and REQUIRE_APP_AUTH is report",
+                "Write the date from which app authentication is required, like 2026-12-24.", involving: both)
+        }
+        let left = end.unixMilliseconds - Int64(now.timeIntervalSince1970 * 1_000)
+        guard left > 0 else {
+            // No error: a restart after the date must not keep the gateway down.
+            return warn(
+                gate.reportUntil, "is in the past: REQUIRE_APP_AUTH=report has ended and means true. Set it to true.")
+        }
+        guard left <= Int64(Self.longestReportDays) * 86_400_000 else {
+            return refuse(
+                gate.reportUntil, "is more than \(Self.longestReportDays) days ahead", "Write an earlier date.",
+                involving: both)
+        }
+        warn(
+            gate.appAuth,
+            "is report: until \(end) clients without valid app authentication are admitted as anonymous, and only recorded."
+        )
     }
 
     /// Warns about a route that admits no client, since such a route looks as if it worked.
@@ -92,7 +127,7 @@ extension ConfigurationLoader {
         [
             settings.attestation.teamID, settings.attestation.bundleIDs, settings.attestation.appIDs,
             settings.clientAuthorities.authorityPath, settings.tickets.controlSocketPath,
-            settings.gate.requiresCredentials,
+            settings.gate.appAuth,
         ]
     }
 }

@@ -15,7 +15,8 @@ extension ConfigurationLoader {
         checkInternalListener()
         checkTokens(hasApps: attestation != nil)
         let proxies = proxies()
-        let isOpen = !read(settings.gate.requiresCredentials)
+        let isOpen = read(settings.gate.appAuth) == .off
+        checkReport()
         let methods = [ConfiguredMethod].all.routeNames(
             on: AdmissionConfiguration(
                 gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))

@@ -17,7 +17,7 @@ extension ConfigurationLoader {
         let policy = targetPolicy(
             TargetSettings(
                 mode: target.mode, standard: standard, routes: target.routes, allowed: target.allowed,
-                ports: target.ports, requiresCredentials: read(settings.gate.requiresCredentials)))
+                ports: target.ports, requiresCredentials: read(settings.gate.appAuth) == .required))
         guard let policy else { return nil }
         if target.mode == .arbitrary { warnOfArbitraryTargets(on: target.ports) }
         return (standard, policy)
@@ -33,7 +33,7 @@ extension ConfigurationLoader {
                 refuse(
                     target.mode, "can't be used so: \(entry.fault)",
                     "See docs/CONFIGURATION.md for what each mode needs.",
-                    involving: [target.mode, target.allowed, target.ports, settings.gate.requiresCredentials])
+                    involving: [target.mode, target.allowed, target.ports, settings.gate.appAuth])
             }
             return nil
         }

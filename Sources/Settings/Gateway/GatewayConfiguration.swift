@@ -77,11 +77,19 @@ extension GatewayConfiguration: CustomStringConvertible {
             appAttest.map { "App Attest for \($0.apps.map(\.description).joined(separator: ", "))" },
             clientCertificates.map { _ in "client certificates" },
             self.tickets.controlSocketPath.map { _ in "operator's tickets" },
-            self.gate.requiresCredentials ? nil : "anyone",
+            anyone,
         ]
         let secret = sharedSecrets == nil ? "" : ", each with a shared secret"
         let addresses = self.listener.hosts.map { "\(scheme)://\($0):\(self.listener.port)" }.joined(separator: " and ")
         return "\(addresses) to \(standardTarget.text), admitting "
             + ways.compactMap { $0 }.joined(separator: ", ") + secret
+    }
+
+    private var anyone: String? {
+        switch self.gate.appAuth {
+        case .required: nil
+        case .off: "anyone"
+        case .report: self.gate.reportUntil.map { "anyone until \($0)" }
+        }
     }
 }

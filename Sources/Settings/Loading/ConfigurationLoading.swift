@@ -82,6 +82,17 @@ package enum ConfigurationLoading {
         return tokens
     }
 
+    /// AUDIT_LOG_PATH alone, for tools that read the audit log.
+    package static func loadAuditLogPath(
+        environment: [String: String], environmentFile: String?
+    ) throws(ConfigurationErrors) -> String? {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        try loader.throwFileError()
+        let path = loader.read(\.logs).auditLogPath
+        try loader.throwErrors()
+        return path
+    }
+
     /// CONTROL_SOCKET_PATH alone, for tools that talk to the running gateway.
     package static func loadControlSocketPath(
         environment: [String: String], environmentFile: String?

@@ -1,16 +1,27 @@
 import Admission
 package import AppAttest
+package import Observability
 
 package struct GateSection: SettingSection {
     package static let title = "Admission"
 
-    package let requiresCredentials = Setting<Bool>.boolean(
-        "REQUIRE_APP_AUTH", default: true,
-        "Whether a client without credentials is refused; with `false` it is admitted as anonymous.",
+    package let appAuth = Setting<AppAuthMode>.choice(
+        "REQUIRE_APP_AUTH", default: .required,
+        "Whether a client without credentials is refused; with `false` it is admitted as anonymous, with `report` until `REPORT_UNTIL`.",
         details: """
             Danger: with `false` anybody who reaches the port reaches the service behind it. Clients with wrong credentials are refused all \
-            the same.
+            the same. With `report` clients whose app authentication is missing or wrong are admitted as anonymous too, and the audit log \
+            says what each would have been refused for (outcome `reported`). It is for the time between a release of the app and the day \
+            from which it is required.
             """)
+    package let reportUntil = Setting<Timestamp?>.text(
+        "REPORT_UNTIL", default: nil, "a date or time in UTC",
+        "When `REQUIRE_APP_AUTH=report` ends; it needs this setting.",
+        details: """
+            For example 2026-12-24 or 2026-12-24T18:00Z, at most 90 days ahead. From then on the running gateway does as with `true`, and \
+            closes the sessions of clients that it had only reported. With a date in the past the mode has ended, and the \
+            gateway warns.
+            """, SettingGrammar.time)
     package let authMode = Setting<AuthMode>.choice(
         "AUTH_MODE", default: .none,
         "Whether every client has to present a shared secret besides its other credentials.",

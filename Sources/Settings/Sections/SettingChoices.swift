@@ -5,6 +5,13 @@ package enum CompressionContext: String, CaseIterable, Sendable {
     case both, server, client, none
 }
 
+/// REQUIRE_APP_AUTH
+package enum AppAuthMode: String, CaseIterable, Sendable {
+    case required = "true"
+    case off = "false"
+    case report
+}
+
 /// AUTH_MODE
 package enum AuthMode: String, CaseIterable, Sendable {
     case none

@@ -37,6 +37,12 @@ extension GateSettings {
         set { replace(AnonymousMethod(isAllowed: !newValue)) }
     }
 
+    /// `REQUIRE_APP_AUTH`, of all kinds
+    var appAuth: AppAuthDemand {
+        get { method(AnonymousMethod.self)?.demand ?? .required }
+        set { replace(AnonymousMethod(newValue)) }
+    }
+
     private func method<Method: AdmissionMethod>(_ type: Method.Type) -> Method? {
         methods.lazy.compactMap { $0 as? Method }.first
     }

@@ -35,7 +35,11 @@ package struct AccessTokenMethod: AdmissionMethod {
     package func verify(
         _ credential: AccessTokenCredential, of request: AdmissionRequest
     ) throws(KeyRegistryError) -> Verification {
-        guard let settings else { return .refused(.token(.invalidToken, detail: "access tokens are not configured")) }
+        guard let settings else {
+            return .refused(
+                .token(
+                    .invalidToken, detail: "access tokens are not configured", failed: FailedCheck(.authorization)))
+        }
         let resource = ResourceRequest(
             method: request.handshake.method,
             url: settings.url(isTLS: request.isTLS, host: request.host, path: request.path),
@@ -54,8 +58,10 @@ package struct AccessTokenMethod: AdmissionMethod {
     ) -> Refusal? {
         guard request.allows(identity.method) else {
             let detail = "the route is not open to \(identity.method.label)"
+            let failed = FailedCheck.route(identity.method, request)
             return identity.method == developmentName
-                ? .token(.invalidToken, detail: detail) : Refusal(.wayNotAllowed, detail: detail)
+                ? .token(.invalidToken, detail: detail, failed: failed)
+                : Refusal(.wayNotAllowed, detail: detail, failed: failed)
         }
         guard let routes = grant?.routes, !(request.route.map(routes.contains) ?? false) else { return nil }
         return Refusal(.wayNotAllowed, detail: "the development token is not for this route")

@@ -1,15 +1,21 @@
 /// With `REQUIRE_APP_AUTH=false`, admits a client without credentials. It is the last method: wrong credentials select another method,
 /// which refuses them.
+///
+/// With `report` no request selects it. It then admits clients that were refused for their app authentication.
 package struct AnonymousMethod: AdmissionMethod {
     package struct NoCredential: Sendable {}
 
     package static let name = MethodName(
         label: "anonymous", route: "anonymous", proxyByTicket: "anonymous")
 
-    /// Danger: `true` admits clients without credentials.
-    package let isAllowed: Bool
+    /// Danger: all but `required` admits clients without credentials.
+    package let demand: AppAuthDemand
 
-    package init(isAllowed: Bool) { self.isAllowed = isAllowed }
+    package init(_ demand: AppAuthDemand) { self.demand = demand }
+
+    package init(isAllowed: Bool) { self.init(isAllowed ? .notRequired : .required) }
+
+    package var isAllowed: Bool { demand == .notRequired }
 
     package var name: MethodName { Self.name }
     package var cost: Int { 0 }
@@ -24,7 +30,14 @@ package struct AnonymousMethod: AdmissionMethod {
     package func verify(_ credential: NoCredential, of request: AdmissionRequest) -> Verification { .anonymous }
 
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        isAllowed
+        demand.isOpen(at: moment.unixMilliseconds)
             ? nil : Refusal(.invalidTicket, detail: "clients without credentials are no longer admitted")
+    }
+
+    package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? {
+        guard case .reported = demand, demand.isOpen(at: request.moment.unixMilliseconds),
+            request.allows(Self.name), refusal.isOfAppAuthentication
+        else { return nil }
+        return ReportedAdmission(refusal: refusal)
     }
 }

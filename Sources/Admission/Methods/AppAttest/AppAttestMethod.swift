@@ -31,12 +31,19 @@ package struct AppAttestMethod: AdmissionMethod {
         credential.key.map { Claim(.key($0)) } ?? Claim(method: Self.name)
     }
 
+    package func revocation(of credential: AssertionCredential) throws(KeyRegistryError) -> Refusal? {
+        guard let id = credential.key, try settings?.registry.standing(of: id)?.isRevoked == true else { return nil }
+        return Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong")
+    }
+
     package func freshChallenge(at moment: Moment) -> String? { settings?.challenges.issue(at: moment).nonce }
 
     package func verify(
         _ credential: AssertionCredential, of request: AdmissionRequest
     ) throws(KeyRegistryError) -> Verification {
-        guard let settings else { return .refused(.assertionRejected, "App Attest is not configured") }
+        guard let settings else {
+            return .refused(.assertionRejected, "App Attest is not configured", FailedCheck(.assertionFields))
+        }
         return try AssertionCheck(settings: settings, moment: request.moment).verify(credential)
     }
 
@@ -81,7 +88,13 @@ private struct AssertionCheck {
         let fields = credential.fields
         guard let nonce = fields.nonce, let keyID = fields.keyID, let data = fields.data,
             !nonce.isEmpty, !keyID.isEmpty, !data.isEmpty
-        else { return .refused(.appAuthRequired, "assertion headers are incomplete") }
+        else {
+            return .refused(
+                .appAuthRequired, "assertion headers are incomplete",
+                FailedCheck(
+                    .assertionFields, expected: AssertionFields.headers.joined(separator: ", "),
+                    received: fields.present))
+        }
 
         switch settings.challenges.spend(nonce, at: moment.monotonic) {
         case .spent(let challenge):
@@ -89,7 +102,7 @@ private struct AssertionCheck {
         case .full(let seconds):
             return .refused(.challengesExhausted, "spent challenges are at their maximum", retryAfter: seconds)
         case let failure:
-            return .refused(.invalidNonce, failure.detail)
+            return .refused(.invalidNonce, failure.detail, failure.failed)
         }
     }
 
@@ -97,13 +110,18 @@ private struct AssertionCheck {
     private func verify(
         _ data: String, over challenge: SpentChallenge, by id: KeyID?
     ) throws(KeyRegistryError) -> Verification {
-        guard let id else { return .refused(.unknownKey, "key identifier is malformed") }
+        guard let id else {
+            return .refused(
+                .unknownKey, "key identifier is malformed",
+                FailedCheck(.keyRegistered, expected: "base64 of 32 bytes", received: "something else"))
+        }
         guard let key = try settings.registry.standing(of: id) else {
-            return .refused(.unknownKey, "key is not registered")
+            return .refused(.unknownKey, "key is not registered", .unregistered(id))
         }
         guard !key.isRevoked else { return .refused(.keyRevoked, "key is revoked") }
         guard let app = settings.scope.app(of: key) else {
-            return .refused(.unknownKey, "key's app, environment or trust root is not configured")
+            return .refused(
+                .unknownKey, "key's app, environment or trust root is not configured", settings.scope.mismatch(of: key))
         }
         return try verify(data, over: challenge, by: key, of: app)
     }
@@ -121,7 +139,9 @@ private struct AssertionCheck {
                 assertion: assertion, clientDataHash: challenge.clientDataHash, publicKeyX963: key.publicKeyX963,
                 app: app, previousCounter: key.counter)
         } catch {
-            return .refused(.assertionRejected, "assertion: \(error)")
+            let discrepancy = settings.assertionVerifier.discrepancy(
+                error, in: assertion, app: app, others: settings.scope.sortedApps)
+            return .refused(.assertionRejected, "assertion: \(error)", FailedCheck(error.check, discrepancy))
         }
         return try commit(verified, by: key.id, of: app)
     }
@@ -132,9 +152,12 @@ private struct AssertionCheck {
     ) throws(KeyRegistryError) -> Verification {
         switch try settings.registry.advanceCounter(of: id, to: verified.counter, at: moment.unixMilliseconds) {
         case .advanced: .verified(.key(id), proof: AppAttestProof(verified, by: id, app: app))
-        case .notHigher: .refused(.assertionRejected, "counter was used by another request meanwhile")
-        case .unknownKey: .refused(.unknownKey, "key was forgotten meanwhile")
-        case .revoked: .refused(.keyRevoked, "key was revoked meanwhile")
+        case .notHigher(let stored):
+            .refused(
+                .assertionRejected, "counter was used by another request meanwhile",
+                .counterStored(verified.counter, stored: stored))
+        case .unknownKey: .refused(.unknownKey, "key was forgotten meanwhile", FailedCheck(.counterStored))
+        case .revoked: .refused(.keyRevoked, "key was revoked meanwhile", FailedCheck(.counterStored))
         }
     }
 }

@@ -1,5 +1,6 @@
 package import AppAttest
 package import KeyStore
+import WireText
 
 /// The settings of App Attest for the gate and registrations. A process has one instance, because both use the same challenges.
 package struct AppAttestSettings: Sendable {
@@ -43,5 +44,35 @@ package struct AttestationScope: Sendable {
             key.trustRoot == trustRoot
         else { return nil }
         return app
+    }
+
+    /// For recognising hashes.
+    var sortedApps: [AppID] { apps.values.sorted { $0.description < $1.description } }
+
+    /// Why ``app(of:)`` has none for a key.
+    func mismatch(of key: KeyStanding) -> FailedCheck {
+        if apps[Array(key.app.utf8)] == nil {
+            let expected = sortedApps.map(\.description).joined(separator: " or ")
+            return FailedCheck(.keyScope, expected: expected, received: "a key that was attested for \(key.app)")
+        }
+        guard key.trustRoot != trustRoot else {
+            let names = AttestationEnvironment.allCases.filter(environments.contains).map(\.rawValue)
+            return FailedCheck(
+                .keyScope, expected: "a key of the environment \(names.joined(separator: " or "))",
+                received: key.environment)
+        }
+        return FailedCheck(
+            .keyScope, expected: "a key attested under the root SHA-256 \(Hexadecimal.encode(trustRoot))",
+            received: "SHA-256 \(Hexadecimal.encode(key.trustRoot))")
+    }
+}
+
+extension FailedCheck {
+    static func unregistered(_ id: KeyID) -> FailedCheck {
+        FailedCheck(.keyRegistered, expected: "a key that is registered here", received: id.base64)
+    }
+
+    static func counterStored(_ counter: UInt32, stored: UInt32) -> FailedCheck {
+        FailedCheck(.counterStored, expected: "a counter above \(stored), the last one", received: "\(counter)")
     }
 }

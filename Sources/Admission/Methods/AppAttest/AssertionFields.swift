@@ -20,6 +20,12 @@ package struct AssertionFields: Sendable {
             nonce: fields.header(Self.headers[2]))
     }
 
+    /// The headers that aren't empty, by name.
+    var present: String {
+        let names = zip(Self.headers, [keyID, data, nonce]).filter { $0.1?.isEmpty == false }.map(\.0)
+        return names.isEmpty ? "none that isn't empty" : names.joined(separator: ", ")
+    }
+
     /// One header is enough to choose App Attest.
     package var arePresent: Bool { keyID != nil || data != nil || nonce != nil }
 }

@@ -27,14 +27,22 @@ package struct ClientCertificateMethod: AdmissionMethod {
 
     package func verify(_ certificate: ClientCertificate, of request: AdmissionRequest) -> Verification {
         guard certificate.isVerified else {
-            return .refused(.invalidClientCertificate, "client certificate did not verify")
+            return .refused(
+                .invalidClientCertificate, "client certificate did not verify",
+                FailedCheck(
+                    .certificateVerified,
+                    expected: "a certificate of an authority in MTLS_CLIENT_CA_PATH, valid and on no revocation list",
+                    received: certificate.nameForLog))
         }
         guard !certificate.isResumedSession else {
-            return .refused(.invalidClientCertificate, "TLS session was resumed, so the certificate was not checked")
+            return .refused(
+                .invalidClientCertificate, "TLS session was resumed, so the certificate was not checked",
+                FailedCheck(.certificateFresh, expected: "a full TLS handshake", received: "a resumed TLS session"))
         }
         // TLS checked the dates when the connection began; the certificate may have expired since.
         if let notAfter = certificate.notAfter, notAfter < request.moment.unixMilliseconds {
-            return .refused(.invalidClientCertificate, "client certificate has expired since")
+            return .refused(
+                .invalidClientCertificate, "client certificate has expired since", FailedCheck(.certificateLifetime))
         }
         return .verified(
             .certificate(sha256: certificate.sha256), proof: ClientCertificateProof(certificate))

@@ -1,0 +1,120 @@
+/// The checks of the gate, of registrations and of requests for access tokens, by the names that the audit log gives them (`check`). Tools
+/// read them, so the text of a case never changes.
+///
+/// Which checks a decision consists of, and in which order, is in ``CheckOrder``.
+package enum AdmissionCheck: String, CaseIterable, Sendable {
+    // Of every upgrade: the policies of the gate.
+    case handshake, draining
+    case blockList = "block_list"
+    case origin, capacity
+    case rateLimit = "rate_limit"
+    case sharedSecret = "shared_secret"
+    case route
+    /// Any credential at all.
+    case credential
+
+    // Of a device's key and its assertion.
+    case assertionFields = "assertion_fields"
+    case challenge
+    case keyStore = "key_store"
+    case keyRegistered = "key_registered"
+    case keyRevoked = "key_not_revoked"
+    case keyScope = "key_configured"
+    case assertionForm = "assertion_form"
+    case signature
+    case authenticatorData = "authenticator_data"
+    case appID = "app_id"
+    case counter
+    case validationCategory = "validation_category"
+    case counterStored = "counter_stored"
+
+    // Of an attestation.
+    case attestationForm = "attestation_form"
+    case certificates
+    case attestedChallenge = "attested_challenge"
+    case keyID = "key_id"
+    case attestedCounter = "attested_counter"
+    case environment
+    case credentialID = "credential_id"
+    case keyStored = "key_stored"
+
+    // Of other credentials.
+    case certificateVerified = "certificate_verified"
+    case certificateFresh = "certificate_fresh"
+    case certificateLifetime = "certificate_lifetime"
+    case ticket
+    case sessionToken = "session_token"
+    /// The earlier credential, for which a ticket or a session's token stands, would still be accepted.
+    case holder
+
+    // Of an access token (RFC 9068).
+    case authorization
+    case tokenForm = "token_form"
+    case tokenSignature = "token_signature"
+    case tokenClaims = "token_claims"
+    case tokenIssuer = "token_issuer"
+    case tokenAudience = "token_audience"
+    case tokenLifetime = "token_lifetime"
+    case tokenSubject = "token_subject"
+    case developmentToken = "development_token"
+
+    // Of a DPoP proof (RFC 9449).
+    case tokenBound = "token_bound"
+    case proof
+    case proofForm = "proof_form"
+    case htm, htu
+    case serverNonce = "server_nonce"
+    case iat
+    case proofValidity = "proof_validity"
+    case ath
+    case proofKey = "proof_key"
+    case tokenKey = "token_key"
+    case proofSignature = "proof_signature"
+    case replay
+    case deviceKey = "device_key"
+
+    // Of requests in general, and behind the credential.
+    case queue, body
+    case claimedApp = "claimed_app"
+    case signingKey = "signing_key"
+    /// The list, once more: with the identity that was verified.
+    case identityBlocked = "identity_not_blocked"
+    case ticketRoom = "ticket_room"
+    case lease = "session_room"
+    case auditLog = "audit_log"
+    case time = "in_time"
+}
+
+/// The check at which a request was refused, with what it expected and what it got. For the audit log alone: see `portcullis explain`.
+package struct FailedCheck: Hashable, Sendable {
+    /// Bytes of each text: enough for two fingerprints with a name.
+    package static let maximumTextBytes = 240
+
+    package let check: AdmissionCheck
+    package let expected: String?
+    /// May hold text of the client's, which the audit log escapes. Never a secret.
+    package let received: String?
+
+    package init(_ check: AdmissionCheck, expected: String? = nil, received: String? = nil) {
+        self.check = check
+        self.expected = expected.map(Self.cut)
+        self.received = received.map(Self.cut)
+    }
+
+    init(_ check: AdmissionCheck, _ discrepancy: (expected: String, received: String)?) {
+        self.init(check, expected: discrepancy?.expected, received: discrepancy?.received)
+    }
+
+    /// Between two characters.
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > maximumTextBytes else { return text }
+        var cut = ""
+        var bytes = 0
+        for scalar in text.unicodeScalars {
+            bytes += Unicode.UTF8.width(scalar)
+            guard bytes <= maximumTextBytes else { break }
+            cut.unicodeScalars.append(scalar)
+        }
+        return cut + "…"
+    }
+}

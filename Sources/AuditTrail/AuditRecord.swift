@@ -1,0 +1,75 @@
+import DPoP
+package import Observability
+import WireText
+
+/// One line of the audit log, of this version or an earlier one. Its texts aren't trusted: whoever could write the file could write anything.
+package struct AuditRecord: Sendable, Equatable {
+    /// Members of a line, whose values are texts.
+    private static let names: Set<String> = [
+        "time", "event", LogKeys.outcome, LogKeys.admission, LogKeys.client, LogKeys.reason, LogKeys.detail,
+        LogKeys.check, LogKeys.expected, LogKeys.received, LogKeys.requestID, LogKeys.address, LogKeys.of,
+        LogKeys.count, LogKeys.firstTime, LogKeys.firstRequestID, LogKeys.lastTime, LogKeys.lastRequestID,
+    ]
+
+    package let time: Timestamp
+    package let event: String
+    private let members: [String: String]
+    /// As it was read.
+    package let line: [UInt8]
+
+    /// - Returns: nil for what isn't a line of the audit log. Members of later versions are ignored.
+    package init?(_ line: [UInt8]) {
+        guard let object = try? JSONReader.readObject(line, maximumBytes: LineSplitter.maximumLineBytes) else {
+            return nil
+        }
+        var members: [String: String] = [:]
+        for member in object.members where Self.names.contains(member.name) {
+            guard let text = member.value.string else { return nil }
+            members[member.name] = text
+        }
+        guard let time = members["time"].flatMap(Timestamp.init), let event = members["event"] else { return nil }
+        (self.time, self.event, self.members, self.line) = (time, event, members, line)
+    }
+
+    package subscript(name: String) -> String? { members[name] }
+
+    package var outcome: String? { self[LogKeys.outcome] }
+    package var method: String? { self[LogKeys.admission] }
+    package var who: String? { self[LogKeys.client] }
+    package var reason: String? { self[LogKeys.reason] }
+    package var detail: String? { self[LogKeys.detail] }
+    package var requestID: String? { self[LogKeys.requestID] }
+    package var address: String? { self[LogKeys.address] }
+
+    /// A line that counts refusals instead of naming them.
+    package var summary: Summary? {
+        guard event == AuditSummary.eventName, let count = self[LogKeys.count].flatMap(Int.init), count > 0,
+            let first = self[LogKeys.firstTime].flatMap(Timestamp.init),
+            let last = self[LogKeys.lastTime].flatMap(Timestamp.init)
+        else { return nil }
+        return Summary(
+            count: count, first: first, last: last,
+            ids: [self[LogKeys.firstRequestID], self[LogKeys.lastRequestID]].compactMap(\.self))
+    }
+
+    package struct Summary: Sendable, Equatable {
+        package let count: Int
+        package let first, last: Timestamp
+        /// Of the first and of the last.
+        package let ids: [String]
+
+        package func spans(_ time: Timestamp) -> Bool {
+            (first.unixMilliseconds...max(first.unixMilliseconds, last.unixMilliseconds))
+                .contains(time.unixMilliseconds)
+        }
+    }
+}
+
+extension AuditRecord {
+    /// Its known members as one JSON object: what else somebody wrote into the file isn't passed on.
+    package var object: [UInt8] {
+        var writer = JSONWriter()
+        for name in members.keys.sorted() { writer.member(name, members[name] ?? "") }
+        return writer.object
+    }
+}
