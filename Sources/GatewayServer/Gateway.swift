@@ -25,6 +25,7 @@ package final class Gateway: Sendable {
     let source: ConfigurationSource
     let state: GatewayState
     let reloads = ReloadQueue()
+    let manager: ServiceManager
     /// Nil without a store.
     let revocations: RevocationWatcher?
     /// {inEffect} Changed only by reloads.
@@ -58,6 +59,7 @@ package final class Gateway: Sendable {
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
         self.logger = logger
         self.source = source
+        manager = ServiceManager(environment: source.environment, logger: logger)
         self.state = state
         inEffect = Mutex(
             InEffect(

@@ -28,6 +28,8 @@ struct GatewayService: Service {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // Signals are handled from now on; a process that reads this line may send one.
         gateway.announce()
+        gateway.reportReady()
+        let watchdog = gateway.startWatchdog()
         // Not in a task group, which would wait for each task, and so for the disk.
         let untilStopped = [
             Task(executorPreference: upkeep) { await keepUp() },
@@ -42,6 +44,7 @@ struct GatewayService: Service {
         for task in untilStopped + [checkpoints, expiries] { task.cancel() }
         await Shutdown(gateway).perform()
         revocations.cancel()
+        watchdog?.cancel()
         // Until here SIGHUP is trapped.
         withExtendedLifetime(hangups) {}
     }

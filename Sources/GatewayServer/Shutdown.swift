@@ -72,6 +72,7 @@ struct Shutdown {
         leave(by: .now() + .milliseconds(limit))
         gateway.server.beginDraining()
         gateway.control?.close()
+        gateway.reportDrain()
         await note("draining: sessions may end by themselves", milliseconds: grace)
         if await !waitForSilence(until: start + .milliseconds(grace)) {
             await note("closing the sessions that are left", milliseconds: limit - grace)

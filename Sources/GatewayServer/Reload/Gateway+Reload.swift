@@ -15,9 +15,11 @@ extension Gateway {
     /// Performs requested reloads one after the other, until it is cancelled. It reads files, so the caller provides a thread.
     func reloadWhenAsked() async {
         for await reply in reloads.requests {
+            reportReload()
             let outcome = await reload()
             await reopenAuditLog()
             log(outcome)
+            report(outcome)
             reply(outcome)
         }
     }

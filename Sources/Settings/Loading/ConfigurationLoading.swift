@@ -106,7 +106,7 @@ package enum ConfigurationLoading {
 
 /// Where a gateway's settings come from, so that a reload can read them again.
 package struct ConfigurationSource: Sendable {
-    private let environment: [String: String]
+    package let environment: [String: String]
     private let environmentFile: String?
 
     /// - Parameters:

@@ -37,11 +37,12 @@ package final class GatewayProcess: Sendable {
     ///   - disk: a small disk, for tests in which it runs full. It holds the key store unless the settings name another place.
     ///   - stalling: a disk that can stall. It holds the key store under the same condition.
     ///   - clock: a clock that the test steps; not together with `stalling`.
+    ///   - environment: variables in addition to those of every test.
     /// - Throws: the process's output, if it ends or reports nothing within `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
         disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false,
-        within limit: Duration = .seconds(60)
+        environment: [String: String] = [:], within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
@@ -53,7 +54,7 @@ package final class GatewayProcess: Sendable {
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
         let child = try launch(
             ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling,
-            clock: clock, streamsAreOne: streamsAreOne)
+            clock: clock, streamsAreOne: streamsAreOne, adding: environment)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -81,7 +82,8 @@ package final class GatewayProcess: Sendable {
     /// The settings go into a file, as with an operator, and the environment stays plain.
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
-        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false
+        disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false,
+        adding additions: [String: String] = [:]
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -93,6 +95,7 @@ package final class GatewayProcess: Sendable {
             environment[name] = value
         }
         environment.merge(stalling?.environment ?? clock?.environment ?? [:]) { $1 }
+        environment.merge(additions) { $1 }
         var program = try Binaries.portcullis()
         if let maximumFiles {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments
