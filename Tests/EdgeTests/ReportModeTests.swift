@@ -82,9 +82,9 @@ extension EdgeTests {
         }
 
         @Test func `after the date the gateway starts and refuses`() async throws {
-            let target = try await TargetServer.start(.echo)
-            let gateway = try await GatewayProcess.start(try await settings(target, until: Self.date(in: -60)))
-            expectRefusal(try await gateway.refusal(Handshake(), tls: tls), 401, "app_auth_required")
+            let (edge, tls) = try await start(until: Self.date(in: -60))
+            try await edge.gateway.errorLine("WARNING", "REPORT_UNTIL: is in the past")
+            expectRefusal(try await edge.gateway.refusal(Handshake(), tls: tls), 401, "app_auth_required")
         }
 
         @Test func `without a date or with one that is far away the gateway doesn't start`() async throws {

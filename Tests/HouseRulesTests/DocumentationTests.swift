@@ -60,7 +60,7 @@ struct DocumentationTests {
         let named = text.matches(of: /`([A-Za-z+]+\.swift)`/).map { String($0.1) }
         let files = (Repository.sources + Repository.tests).compactMap { $0.path.split(separator: "/").last }.map(
             String.init)
-        #expect(named.count > 20 && Set(named).subtracting(files).subtracting(["Package.swift"]).isEmpty)
+        #expect(named.count > 10 && Set(named).subtracting(files).subtracting(["Package.swift"]).isEmpty)
     }
 
     @Test func `every test that the documentation quotes exists`() throws {
