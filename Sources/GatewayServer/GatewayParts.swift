@@ -51,6 +51,7 @@ struct GatewayParts {
             warnings: pinned.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
+        relay.internalToken = configuration.internalToken
         relay.certificate = material?.validity.map(CertificateValidity.init)
         relay.forwardAuthorization = appAttest?.tokens.map { tokens in
             ForwardAuthorization(

@@ -25,6 +25,7 @@ struct FuzzTarget: Sendable {
     static let all =
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
+        + metricsFuzzTargets
 }
 
 /// What must hold, and didn't.
