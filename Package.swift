@@ -84,6 +84,11 @@ let package = Package(
         // glibc's iconv, behind Telnet's protocol for character tables.
         .target(name: "CharacterSets", dependencies: ["Telnet"], swiftSettings: houseSettings),
 
+        // What Prometheus reads.
+        .target(
+            name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: pureSettings),
+
         // Keys and the gate.
         .target(name: "KeyStore", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "BlockingWork", swiftSettings: houseSettings),
@@ -101,7 +106,9 @@ let package = Package(
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
-        .target(name: "Observability", dependencies: ["WireText", logging, metrics], swiftSettings: houseSettings),
+        .target(
+            name: "Observability", dependencies: ["PrometheusText", "WireText", logging, metrics],
+            swiftSettings: houseSettings),
         .target(
             name: "Reactors",
             dependencies: [
@@ -113,7 +120,7 @@ let package = Package(
             name: "Relay",
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "Reactors", "Observability", "WireText", logging, deque,
+                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
@@ -129,8 +136,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
-                "KeyStoreSQLite", "Admission", "Observability", "Reactors", "Relay", "RelayCore", "Telnet",
-                "CharacterSets", "WireText", logging, metrics, x509, asn1,
+                "KeyStoreSQLite", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
+                "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -218,15 +225,19 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite",
-                "Admission",
-                "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "StallTestKit", "EdgeTestKit", "WireText",
-                logging, crypto, x509, asn1, .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
+                "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509, asn1,
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(
+            name: "PrometheusTextTests",
+            dependencies: ["PrometheusText", metrics], swiftSettings: houseSettings),
+        .testTarget(
             name: "ObservabilityTests",
             dependencies: [
-                "Observability", logging, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "Observability", "PrometheusText", logging, metrics,
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
         .testTarget(
@@ -256,9 +267,8 @@ let package = Package(
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
-    "ProxyProtocol", "KeyStore",
-    "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
-    x509,
+    "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
+    "DeviceSimulation", "WebSocketWire", "PrometheusText", crypto, metrics, x509,
 ]
 if isFuzzing {
     package.targets += [
@@ -284,8 +294,8 @@ if isBenchmarking {
             name: "MicroBenchmarks",
             dependencies: [
                 "AppAttest", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
-                "Telnet", "Compression", "WebSocketWire", "WireText", crypto,
-                .product(name: "Benchmark", package: "benchmark"),
+                "Telnet", "Compression", "WebSocketWire", "WireText", "Observability", "PrometheusText", crypto,
+                metrics, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))

@@ -89,8 +89,8 @@ require_packages() {
 # Where `require_servers` puts programs; tests look here too.
 servers_folder=.build/servers
 
-# Makes nginx and caddy available as Debian has them. Installed packages would start and enable services, so the programs are only unpacked,
-# into `servers_folder`; what is installed already is used as it is. Sets the variables `nginx` and `caddy` to their paths.
+# Makes nginx, caddy and prometheus (with promtool) available as Debian has them. Installed packages would start and enable services, so the programs are only unpacked,
+# into `servers_folder`; what is installed already is used as it is. Sets the variables of these names to their paths.
 require_servers() {
     local name
     for name in "$@"; do
@@ -109,6 +109,7 @@ find_server() {
         [ -n "$path" ] && [ -x "$path" ] || continue
         case $1 in
             nginx) "$path" -v >/dev/null 2>&1 || continue ;;
+            prometheus) "$path" --version >/dev/null 2>&1 || continue ;;
             *) "$path" version >/dev/null 2>&1 || continue ;;
         esac
         printf '%s' "$path"

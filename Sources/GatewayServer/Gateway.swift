@@ -28,6 +28,7 @@ package final class Gateway: Sendable {
     let manager: ServiceManager
     /// Nil without a store.
     let revocations: RevocationWatcher?
+    let inspector: GatewayInspector
     /// {inEffect} Changed only by reloads.
     let inEffect: Mutex<InEffect>
     private let standardTarget: TargetEndpoint
@@ -43,18 +44,12 @@ package final class Gateway: Sendable {
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     ///
     /// - Parameter source: the source of `loaded`, for reloads.
-    package convenience init(
+    package init(
         _ loaded: LoadedConfiguration, from source: ConfigurationSource, logger: Logger
-    ) throws(GatewayError) {
-        try self.init(loaded, from: source, metrics: GatewayMetrics(), logger: logger)
-    }
-
-    init(
-        _ loaded: LoadedConfiguration, from source: ConfigurationSource, metrics: GatewayMetrics, logger: Logger
     ) throws(GatewayError) {
         FileLimit.raise()
         let configuration = loaded.configuration
-        let state = try GatewayState(configuration, metrics: metrics, logger: logger)
+        let state = try GatewayState(configuration, logger: logger)
         let pinned = StartupPinned(configuration)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
         self.logger = logger
@@ -74,6 +69,11 @@ package final class Gateway: Sendable {
         server = RelayServer(settings: parts.relay, pool: pool)
         let hosts = configuration.listener.hosts
         let (server, pool) = (server, pool)
+        let inspector = GatewayInspector(
+            state: state, pulse: ReactorPulse(pool.reactors),
+            storeProbe: state.store.map { StoreProbe($0, logger: logger) }, certificates: CurrentCertificates(parts),
+            pending: { server.registrationCount })
+        self.inspector = inspector
         revocations = try state.store.map { store throws(GatewayError) in
             try RevocationWatcher(store, state.tokens?.keys, of: server, logger: logger)
         }
@@ -98,7 +98,7 @@ package final class Gateway: Sendable {
         }
         internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
             do throws(ReactorError) {
-                return try server.listenInternally(on: address)
+                return try server.listenInternally(on: address, inspection: inspector.inspection)
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")

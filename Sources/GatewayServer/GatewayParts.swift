@@ -52,6 +52,7 @@ struct GatewayParts {
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.appAuth = configuration.gate.appAuthDemand
+        relay.internalToken = configuration.internalToken
         relay.certificate = material?.validity.map(CertificateValidity.init)
         relay.forwardAuthorization = appAttest?.tokens.map { tokens in
             ForwardAuthorization(

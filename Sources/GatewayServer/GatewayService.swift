@@ -40,14 +40,25 @@ struct GatewayService: Service {
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
         let expiries = Task { await closeExpired() }
+        let probes = isInspected ? [Task { await inspectReactors() }, Task { await inspectStore() }] : []
         try? await gracefulShutdown()
         for task in untilStopped + [checkpoints, expiries] { task.cancel() }
         await Shutdown(gateway).perform()
         revocations.cancel()
         watchdog?.cancel()
+        for task in probes { task.cancel() }
         // Until here SIGHUP is trapped.
         withExtendedLifetime(hangups) {}
     }
+
+    /// Only the internal listener shows what is found.
+    private var isInspected: Bool { gateway.internalAddress != nil }
+
+    /// Until the end of the shutdown, during which probes are answered too.
+    private func inspectReactors() async { await gateway.inspector.pulse.run() }
+
+    /// The store has threads for it.
+    private func inspectStore() async { await gateway.inspector.storeProbe?.run() }
 
     /// Periodic housekeeping: it writes to the audit log, and trims the heap.
     private func keepUp() async {

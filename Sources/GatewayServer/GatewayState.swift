@@ -3,6 +3,7 @@ import KeyStore
 import KeyStoreSQLite
 import Logging
 import Observability
+import PrometheusText
 import Reactors
 import Relay
 import Settings
@@ -15,6 +16,8 @@ struct GatewayState: Sendable {
     let tokens: TokenState?
     let audit: AuditLog
     let journal: RefusalJournal
+    /// The backend of `metrics`.
+    let registry: MetricRegistry
     let metrics: GatewayMetrics
     let census: ConnectionCensus
     let compression: CompressionMemory
@@ -29,9 +32,9 @@ struct GatewayState: Sendable {
     /// `MESSAGES_PER_SECOND_PER_IP`
     let messages: AddressPaces
 
-    init(
-        _ configuration: GatewayConfiguration, metrics: GatewayMetrics = GatewayMetrics(), logger: Logger
-    ) throws(GatewayError) {
+    init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
+        registry = MetricRegistry(MetricName.families)
+        let metrics = GatewayMetrics(factory: registry)
         self.metrics = metrics
         audit = try Self.openAudit(path: configuration.logs.auditLogPath, logger: logger)
         journal = RefusalJournal(
@@ -63,7 +66,8 @@ struct GatewayState: Sendable {
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         store = try configuration.appAttest.map { _ throws(GatewayError) in
             try Self.openStore(
-                configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count)
+                configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count,
+                StoreObserver(metrics))
         }
         tokens = try store.map { store throws(GatewayError) in try TokenState(configuration, store) }
     }
@@ -103,16 +107,49 @@ struct GatewayState: Sendable {
     }
 
     private static func openStore(
-        _ storage: SectionValues<KeyStoreSection>, reactors: Int
+        _ storage: SectionValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
     ) throws(GatewayError) -> SQLiteKeyRegistry {
         var limits = SQLiteKeyRegistry.Limits()
         limits.busyMilliseconds = storage.busyMilliseconds
         limits.connectionsPerPool = reactors
         do throws(KeyRegistryError) {
-            return try SQLiteKeyRegistry(path: storage.path, limits: limits)
+            return try SQLiteKeyRegistry(path: storage.path, limits: limits, observer: observer)
         } catch {
             throw .store(path: storage.path, "\(error)")
         }
+    }
+}
+
+extension StoreObserver {
+    fileprivate init(_ metrics: GatewayMetrics) {
+        self.init { operation, nanoseconds, error in
+            let call = StoreCall(operation)
+            metrics.storeCalled(call, nanoseconds: nanoseconds)
+            if let error { metrics.storeFailed(call, StoreFailure(error)) }
+        }
+    }
+}
+
+extension StoreCall {
+    fileprivate init(_ operation: StoreObserver.Operation) {
+        self =
+            switch operation {
+            case .gate: .gate
+            case .read: .read
+            case .administer: .administer
+            case .checkpoint: .checkpoint
+            }
+    }
+}
+
+extension StoreFailure {
+    fileprivate init(_ error: KeyRegistryError) {
+        self =
+            switch error {
+            case .busy: .busy
+            case .queueFull: .queueFull
+            case .unavailable: .unavailable
+            }
     }
 }
 

@@ -22,10 +22,12 @@ final class SQLiteConnectionPool: Sendable {
     private let available: DispatchSemaphore
     private let idle: Mutex<[SQLiteConnection]>
     private let busyMilliseconds: Int
+    private let watch: StoreWatch?
 
     init(
-        _ file: SQLiteStoreFile, access: Access, size: Int, busyMilliseconds: Int
+        _ file: SQLiteStoreFile, access: Access, size: Int, busyMilliseconds: Int, _ watch: StoreWatch? = nil
     ) throws(KeyRegistryError) {
+        self.watch = watch
         self.busyMilliseconds = max(0, busyMilliseconds)
         var connections: [SQLiteConnection] = []
         for _ in 0..<max(1, size) {
@@ -43,15 +45,24 @@ final class SQLiteConnectionPool: Sendable {
         until deadline: DispatchTime? = nil, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
         let deadline = deadline ?? .now() + .milliseconds(busyMilliseconds)
-        guard available.wait(timeout: deadline) == .success else { throw .busy }
-        return try useOne(until: deadline, body)
+        return try watched { () throws(KeyRegistryError) in
+            guard available.wait(timeout: deadline) == .success else { throw .busy }
+            return try useOne(until: deadline, body)
+        }
     }
 
     /// Like `use`, on a connection that is idle now; nil if there is none.
     func useIfFree<Result>(_ body: (Database) throws -> Result) throws(KeyRegistryError) -> Result? {
         let now = DispatchTime.now()
         guard available.wait(timeout: now) == .success else { return nil }
-        return try useOne(until: now + .milliseconds(busyMilliseconds), body)
+        return try watched { () throws(KeyRegistryError) in
+            try useOne(until: now + .milliseconds(busyMilliseconds), body)
+        }
+    }
+
+    private func watched<Result>(_ call: () throws(KeyRegistryError) -> Result) throws(KeyRegistryError) -> Result {
+        guard let watch else { return try call() }
+        return try watch.time(call)
     }
 
     /// The caller holds a permit; this function returns it.

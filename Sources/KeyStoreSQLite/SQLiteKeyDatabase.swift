@@ -59,21 +59,27 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm` beside it.
     /// - parameter creating: false for tools that must not create an empty store for a mistyped path.
     /// - throws: `.unavailable` when the file can't be used, isn't a key store, or was made by a newer version.
-    package init(path: String, limits: Limits = Limits(), creating: Bool = true) throws(KeyRegistryError) {
+    package init(
+        path: String, limits: Limits = Limits(), creating: Bool = true, observer: StoreObserver? = nil
+    ) throws(KeyRegistryError) {
         let file = try SQLiteStoreFile(path: path, creating: creating)
         self.path = path
         self.limits = limits
         // The order matters: the first connection creates the schema and the WAL, which read-only connections can't do.
         administration = try SQLiteConnectionPool(
-            file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds)
+            file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds,
+            observer?.watching(.administer))
         try administration.use { try SQLiteSchema.prepare($0) }
         try file.synchronizeDirectory()
         counters = try SQLiteConnectionPool(
-            file, access: .committed, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds)
+            file, access: .committed, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds,
+            observer?.watching(.gate))
         readers = try SQLiteConnectionPool(
-            file, access: .readOnly, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds)
+            file, access: .readOnly, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds,
+            observer?.watching(.read))
         checkpoints = try SQLiteConnectionPool(
-            file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds)
+            file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds,
+            observer?.watching(.checkpoint))
     }
 
     /// - parameter deadline: for the locks; nil means the busy limit of administration, starting now. The calls below use the same.
@@ -138,6 +144,11 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
             try DeviceKeyTable.delete(id, from: database)
             return .forgotten
         }
+    }
+
+    /// Writes the schema's version again: a page goes to the write-ahead log and to the disk, and nothing changes.
+    func tryWriting(until deadline: DispatchTime? = nil) throws(KeyRegistryError) {
+        try administer(until: deadline) { try $0.execute(sql: "PRAGMA user_version = \(SQLiteSchema.version)") }
     }
 
     /// Runs one durable transaction.

@@ -22,6 +22,16 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     private let writing: BlockingThreads
     private let checkpointing: BlockingThreads
 
+    /// Calls that no thread has taken yet, by the thread's name.
+    package var queueLengths: [(name: String, count: Int)] {
+        [("keys-read", reading.waiting), ("keys-write", writing.waiting), ("keys-wal", checkpointing.waiting)]
+    }
+
+    /// Commits a write that changes nothing; durable when it returns.
+    package func tryWriting() async throws(KeyRegistryError) {
+        try await write { database, deadline throws(KeyRegistryError) in try database.tryWriting(until: deadline) }
+    }
+
     package init(_ database: SQLiteKeyDatabase) {
         self.database = database
         let waiting = database.limits.maximumWaitingCalls
@@ -32,9 +42,9 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
 
     /// Opens the store as `SQLiteKeyDatabase` does.
     package convenience init(
-        path: String, limits: Limits = Limits(), creating: Bool = true
+        path: String, limits: Limits = Limits(), creating: Bool = true, observer: StoreObserver? = nil
     ) throws(KeyRegistryError) {
-        self.init(try SQLiteKeyDatabase(path: path, limits: limits, creating: creating))
+        self.init(try SQLiteKeyDatabase(path: path, limits: limits, creating: creating, observer: observer))
     }
 
     package var path: String { database.path }

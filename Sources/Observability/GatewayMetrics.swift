@@ -1,35 +1,19 @@
 package import Metrics
 import Synchronization
 
-/// All metrics of the gateway, named in one place. Safe from any thread.
+/// Counts all events of the gateway that are metrics. Safe from any thread.
 ///
-/// Totals only grow; "open" values are current numbers. Label values come from `MetricLabel` types alone.
+/// Totals only grow; "open" values are current numbers. Label values come from `MetricLabel` types alone. Names, types and help texts are in
+/// `MetricName` and `MetricName+Family`.
 package final class GatewayMetrics: Sendable {
-    /// The names, as an exporter shows them.
-    package enum Name: String, CaseIterable, Sendable {
-        case gateDecisions = "portcullis_gate_decisions_total"
-        case authorizations = "portcullis_authorizations_total"
-        case registrations = "portcullis_registrations_total"
-        case tokens = "portcullis_tokens_total"
-        case requestsRefused = "portcullis_requests_refused_total"
-        case auditLinesLost = "portcullis_audit_lines_lost_total"
-        case challengesIssued = "portcullis_challenges_issued_total"
-        case connectionsAccepted = "portcullis_connections_accepted_total"
-        case connectionsRefused = "portcullis_connections_refused_total"
-        case connectionsOpen = "portcullis_connections_open"
-        case sessionsOpened = "portcullis_sessions_opened_total"
-        case sessionsEnded = "portcullis_sessions_ended_total"
-        case sessionsOpen = "portcullis_sessions_open"
-        case bytes = "portcullis_bytes_total"
-        case frameBytes = "portcullis_frame_bytes_total"
-    }
+    package typealias Name = MetricName
 
     private struct Series: Hashable {
         let name: Name
         let labels: [String]
     }
 
-    private let factory: any MetricsFactory
+    let factory: any MetricsFactory
     /// Created at first use. Bounded by the number of label combinations.
     private let counters = Mutex<[Series: Counter]>([:])
     /// Created at the start, because bytes are counted for every message.
@@ -37,6 +21,11 @@ package final class GatewayMetrics: Sendable {
     private let frameBytes: DirectionCounters
     private let connections: OpenCount
     private let sessions: OpenCount
+    let admissions: OutcomeTimers<GateOutcome>
+    let dials: Timer
+    let storeCalls: OutcomeTimers<StoreCall>
+    /// {routeSessions} Current numbers by dialect and route; bounded by the number of routes.
+    let routeSessions = Mutex<[SessionPlace: OpenCount]>([:])
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
@@ -44,6 +33,10 @@ package final class GatewayMetrics: Sendable {
         frameBytes = DirectionCounters(.frameBytes, factory)
         connections = OpenCount(Meter(label: Name.connectionsOpen.rawValue, factory: factory))
         sessions = OpenCount(Meter(label: Name.sessionsOpen.rawValue, factory: factory))
+        admissions = OutcomeTimers(.admissionSeconds, "outcome", factory)
+        dials = Timer(label: Name.targetDialSeconds.rawValue, factory: factory)
+        storeCalls = OutcomeTimers(.storeSeconds, "operation", factory)
+        beginAtZero()
     }
 
     /// - Parameter method: the admission method that the client used.
@@ -134,7 +127,7 @@ package final class GatewayMetrics: Sendable {
         }
     }
 
-    private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
+    func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
         counters.withLock { counters in
             let series = Series(name: name, labels: labels.map(\.1))
             if let known = counters[series] { return known }
@@ -146,7 +139,7 @@ package final class GatewayMetrics: Sendable {
 }
 
 /// A current number, published by a meter. The meter is set under the lock, so two threads can't publish their values in the wrong order.
-private final class OpenCount: Sendable {
+final class OpenCount: Sendable {
     private let meter: Meter
     private let count = Mutex(0)
 

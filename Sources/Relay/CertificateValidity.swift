@@ -25,6 +25,9 @@ package struct CertificateValidity: Sendable, Equatable {
         return period.upperBound - time < Self.warningDays * 86_400 ? .expiring : .valid
     }
 
+    /// Whether clients accept it.
+    package func isValid(at time: Int64) -> Bool { period.contains(time) }
+
     /// - Parameter time: seconds since 1970.
     /// - Returns: nil if there is nothing to warn of.
     package func warning(at time: Int64) -> String? {

@@ -157,6 +157,10 @@ final class EdgeRouter: EdgeHandler {
         settings.metrics.connectionClosed()
     }
 
+    func handshakeEnded(_ outcome: HandshakeEnd) {
+        settings.metrics.handshakeEnded(HandshakeOutcome(outcome))
+    }
+
     func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer {
         let context = RequestContext(peer: peer, head: nil, trusting: TrustedProxies(), reactor: reactor)
         let refusal = Refusal(fault)
@@ -176,6 +180,16 @@ extension ConnectionRefusal {
         case .total: self = .total
         case .perAddress: self = .perAddress
         case .handshakeRate: self = .handshakeRate
+        }
+    }
+}
+
+extension HandshakeOutcome {
+    fileprivate init(_ end: HandshakeEnd) {
+        switch end {
+        case .completed: self = .completed
+        case .failed: self = .failed
+        case .timedOut: self = .timedOut
         }
     }
 }

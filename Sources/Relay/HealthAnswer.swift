@@ -3,16 +3,21 @@ import Observability
 import Reactors
 
 /// The answer to `/health`, for clients and on the internal listener.
+///
+/// `degraded` says that clients can't connect, because the certificate isn't valid now. The status stays 200: a load balancer that asks
+/// for it would otherwise take all gateways out at once. `/readyz` is stricter.
 enum HealthAnswer {
     static func make(_ settings: RelaySettings, at reactor: Reactor) -> HTTPAnswer {
+        let time = reactor.moment.unixMilliseconds / 1_000
         let isDraining = settings.drain.isDraining
-        let certificate = settings.certificate?.warning(at: reactor.moment.unixMilliseconds / 1_000)
+        let certificate = settings.certificate?.warning(at: time)
         let report = settings.appAuth.warning(at: reactor.moment.unixMilliseconds)
         let warnings =
             settings.warnings + [report, certificate].compactMap(\.self) + settings.audit.condition.warnings
+        let isDegraded = settings.certificate.map { !$0.isValid(at: time) } ?? false
         return JSONAnswers.health(
-            isDraining ? 503 : 200, status: isDraining ? "draining" : "healthy", version: settings.version,
-            warnings: warnings)
+            isDraining ? 503 : 200, status: isDraining ? "draining" : isDegraded ? "degraded" : "healthy",
+            version: settings.version, warnings: warnings)
     }
 }
 

@@ -20,6 +20,8 @@ package final class RelayServer: Sendable {
     /// {internalRouters} The same, for the internal listener.
     private let internalRouters = Mutex<[Pinned<InternalRouter>]>([])
     private let internalServer = Mutex<InternalServer?>(nil)
+    /// Other machines reach the internal listener.
+    private let isInternalListenerPublic = Atomic<Bool>(false)
 
     package init(settings: RelaySettings, pool: ReactorPool) {
         self.settings = Mutex(settings)
@@ -44,17 +46,22 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Listens for requests of other programs on this machine (`ADMIN_BIND`). Call it once, and not on a reactor.
+    /// Listens for requests of the operator's other programs (`ADMIN_BIND`). Call it once, and not on a reactor.
     ///
     /// - Returns: the address, with the port that the kernel chose if it was 0.
-    package func listenInternally(on address: InternalAddress) throws(ReactorError) -> String {
+    package func listenInternally(
+        on address: InternalAddress, inspection: GatewayInspection
+    ) throws(ReactorError) -> String {
         let settings = settings.withLock { $0 }
         var handlers: [Pinned<any InternalHandler>] = []
+        let metrics = MetricsEndpoint.makePending()
         for reactor in pool.reactors {
-            let router = InternalRouter(settings: settings, reactor: reactor)
+            let router = InternalRouter(
+                settings: settings, inspection: inspection, metrics: metrics)
             internalRouters.withLock { $0.append(Pinned(router, to: reactor)) }
             handlers.append(Pinned(router, to: reactor))
         }
+        if case .network = address { isInternalListenerPublic.store(true, ordering: .relaxed) }
         let server = try InternalServer(address, on: pool, handlers: handlers)
         internalServer.withLock { $0 = server }
         return server.address
@@ -74,6 +81,7 @@ package final class RelayServer: Sendable {
     ///   - settings: must have the same `drain` as the original ones.
     ///   - material: made from `edge.tls`.
     package func replace(_ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?) async {
+        let settings = keepingToken(settings)
         self.settings.withLock { $0 = settings }
         for router in internalRouters.withLock({ $0 }) {
             router.reactor.submit { router.value.replace(settings) }
@@ -87,6 +95,16 @@ package final class RelayServer: Sendable {
                 }
             }
         }
+    }
+
+    /// The address of the internal listener changes with a restart only. Until then one that other machines reach keeps its token, though the
+    /// new settings have none.
+    private func keepingToken(_ new: RelaySettings) -> RelaySettings {
+        var settings = new
+        if settings.internalToken == nil, isInternalListenerPublic.load(ordering: .relaxed) {
+            settings.internalToken = self.settings.withLock { $0.internalToken }
+        }
+        return settings
     }
 
     /// From now on `/health` says `draining` and upgrades are refused; existing sessions continue.

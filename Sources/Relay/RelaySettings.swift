@@ -41,6 +41,8 @@ package struct RelaySettings: Sendable {
     /// `AUDIT_FULL`
     package var whenAuditFails: AuditFull
     package var metrics: GatewayMetrics
+    /// `ADMIN_TOKEN_PATH`; nil: the internal listener requires no token.
+    package var internalToken: InternalToken?
     package var logger: Logger
 
     package init(

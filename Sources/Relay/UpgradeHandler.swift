@@ -84,6 +84,7 @@ final class UpgradeHandler {
         }
         let compression = settings.targets.compression(to: session.target) ?? settings.compression
         let handler = makeSession(admitted, session, upgrade, context)
+        defer { noteTime(.admitted, context) }
         guard !upgrade.accept(handler, compresses: compression == .on) else { return }
         record.admissionFailed(admitted, context)
     }
@@ -93,6 +94,13 @@ final class UpgradeHandler {
     ) {
         record.upgradeRefused(refusal, by: method, context)
         upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+        noteTime(.refused, context)
+    }
+
+    /// From the request to its answer.
+    private func noteTime(_ outcome: GateOutcome, _ context: RequestContext) {
+        let start = context.moment.monotonic.nanoseconds
+        settings.metrics.answeredUpgrade(outcome, nanoseconds: max(reactor.now, start) - start)
     }
 
     private func refuse(_ upgrade: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {

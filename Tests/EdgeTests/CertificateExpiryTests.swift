@@ -22,15 +22,15 @@ extension EdgeTests {
         }
 
         @Test(arguments: [
-            (-20, -1, "certificate expired at"), (1, 20, "certificate isn't valid until"),
-            (-20, 13, "certificate expires at"),
+            (-20, -1, "certificate expired at", "degraded"), (1, 20, "certificate isn't valid until", "degraded"),
+            (-20, 13, "certificate expires at", "healthy"),
         ])
-        func `health warns about the certificate and stays healthy`(from start: Int, to end: Int, words: String)
-            async throws
-        {
+        func `health warns about the certificate and is degraded without a valid one`(
+            from start: Int, to end: Int, words: String, status: String
+        ) async throws {
             let edge = try await self.start(from: start * day, to: end * day)
             let answer = try await edge.gateway.get("/health")
-            #expect(answer.status == 200 && answer.field("status") == "healthy")
+            #expect(answer.status == 200 && answer.field("status") == status)
             #expect(answer.text.contains(words), "\(answer)")
         }
 

@@ -39,23 +39,3 @@ extension EdgeTests {
         }
     }
 }
-
-/// A write lock on the store, held by the sqlite3 program.
-struct StoreLock: Sendable {
-    private let program: ChildProcess
-
-    static let isAvailable = (try? ChildProcess.executable("sqlite3")) != nil
-
-    static func take(_ path: String) async throws -> StoreLock {
-        let program = try ChildProcess(ChildProcess.executable("sqlite3"), ["-batch", path])
-        try program.write("BEGIN IMMEDIATE;\n.shell echo locked\n")
-        try await program.output.wait(for: "the lock") { $0.outputLines.contains("locked") ? true : nil }
-        return StoreLock(program: program)
-    }
-
-    func release() async throws {
-        try program.write("ROLLBACK;\n.quit\n")
-        try program.closeInput()
-        try await program.ended()
-    }
-}

@@ -62,7 +62,10 @@ import Testing
         func isFit(_ text: String) -> Bool {
             !text.isEmpty && text.allSatisfy { "abcdefghijklmnopqrstuvwxyz_".contains($0) }
         }
-        #expect(GatewayMetrics.Name.allCases.allSatisfy { isFit($0.rawValue) && $0.rawValue.hasPrefix("portcullis_") })
+        #expect(
+            GatewayMetrics.Name.allCases.allSatisfy {
+                isFit($0.rawValue) && ($0.rawValue.hasPrefix("portcullis_") || $0.rawValue.hasPrefix("process_"))
+            })
         #expect(ConnectionRefusal.allCases.allSatisfy { isFit($0.rawValue) })
     }
 }

@@ -22,6 +22,7 @@ package final class Challenges: Sendable {
     /// The spent challenges of the token dialect, by purpose.
     private let spentForRegistrations: Mutex<SpentSet>
     private let spentForTokens: Mutex<SpentSet>
+    private let total = Atomic<Int>(0)
 
     /// - Parameter epoch: any time before the first challenge, such as the start of the process.
     package init(
@@ -80,7 +81,9 @@ package final class Challenges: Sendable {
         let now = time.milliseconds(since: epoch)
         let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
         switch insertion {
-        case .inserted: return .spent(SpentChallenge(challenge))
+        case .inserted:
+            total.wrappingAdd(1, ordering: .relaxed)
+            return .spent(SpentChallenge(challenge))
         case .expired:
             return .expired(
                 ageSeconds: Int(now.subtractingReportingOverflow(challenge.issuedAt).partialValue / 1_000),
@@ -90,6 +93,9 @@ package final class Challenges: Sendable {
         case .full(let milliseconds): return .full(retryAfter: Int(milliseconds / 1_000) + 1)
         }
     }
+
+    /// Challenges that were spent since the start; for metrics.
+    package var spentTotal: Int { total.load(ordering: .relaxed) }
 
     /// The number of spent challenges that are remembered; for metrics.
     package var spentCount: Int {

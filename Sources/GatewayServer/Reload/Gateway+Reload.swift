@@ -29,6 +29,12 @@ extension Gateway {
     /// Counts, issued credentials and other state are kept, and sessions continue unless the new settings exclude them. Existing sessions
     /// keep the limits that they began with.
     func reload() async -> ReloadOutcome {
+        let outcome = await reloadOnce()
+        state.metrics.reloaded(ReloadResult(outcome))
+        return outcome
+    }
+
+    private func reloadOnce() async -> ReloadOutcome {
         do {
             return try await apply(source.load(now: .now))
         } catch let error as ConfigurationErrors {
@@ -47,6 +53,7 @@ extension Gateway {
 
         state.setLimits(configuration)
         await server.replace(parts.relay, edge: parts.edge, material: parts.material)
+        inspector.certificates.replace(parts)
         await shutOut(configuration.blockList)
         await shutOut(by: parts.material)
 
@@ -156,6 +163,15 @@ extension RevocationWatcher {
             }
         } catch {
             throw .store(path: store.path, "\(error)")
+        }
+    }
+}
+
+extension ReloadResult {
+    fileprivate init(_ outcome: ReloadOutcome) {
+        switch outcome {
+        case .applied: self = .applied
+        case .refused: self = .refused
         }
     }
 }

@@ -43,6 +43,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// The socket has become writable since it was last full.
     private var isWritable = false
     private var hasEndedTimeout = false
+    private var isHandshakeLate = false
     private var handshake = HandshakeProgress.adopting
 
     /// The state of the TLS handshake, as `HandshakeQueue` needs it.
@@ -104,6 +105,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     private func ended() -> Int32 {
         deadline?.cancel()
+        noteFailedHandshake()
         if case .webSocket(let webSocket) = stage { webSocket.ended() }
         if case .answering(let exchange) = stage { exchange.connection = nil }
         if case .upgrading(let exchange) = stage { exchange.connection = nil }
@@ -112,6 +114,13 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         output.release(to: reactor.buffers)
         unsent.release(to: reactor.buffers)
         return 0
+    }
+
+    /// A handshake that the gateway has ended itself, because too many wait, is counted as a refused connection.
+    private func noteFailedHandshake() {
+        guard case .handshakingTLS = stage else { return }
+        if case .ended = handshake { return }
+        listener.handler.handshakeEnded(isHandshakeLate ? .timedOut : .failed)
     }
 
     private func destroyed() -> Int32 {
@@ -152,6 +161,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     func timerFired(now: UInt64) {
         switch stage {
+        case .handshakingTLS:
+            isHandshakeLate = true
+            kill()
         case .webSocket(let webSocket): webSocket.timePassed(now: now)
         case .reading where http?.parser.hasBegun == true: refuse(fault: .timedOut)
         case .upgrading(let exchange):
@@ -221,6 +233,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         listener.handshakes.succeeded(peer)
         guard case .handshakingTLS = stage else { return }
         stage = .reading
+        listener.handler.handshakeEnded(.completed)
         arm(limits.headerMilliseconds)
     }
 

@@ -21,8 +21,20 @@ package protocol EdgeHandler: AnyObject {
     func connectionOpened()
     func connectionClosed()
 
+    /// The TLS handshake of an accepted socket has ended.
+    func handshakeEnded(_ outcome: HandshakeEnd)
+
     /// The edge refused a request before any handler received it. Returns the response to send.
     func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer
+}
+
+extension EdgeHandler {
+    package func handshakeEnded(_ outcome: HandshakeEnd) {}
+}
+
+/// How a client's TLS handshake ended.
+package enum HandshakeEnd: Sendable {
+    case completed, failed, timedOut
 }
 
 /// Whether a request is served at all.

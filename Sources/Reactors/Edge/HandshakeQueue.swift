@@ -45,6 +45,8 @@ final class HandshakeQueue: TimerTarget {
         self.refused = refused
     }
 
+    var waiting: Int { count }
+
     private var count: Int { beginning.count + continuing.count + costly.count }
 
     /// Called before any TLS work.

@@ -1,12 +1,14 @@
 package import HTTPWire
 import Synchronization
 
-/// Where other programs of this machine reach the gateway.
+/// Where other programs of the operator reach the gateway.
 package enum InternalAddress: Sendable, Equatable {
     /// - Parameters:
     ///   - host: a numeric loopback address.
     ///   - port: 0 lets the kernel choose.
     case loopback(host: String, port: UInt16)
+    /// An address that other machines can reach.
+    case network(host: String, port: UInt16)
     /// A Unix socket. Its file has mode 0660, so the proxy's user can be given access by the group.
     case unix(path: String)
 }
@@ -43,8 +45,8 @@ package final class InternalExchange {
     func abandon() { connection = nil }
 }
 
-/// The internal listener: plain HTTP/1.1 for proxies and tools on the same machine, on a loopback address or a Unix socket. It shares neither
-/// port nor limits with the clients' listener, and has no TLS: nothing leaves the machine.
+/// The internal listener: plain HTTP/1.1 for proxies and tools of the operator, usually on a loopback address or a Unix socket. It shares
+/// neither port nor limits with the clients' listener, and has no TLS.
 ///
 /// The first reactor accepts and passes the sockets to the reactors in turn. Each connection stays on its reactor.
 package final class InternalServer: Sendable {
@@ -75,7 +77,7 @@ package final class InternalServer: Sendable {
                         connections.serve($0)
                     }
                     return (Pinned(.local(listener), to: reactor), "unix:\(path)")
-                case .loopback(let host, let port):
+                case .loopback(let host, let port), .network(let host, let port):
                     let socket = try ListeningSocket(host: host, port: port)
                     let name = host.contains(":") ? "[\(host)]:\(socket.port)" : "\(host):\(socket.port)"
                     let listener = TCPListener(socket, on: reactor) { socket, _ in connections.serve(socket) }

@@ -89,6 +89,9 @@ extension Reactor {
         edge?.replace(settings, material: material)
     }
 
+    /// TLS handshakes that wait for their turn. On the reactor's thread.
+    package var handshakesWaiting: Int { edge?.handshakes.waiting ?? 0 }
+
     fileprivate func serve(
         _ descriptors: [Int32], settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
         handler: any EdgeHandler

@@ -73,6 +73,21 @@ extension TLSMaterial {
         return start...end
     }
 
+    /// When the first of the authorities of client certificates expires, in seconds since 1970; nil if there are none.
+    package var authorityExpiry: Int64? {
+        trusted.compactMap { X509_OBJECT_get0_X509($0) }.compactMap { Self.seconds(X509_get0_notAfter($0)) }.min()
+    }
+
+    /// When the first of the revocation lists is out of date (its nextUpdate); nil if there are none.
+    package var revocationListExpiry: Int64? {
+        trusted.compactMap { X509_OBJECT_get0_X509_CRL($0) }.compactMap { Self.seconds(X509_CRL_get0_nextUpdate($0)) }
+            .min()
+    }
+
+    private var trusted: [OpaquePointer] {
+        asksForCertificates ? Stack.elements(of: X509_STORE_get0_objects(store)) : []
+    }
+
     private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         var parts = tm()
         guard ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }

@@ -9,7 +9,7 @@ import WireText
 /// The answer to an authorized request has no content, and the verified identity in `X-Portcullis-…` fields. A refusal is 401 or 403, because
 /// proxies turn any other status into an error; `X-Refusal-Code` and `X-Refusal-Description` repeat what its body says, for proxies that pass
 /// on header fields alone. 503 is left to failures of the gateway's own.
-struct AuthorizationEndpoint {
+struct AuthorizationEndpoint: InternalEndpoint {
     private let authorization: ForwardAuthorization
     private let record: DecisionRecord
     private let proxies: TrustedProxies
@@ -25,7 +25,13 @@ struct AuthorizationEndpoint {
     /// The proxy's address, also behind a Unix socket.
     private static let proxy = IPAddress(ipv4: (127, 0, 0, 1))
 
-    func answer(_ head: RequestHead, _ demand: AuthorizationDemand, at reactor: Reactor) -> HTTPAnswer {
+    func handle(_ exchange: InternalExchange) -> Bool {
+        guard let demand = AuthorizationDemand(path: exchange.path, query: exchange.query) else { return false }
+        exchange.respond(answer(exchange.head, demand, at: exchange.reactor))
+        return true
+    }
+
+    private func answer(_ head: RequestHead, _ demand: AuthorizationDemand, at reactor: Reactor) -> HTTPAnswer {
         let context = RequestContext(
             id: RequestContext.makeID(), address: proxies.client(of: Self.proxy, head.text), moment: reactor.moment,
             isForwarded: true)

@@ -1,41 +1,59 @@
 import Admission
 import HTTPWire
+import Observability
 import Reactors
+import WireText
 
 /// Routes each request of the internal listener on one reactor. Reactor thread only.
 ///
-/// Its clients are proxies and tools of the operator on the same machine. What they repeat of their own clients' requests is untrusted.
+/// Its clients are proxies and tools of the operator. What they repeat of their own clients' requests is untrusted.
 final class InternalRouter: InternalHandler {
-    private unowned let reactor: Reactor
+    private let inspection: GatewayInspection
+    private let metrics: PendingWork
     // All from the same reload.
     private var settings: RelaySettings
-    private var record: DecisionRecord
-    private var authorization: AuthorizationEndpoint?
+    private var endpoints: [any InternalEndpoint] = []
 
-    init(settings: RelaySettings, reactor: Reactor) {
-        self.reactor = reactor
+    /// - Parameter metrics: shared by all reactors.
+    init(settings: RelaySettings, inspection: GatewayInspection, metrics: PendingWork) {
+        self.inspection = inspection
         self.settings = settings
-        record = DecisionRecord(settings)
+        self.metrics = metrics
         replace(settings)
     }
 
     /// Uses these settings for all further requests.
     func replace(_ settings: RelaySettings) {
         self.settings = settings
-        record = DecisionRecord(settings)
-        authorization = settings.forwardAuthorization.map {
-            AuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
-        }
+        let record = DecisionRecord(settings)
+        let made: [(any InternalEndpoint)?] = [
+            settings.forwardAuthorization.map {
+                AuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
+            },
+            HealthEndpoint(settings: settings),
+            ProbeEndpoint(inspection: inspection),
+            MetricsEndpoint(inspection: inspection, pending: metrics),
+        ]
+        endpoints = made.compactMap(\.self)
     }
 
     func handle(_ exchange: InternalExchange) {
-        switch InternalPath(exchange.head) {
-        case .authorization(let demand):
-            guard let authorization else { return exchange.respond(Self.notFound) }
-            exchange.respond(authorization.answer(exchange.head, demand, at: reactor))
-        case .health: exchange.respond(HealthAnswer.make(settings, at: reactor))
-        case .other: exchange.respond(Self.notFound)
+        guard isAdmitted(exchange.head) else {
+            settings.metrics.internalRequestRefused()
+            return exchange.respond(Self.tokenRequired)
         }
+        if !endpoints.contains(where: { $0.handle(exchange) }) { exchange.respond(Self.notFound) }
+    }
+
+    /// Whether the client has shown the listener's token, if there is one: in `Authorization`, or in a field of its own for proxies, which
+    /// pass their client's `Authorization` on.
+    private func isAdmitted(_ head: RequestHead) -> Bool {
+        guard let token = settings.internalToken else { return true }
+        if let shown = head.text(InternalToken.field), token.matches(shown) { return true }
+        guard let words = head.text("authorization")?.split(separator: " "), words.count == 2,
+            words[0].lowercased() == "bearer"
+        else { return false }
+        return token.matches(String(words[1]))
     }
 
     /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into a 500.
@@ -44,26 +62,15 @@ final class InternalRouter: InternalHandler {
         return AuthorizationEndpoint.refusal(refusal, requestID: RequestContext.makeID())
     }
 
+    private static var tokenRequired: HTTPAnswer {
+        var answer = JSONAnswers.json(401) { $0.member("error", "The internal listener requires its token") }
+        answer.headers.append(("WWW-Authenticate", "Bearer realm=\"portcullis\""))
+        return answer
+    }
+
     private static var notFound: HTTPAnswer {
         JSONAnswers.refusal(
             Refusal(.notFound, detail: "no such internal endpoint"), requestID: RequestContext.makeID())
-    }
-}
-
-/// The paths of the internal listener.
-enum InternalPath: Equatable {
-    case authorization(AuthorizationDemand)
-    case health
-    case other
-
-    init(_ head: RequestHead) {
-        let path = String(decoding: head.path, as: UTF8.self)
-        let query = head.query.map { "?" + String(decoding: $0, as: UTF8.self) } ?? ""
-        if let demand = AuthorizationDemand(path: path, query: query) {
-            self = .authorization(demand)
-        } else {
-            self = path == "/health" ? .health : .other
-        }
     }
 }
 

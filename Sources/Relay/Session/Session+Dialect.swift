@@ -40,6 +40,7 @@ extension Session {
             outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,
             makeDecompressor: { ZlibDecompressor() })
         dialect = translation.map { .translated(TranslationHolder($0)) } ?? .raw
+        recount()
     }
 
     /// The dialect is known: translates the data that both sides have sent meanwhile.

@@ -116,6 +116,7 @@ extension Session {
         clientPauses = []
         readClientInTime()
         followCompression()
+        noteResumed(after: claim.lastSeq)
         translate { $0.attached(claim.identity, after: claim.lastSeq, into: &$1) }
         link.awaitsConfirmation = true
         link.ping()
@@ -138,6 +139,7 @@ extension Session {
     /// - Parameter failure: why the requested session can't be resumed.
     func resumeFailed(_ failure: ResumeFailure) {
         log("session not resumed", [LogKeys.reason: "\(failure)"])
+        settings.metrics.resumed(ResumeOutcome(failure))
         translate { $0.resumeFailed(failure, into: &$1) }
         // An upgrade that names a session may have been admitted only for it.
         if request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }

@@ -23,12 +23,14 @@ extension Session {
     private func dial(_ target: AuthorizedTarget) {
         leg?.abandon()
         leg = nil
+        recount()
         pending.removeAll()
         endOfTarget = nil
         guard takeLease() else { return refuseLease() }
         let leg = TargetLeg(target, handler: self)
         self.leg = leg
         lastTarget = target
+        recount()
         followCompression()
         settings.dialer.dial(leg, for: client, on: loop)
         // The client's queue is unchanged for the new target.

@@ -1,4 +1,5 @@
 import Admission
+import Observability
 import Reactors
 import RelayCore
 
@@ -13,6 +14,7 @@ extension Session {
         let address = isMessage ? addressShare?.spend(now: now) : nil
         guard let until = Self.later(meter.readableAt(now), address) else { return }
         deadlines.readClient = max(deadlines.readClient ?? 0, until)
+        if !clientPauses.contains(.rate) { settings.metrics.throttled(.client) }
         holdClientBack(.rate, true)
     }
 
@@ -41,6 +43,7 @@ extension Session {
         let now = loop.now
         pacing.spend(count, now: now)
         guard let until = pacing.readableAt(now) else { return }
+        if !targetPauses.contains(.rate) { settings.metrics.throttled(.target) }
         targetPauses.insert(.rate)
         deadlines.readTarget = until
     }

@@ -47,6 +47,8 @@ final class Session: TargetLegHandler, TimerTarget {
     var isTicketRefused = false
     /// The number of targets that the client has requested.
     var dialCount = 0
+    /// Where it is counted among the sessions of its route.
+    var place: SessionPlace?
     var budget = TurnBudget()
     @exclusivity(unchecked) var counters = SessionCounters()
 
@@ -157,7 +159,10 @@ final class Session: TargetLegHandler, TimerTarget {
     // MARK: The target
 
     func targetConnected() {
-        if let leg { logConnected(leg) }
+        if let leg {
+            logConnected(leg)
+            noteDial(.connected, since: leg.dialledAt)
+        }
         let actions = machine.targetConnected(now: loop.now)
         translationConnected()
         perform(actions)
@@ -190,9 +195,11 @@ final class Session: TargetLegHandler, TimerTarget {
 
     func targetClosed(error: TCPError?) {
         let failedTarget = leg?.target
-        let wasConnected = leg?.isConnected ?? false
+        let (wasConnected, dialledAt) = (leg?.isConnected ?? false, leg?.dialledAt ?? loop.now)
         leg = nil
+        recount()
         if let error { logTargetError(error, failedTarget) }
+        if !wasConnected, let error { noteDial(DialOutcome(error), since: dialledAt) }
         if !wasConnected, let error, dialFailed(error) { return }
         endOfTarget = .closed(error.map(CloseReason.init))
         tellEndOfTarget()
@@ -341,6 +348,7 @@ final class Session: TargetLegHandler, TimerTarget {
         sessions.remove(self)
         leg?.abandon()
         leg = nil
+        recount()
         releaseLease()
         globalLease = nil
     }

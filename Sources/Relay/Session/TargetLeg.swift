@@ -26,6 +26,8 @@ final class TargetLeg: TCPHandler {
     /// Between two loops.
     private var departed: (any DepartedTarget)?
     private(set) var isConnected = false
+    /// By the loop's clock.
+    private(set) var dialledAt: UInt64 = 0
 
     init(_ target: AuthorizedTarget, handler: any TargetLegHandler) {
         self.target = target
@@ -34,6 +36,7 @@ final class TargetLeg: TCPHandler {
 
     /// Call it once. If the target can't be dialled at all, the handler is called before this returns.
     func dial(_ options: DialOptions, tls: TargetTLS?, on loop: any SessionLoop) {
+        dialledAt = loop.now
         let dialled = loop.dial(
             host: target.host.text, port: target.port, options: options, tls: tls, handler: self)
         if handler != nil { connection = dialled }

@@ -114,6 +114,9 @@ struct ReplayBuffer: Sendable {
         return replay
     }
 
+    /// Whether a client that has seen everything up to `lastSeq` has a gap.
+    func hasLost(after lastSeq: UInt64) -> Bool { min(lastSeq, seq) < letGo }
+
     /// The number of leading bytes of a message that the client has seen; nil: all of it.
     private func skipped(of record: Record, from before: UInt64, to position: UInt64, seen: UInt64) -> UInt64? {
         if position > seen { return record.kind == .text && numbering == .bytes ? max(before, seen) - before : 0 }

@@ -31,6 +31,9 @@ extension Translation {
         dialect.sessionResumed(session, history, after: lastSeq, into: &output.frames)
     }
 
+    /// Whether messages after this one are lost for good.
+    package func hasLost(after lastSeq: UInt64) -> Bool { history.buffer.hasLost(after: lastSeq) }
+
     /// The upgrade's query names a session: no other request is accepted before ``resumeFailed(_:into:)``.
     package mutating func beginResuming() {
         if phase == .idle { phase = .resuming }

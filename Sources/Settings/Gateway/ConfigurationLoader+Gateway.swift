@@ -13,6 +13,7 @@ extension ConfigurationLoader {
         let tickets = tickets()
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
+        let internalToken = internalToken()
         checkTokens(hasApps: attestation != nil)
         let proxies = proxies()
         let isOpen = read(settings.gate.appAuth) == .off
@@ -33,7 +34,7 @@ extension ConfigurationLoader {
         return GatewayConfiguration(
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
-            clientCertificates: clientCertificates, trustedProxies: proxies)
+            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken)
     }
 
     private mutating func checkKeyStore() {

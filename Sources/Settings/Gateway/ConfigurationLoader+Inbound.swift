@@ -89,7 +89,7 @@ extension ConfigurationLoader {
         case .unix(let path)?:
             guard let obstacle = NamedFile.obstacle(toListeningOn: path) else { return }
             fail(internalListener.address, obstacle.problem, obstacle.remedy)
-        case .loopback(_, let port)?:
+        case .loopback(_, let port)?, .network(_, let port)?:
             guard port != 0, Int(port) == read(listener.port) else { return }
             refuse(
                 internalListener.address, "has the port of WS_PORT, which clients reach", "Choose another port.",

@@ -29,6 +29,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     /// Nil if client certificates admit no client.
     package let clientCertificates: ClientCertificates?
     package let trustedProxies: TrustedProxies
+    /// Nil if the internal listener requires no token.
+    package let internalToken: InternalToken?
 
     package subscript<Section: SettingSection>(
         dynamicMember section: KeyPath<GatewaySettings, Section>

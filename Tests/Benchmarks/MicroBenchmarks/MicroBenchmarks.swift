@@ -10,6 +10,7 @@ let benchmarks: @Sendable () -> Void = {
     dialectBenchmarks()
     resumeBenchmarks()
     webSocketBenchmarks()
+    metricsBenchmarks()
 }
 
 /// Measures `body`, `times` of it a round and a second of rounds in all; the figures are those of one.

@@ -39,7 +39,7 @@ package final class FrontProxy: Sendable {
     package static func start(_ kind: Kind, asking socketPath: String, apiPort: Int) async throws -> FrontProxy {
         let (directory, certificates) = (try TemporaryDirectory(), try await DevCertificates.shared())
         let port = try freePort()
-        let program = try find(kind.rawValue)
+        let program = try ServerProgram.path(kind.rawValue)
         let example = try String(contentsOfFile: example(of: kind), encoding: .utf8)
         let child: ChildProcess
         switch kind {
@@ -93,23 +93,8 @@ package final class FrontProxy: Sendable {
 
     // MARK: Support
 
-    /// Installed, or unpacked by `scripts/test`.
-    private static func find(_ name: String) throws -> String {
-        let folders =
-            (ChildProcess.plainEnvironment["PATH"] ?? "").split(separator: ":").map(String.init)
-            + ["/usr/sbin", repository + "/.build/servers/usr/sbin", repository + "/.build/servers/usr/bin"]
-        guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile(atPath:))
-        else { throw EdgeTestError("\(name) isn't there: scripts/test gets it") }
-        return path
-    }
-
-    private static var repository: String {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().path
-    }
-
     private static func example(of kind: Kind) -> String {
-        repository + "/config/" + (kind == .nginx ? "nginx.conf.example" : "Caddyfile.example")
+        ServerProgram.repository + "/config/" + (kind == .nginx ? "nginx.conf.example" : "Caddyfile.example")
     }
 
     /// Every text must be there: otherwise the example has changed, and this isn't a test of it.
@@ -140,7 +125,7 @@ package final class FrontProxy: Sendable {
             """
     }
 
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()

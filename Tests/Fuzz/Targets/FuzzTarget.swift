@@ -25,7 +25,7 @@ struct FuzzTarget: Sendable {
     static let all =
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
-        + [auditFuzzTarget]
+        + metricsFuzzTargets + [auditFuzzTarget]
 }
 
 /// A property that was violated.
