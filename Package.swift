@@ -69,6 +69,7 @@ let package = Package(
 
         // Pure cores.
         .target(name: "WireText", swiftSettings: pureSettings),
+        .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "DPoP", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
@@ -92,7 +93,8 @@ let package = Package(
             dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", crypto, x509, deque],
+            name: "Admission",
+            dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -108,7 +110,7 @@ let package = Package(
             name: "Relay",
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "Reactors", "Observability", "WireText", logging, deque,
+                "Admission", "HTTPWire", "Reactors", "Observability", "StateCoding", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
@@ -124,8 +126,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStoreSQLite", "Admission",
-                "Observability", "Reactors", "Relay", "RelayCore", "Telnet", "CharacterSets", "WireText", logging,
-                metrics, x509, asn1,
+                "Observability", "Reactors", "Relay", "RelayCore", "StateCoding", "Telnet", "CharacterSets", "WireText",
+                logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -153,7 +155,10 @@ let package = Package(
         .testTarget(
             name: "DPoPTests", dependencies: ["DPoP", "DeviceSimulation", "AppAttest", "WireText", crypto],
             swiftSettings: houseSettings),
-        .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
+        .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "TelnetTests", dependencies: ["Telnet", "Compression", "StateCoding", "WebSocketWire"],
+            swiftSettings: houseSettings),
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
         .testTarget(
@@ -162,7 +167,7 @@ let package = Package(
         .testTarget(
             name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
         .testTarget(
-            name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression", "WireText"],
+            name: "RelayCoreTests", dependencies: ["RelayCore", "StateCoding", "Telnet", "Compression", "WireText"],
             swiftSettings: houseSettings),
         .testTarget(
             name: "RelayTests",
@@ -185,7 +190,10 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
-            dependencies: ["Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "WireText", crypto, x509],
+            dependencies: [
+                "Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "StateCoding", "WireText", crypto,
+                x509,
+            ],
             swiftSettings: houseSettings),
         .testTarget(
             name: "ReactorsTests",
@@ -235,7 +243,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "CZlib", "portcullis", "portcullis-sim",
+                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire", "CZlib", "portcullis",
+                "portcullis-sim",
                 crypto,
             ],
             swiftSettings: houseSettings),
@@ -246,8 +255,8 @@ let package = Package(
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore", "ProxyProtocol", "KeyStore",
-    "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire", crypto,
-    x509,
+    "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors", "DeviceSimulation", "WebSocketWire",
+    "StateCoding", crypto, x509,
 ]
 if isFuzzing {
     package.targets += [

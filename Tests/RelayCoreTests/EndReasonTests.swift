@@ -7,11 +7,14 @@ struct EndReasonTests {
     /// What the client does by itself, in the order in which ``SessionStateMachine`` is told.
     private static let ofClient: [EndReason] = [.clientClosed, .clientLost, .clientSilent, .clientProtocolError]
 
+    /// Nobody orders it, and no session ends: another process goes on with it.
+    private static let ofNobody: [EndReason] = [.handedOver]
+
     @Test func `every word is the end of some session, and no two causes share one`() {
         let ordered = CloseReason.allCases.map(\.end)
         #expect(Set(ordered).count == ordered.count)
-        #expect(Set(ordered).union(Self.ofClient) == Set(EndReason.allCases))
-        #expect(Set(ordered).isDisjoint(with: Self.ofClient))
+        #expect(Set(ordered).union(Self.ofClient + Self.ofNobody) == Set(EndReason.allCases))
+        #expect(Set(ordered).isDisjoint(with: Self.ofClient + Self.ofNobody))
         for reason in EndReason.allCases {
             #expect(reason.rawValue.allSatisfy { $0.isLowercase || $0 == "_" }, "\(reason)")
         }

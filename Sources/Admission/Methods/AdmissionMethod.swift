@@ -42,6 +42,9 @@ package protocol AdmissionMethod: Sendable {
     /// - Returns: `nil` if the proof is still valid.
     func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal?
 
+    /// The type of this method's proofs, to read those of an earlier process; `nil`: it has none.
+    var proofType: (any AdmissionProof.Type)? { get }
+
     /// A challenge that a client refused with 401 can use for its next attempt, without another round trip.
     func freshChallenge(at moment: Moment) -> String?
 }
@@ -51,6 +54,7 @@ extension AdmissionMethod {
     package var fields: CredentialFieldNames { CredentialFieldNames() }
     package var cost: Int { 1 }
     package var needsSharedSecret: Bool { true }
+    package var proofType: (any AdmissionProof.Type)? { nil }
     package func freshChallenge(at moment: Moment) -> String? { nil }
 
     func presented(in request: AdmissionRequest) -> PresentedCredential? {
@@ -103,8 +107,9 @@ package enum Verification: Sendable {
     }
 }
 
-/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets.
-package protocol AdmissionProof: Sendable {
+/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets; with them it
+/// crosses to a process that replaces this one.
+package protocol AdmissionProof: Codable, Sendable {
     /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
     /// (``TicketOffice/maximumLargeProofs``).
     var isLarge: Bool { get }

@@ -24,7 +24,8 @@ struct FuzzTarget: Sendable {
 
     static let all =
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
-        + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
+        + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget, stateFuzzTarget] + settingFuzzTargets
+        + webSocketFuzzTargets
 }
 
 /// What must hold, and didn't.

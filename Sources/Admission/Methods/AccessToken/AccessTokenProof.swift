@@ -5,7 +5,7 @@ package import KeyStore
 /// What is kept of an access token whose proof was verified: what revocations are compared with.
 package struct AccessTokenProof: AdmissionProof {
     /// To whom the token was issued.
-    package enum Subject: Hashable, Sendable {
+    package enum Subject: Codable, Hashable, Sendable {
         /// An attested device.
         case device(KeyID)
         /// The bearer of a development token.
