@@ -29,6 +29,8 @@ final class InternalRouter: InternalHandler {
     }
 
     func handle(_ exchange: InternalExchange) {
+        // A proof that is used up here could be used again at the process that takes over.
+        if settings.drain.isHandingOver { return exchange.drop() }
         switch InternalPath(exchange.head) {
         case .authorization(let demand):
             guard let authorization else { return exchange.respond(Self.notFound) }

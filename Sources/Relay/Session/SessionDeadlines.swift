@@ -55,7 +55,7 @@ struct ReadingPauses: OptionSet {
 }
 
 /// What a session has carried, over all the connections that its client has had.
-struct SessionCounters {
+struct SessionCounters: Codable {
     var bytesFromClient = 0
     var bytesToClient = 0
     /// Of WebSocket frames, with their headers, and compressed where they were.

@@ -32,6 +32,14 @@ final class TargetLeg: TCPHandler {
         self.handler = handler
     }
 
+    /// One that another process has given away, until ``adopt(on:)``.
+    init(_ target: AuthorizedTarget, departed: any DepartedTarget, handler: any TargetLegHandler) {
+        self.target = target
+        self.handler = handler
+        self.departed = departed
+        isConnected = true
+    }
+
     /// Once. Where the target can't be dialled at all, the handler is told so before this returns.
     func dial(_ options: DialOptions, tls: TargetTLS?, on loop: any SessionLoop) {
         let dialled = loop.dial(
@@ -67,6 +75,16 @@ final class TargetLeg: TCPHandler {
         self.departed = departed
         connection = nil
         return true
+    }
+
+    /// Lets go of its loop, for another process; ``adopt(on:)`` takes it back.
+    ///
+    /// - Returns: nil where it can't; then nothing has changed.
+    func departForAnotherProcess(from loop: any SessionLoop) -> (descriptor: Int32, unsent: [UInt8])? {
+        guard depart() else { return nil }
+        if let moved = departed?.forAnotherProcess { return moved }
+        adopt(on: loop)
+        return nil
     }
 
     /// Goes on, on `loop`. Where the connection can't be taken up, the handler is told so before this returns.
