@@ -18,6 +18,7 @@ struct GatewayService: Service {
     private let gateway: Gateway
     private let upkeep = BlockingThreads("upkeep")
     private let reloads = BlockingThreads("reloads")
+    private let copyover = BlockingThreads("copyover")
     private static let upkeepInterval: Duration = .seconds(5)
 
     init(_ gateway: Gateway) {
@@ -26,6 +27,7 @@ struct GatewayService: Service {
 
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let upgrades = await UnixSignalsSequence(trapping: .sigusr2)
         // Signals are handled from now on; a process that reads this line may send one.
         gateway.announce()
         gateway.reportReady()
@@ -35,6 +37,8 @@ struct GatewayService: Service {
             Task(executorPreference: upkeep) { await keepUp() },
             Task(executorPreference: upkeep) { await answer(hangups) },
             Task(executorPreference: reloads) { await gateway.reloadWhenAsked() },
+            Task(executorPreference: copyover) { await gateway.upgradeWhenAsked() },
+            Task { for await _ in upgrades { gateway.upgrades.ask(nil) { _ in } } },
         ]
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
@@ -45,7 +49,7 @@ struct GatewayService: Service {
         revocations.cancel()
         watchdog?.cancel()
         // Until here SIGHUP is trapped.
-        withExtendedLifetime(hangups) {}
+        withExtendedLifetime((hangups, upgrades)) {}
     }
 
     /// Periodic housekeeping: it writes to the audit log, and trims the heap.
