@@ -162,7 +162,7 @@ let package = Package(
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
         .testTarget(
-            name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "CZlib"],
+            name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "Telnet", "CZlib"],
             swiftSettings: houseSettings),
         .testTarget(
             name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
