@@ -69,6 +69,7 @@ let package = Package(
 
         // Pure cores.
         .target(name: "WireText", swiftSettings: pureSettings),
+        .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "DPoP", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
@@ -97,7 +98,8 @@ let package = Package(
             dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
         .target(
-            name: "Admission", dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", crypto, x509, deque],
+            name: "Admission",
+            dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", crypto, x509, deque],
             swiftSettings: pureSettings),
 
         // What the audit log says, read again.
@@ -120,7 +122,8 @@ let package = Package(
             name: "Relay",
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "WireText", logging, deque,
+                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "StateCoding", "WireText",
+                logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html")],
@@ -137,7 +140,7 @@ let package = Package(
             dependencies: [
                 "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
                 "KeyStoreSQLite", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
-                "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
+                "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -166,16 +169,19 @@ let package = Package(
         .testTarget(
             name: "DPoPTests", dependencies: ["DPoP", "DeviceSimulation", "AppAttest", "WireText", crypto],
             swiftSettings: houseSettings),
-        .testTarget(name: "TelnetTests", dependencies: ["Telnet", "Compression"], swiftSettings: houseSettings),
+        .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "TelnetTests", dependencies: ["Telnet", "Compression", "StateCoding", "WebSocketWire"],
+            swiftSettings: houseSettings),
         .testTarget(
             name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
         .testTarget(
-            name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "CZlib"],
+            name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "Telnet", "CZlib"],
             swiftSettings: houseSettings),
         .testTarget(
             name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
         .testTarget(
-            name: "RelayCoreTests", dependencies: ["RelayCore", "Telnet", "Compression", "WireText"],
+            name: "RelayCoreTests", dependencies: ["RelayCore", "StateCoding", "Telnet", "Compression", "WireText"],
             swiftSettings: houseSettings),
         .testTarget(
             name: "RelayTests",
@@ -198,7 +204,10 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
-            dependencies: ["Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "WireText", crypto, x509],
+            dependencies: [
+                "Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "StateCoding", "WireText", crypto,
+                x509,
+            ],
             swiftSettings: houseSettings),
         .testTarget(
             name: "AuditTrailTests", dependencies: ["AuditTrail", "Admission", "Observability", "WireText"],
@@ -256,7 +265,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "CZlib", "portcullis", "portcullis-sim",
+                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire", "CZlib", "portcullis",
+                "portcullis-sim",
                 crypto,
             ],
             swiftSettings: houseSettings),
@@ -268,7 +278,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
     "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebSocketWire", "PrometheusText", crypto, metrics, x509,
+    "DeviceSimulation", "WebSocketWire", "PrometheusText", "StateCoding", crypto, metrics, x509,
 ]
 if isFuzzing {
     package.targets += [

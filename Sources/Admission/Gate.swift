@@ -54,6 +54,12 @@ package struct Gate: Sendable {
         return Gate(settings)
     }
 
+    /// For a session of an earlier process, whose client was admitted there; `nil`: there are too many.
+    package func leaseForRestored() -> SessionLease? { settings.leases.claim(forReturning: true) }
+
+    /// Brings clients across to another process, and back from an earlier one.
+    package var carrier: PrincipalCarrier { PrincipalCarrier(settings.methods) }
+
     /// Refuses a blocked address; for endpoints without policies.
     package func refuseBlocked(_ address: IPAddress) -> Refusal? { block.refusal(of: address) }
 

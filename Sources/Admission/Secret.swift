@@ -13,7 +13,21 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
 
     func matches(_ other: Secret) -> Bool { matches(other.bytes) }
 
+    /// For the process that replaces this one, and for nobody else.
+    var carried: [UInt8] { bytes }
+
     package var description: String { "(secret)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Secret: Codable {
+    package init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode([UInt8].self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(carried)
+    }
 }

@@ -28,3 +28,10 @@ static inline struct lws *portcullis_lws_adopt_socket(
 
 /// Swift's Glibc module doesn't include malloc.h.
 static inline void portcullis_malloc_trim(void) { malloc_trim(0); }
+
+/// glibc shows it with _GNU_SOURCE alone, which Swift's importer doesn't define.
+#include <spawn.h>
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+static inline int portcullis_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
+}

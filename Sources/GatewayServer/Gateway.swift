@@ -24,12 +24,15 @@ package final class Gateway: Sendable {
     let control: ControlDesk?
     let source: ConfigurationSource
     let state: GatewayState
+    /// The file of the internal listener, if that is a Unix socket, is this process' to remove.
+    let ownsInternalFile: Bool
     let reloads = ReloadQueue()
+    let upgrades = UpgradeQueue()
     let manager: ServiceManager
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector
-    /// {inEffect} Changed only by reloads.
+    /// Changed only by reloads.
     let inEffect: Mutex<InEffect>
     private let standardTarget: TargetEndpoint
 
@@ -38,14 +41,18 @@ package final class Gateway: Sendable {
         var settings: SettingsInEffect
         var pinned: StartupPinned
         var process: SectionValues<ProcessSection>
+        var copyover: SectionValues<CopyoverSection>
         var tokens: SectionValues<TokenSection>
     }
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     ///
-    /// - Parameter source: the source of `loaded`, for reloads.
+    /// - Parameters:
+    ///   - source: the source of `loaded`, for reloads.
+    ///   - sockets: listening sockets of another process, served instead of those that the settings name.
     package init(
-        _ loaded: LoadedConfiguration, from source: ConfigurationSource, logger: Logger
+        _ loaded: LoadedConfiguration, from source: ConfigurationSource, sockets: InheritedSockets = InheritedSockets(),
+        logger: Logger
     ) throws(GatewayError) {
         FileLimit.raise()
         let configuration = loaded.configuration
@@ -59,7 +66,7 @@ package final class Gateway: Sendable {
         inEffect = Mutex(
             InEffect(
                 settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process,
-                tokens: configuration.tokens))
+                copyover: configuration.copyover, tokens: configuration.tokens))
         standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
@@ -81,29 +88,36 @@ package final class Gateway: Sendable {
             do throws(ReactorError) {
                 return try server.listen(
                     hosts: hosts.map(\.text), port: UInt16(configuration.listener.port), edge: parts.edge,
-                    material: parts.material)
+                    material: parts.material, inherited: sockets.edge.map(\.descriptor), accepts: sockets.accepts)
             } catch {
                 pool.stop()
                 throw error
             }
         }
+        ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true
         let scheme = configuration.tls == nil ? "http" : "https"
-        address = hosts.map { "\(scheme)://\($0):\(port)" }.joined(separator: " and ")
-        let (reloads, revocations) = (reloads, revocations)
+        let names = sockets.edge.isEmpty ? hosts.map { "\($0):\(port)" } : sockets.edgeNames
+        address = names.map { "\(scheme)://\($0)" }.joined(separator: " and ")
+        let (reloads, revocations, upgrades) = (reloads, revocations, upgrades)
         let page = PageAddress.origin(of: configuration, port: Int(port))
         control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
-                path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads,
-                revocations: revocations, page: page, audit: state.audit, logger: logger)
+                path: path, inherited: sockets.control, on: pool, server: server, tickets: state.tickets,
+                reloads: reloads, upgrades: upgrades, revocations: revocations, page: page, audit: state.audit,
+                logger: logger)
         }
         internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
             do throws(ReactorError) {
-                return try server.listenInternally(on: address, inspection: inspector.inspection)
+                return try server.listenInternally(
+                    on: address, inspection: inspector.inspection, inherited: sockets.internalListener)
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")
             }
         }
+        sockets.closeUnused(
+            internalListener: configuration.internalListener.address == nil,
+            control: configuration.tickets.controlSocketPath == nil)
         for warning in loaded.warnings { logger.warning("\(warning)") }
     }
 

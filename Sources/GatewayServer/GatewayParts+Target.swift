@@ -41,6 +41,7 @@ extension GatewayParts {
         settings.outputBufferBytes = configuration.resume.graceMinutes == 0 ? 0 : configuration.resume.outputBufferBytes
         settings.tellsTargetOfClient = configuration.resume.tellsTarget
         settings.reconnectMilliseconds = configuration.process.drainReconnectMilliseconds
+        settings.copyoverReconnectMilliseconds = configuration.copyover.reconnectMilliseconds
         let keepAlive = UInt64(configuration.target.keepAliveSeconds)
         settings.keepAlive = keepAlive == 0 ? nil : keepAlive * 1_000_000_000
         settings.telnet.clientVersion = Gateway.version

@@ -18,6 +18,7 @@ struct GatewayService: Service {
     private let gateway: Gateway
     private let upkeep = BlockingThreads("upkeep")
     private let reloads = BlockingThreads("reloads")
+    private let copyover = BlockingThreads("copyover")
     private static let upkeepInterval: Duration = .seconds(5)
 
     init(_ gateway: Gateway) {
@@ -26,6 +27,7 @@ struct GatewayService: Service {
 
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let upgrades = await UnixSignalsSequence(trapping: .sigusr2)
         // Signals are handled from now on; a process that reads this line may send one.
         gateway.announce()
         gateway.reportReady()
@@ -36,6 +38,8 @@ struct GatewayService: Service {
             // Not on the thread of the upkeep, which may wait for the audit log.
             Task { await answer(hangups) },
             Task(executorPreference: reloads) { await gateway.reloadWhenAsked() },
+            Task(executorPreference: copyover) { await gateway.upgradeWhenAsked() },
+            Task { for await _ in upgrades { gateway.upgrades.ask(nil) { _ in } } },
         ]
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
@@ -48,7 +52,7 @@ struct GatewayService: Service {
         watchdog?.cancel()
         for task in probes { task.cancel() }
         // Until here SIGHUP is trapped.
-        withExtendedLifetime(hangups) {}
+        withExtendedLifetime((hangups, upgrades)) {}
     }
 
     /// Only the internal listener shows what is found.

@@ -52,6 +52,20 @@ struct TokenState: Sendable {
         return settings
     }
 
+    /// What the process that replaces this one must refuse.
+    var carried: CarriedTokenState {
+        CarriedTokenState(
+            forRegistrations: replays.registration.carried, forTokens: replays.token.carried,
+            forResources: replays.resource.carried)
+    }
+
+    /// Before the first use of a proof: an earlier process says exactly which were used, so none is refused for its age.
+    func restore(_ carried: CarriedTokenState) throws {
+        try replays.registration.restore(carried.forRegistrations)
+        try replays.token.restore(carried.forTokens)
+        try replays.resource.restore(carried.forResources)
+    }
+
     func setSchedule(_ tokens: SectionValues<TokenSection>) { keys.setSchedule(Self.schedule(tokens)) }
 
     /// Adds a signing key if one is due. It waits for the disk.
@@ -92,6 +106,11 @@ struct TokenState: Sendable {
         let port = configuration.listener.port
         return PageAddress.origin(of: configuration, port: port == 0 ? usual : port)
     }
+}
+
+/// The used proofs of a gateway on their way to its successor.
+struct CarriedTokenState: Codable, Sendable {
+    let forRegistrations, forTokens, forResources: CarriedProofs
 }
 
 private func signingKeyErrors<Value>(

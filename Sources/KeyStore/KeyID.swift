@@ -29,6 +29,22 @@ package struct KeyID: Hashable, Sendable {
     package var base64: String { Base64.encode(bytes) }
 }
 
+/// As its canonical text.
+extension KeyID: Codable {
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let id = KeyID(text: text) else { throw MalformedKeyID() }
+        self = id
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(base64)
+    }
+
+    private struct MalformedKeyID: Error {}
+}
+
 extension KeyID: Comparable {
     /// Ordered by bytes, which is also the order of pages.
     package static func < (left: KeyID, right: KeyID) -> Bool {

@@ -24,7 +24,7 @@ package final class GatewayMetrics: Sendable {
     let admissions: OutcomeTimers<GateOutcome>
     let dials: Timer
     let storeCalls: OutcomeTimers<StoreCall>
-    /// {routeSessions} Current numbers by dialect and route; bounded by the number of routes.
+    /// Current numbers by dialect and route; bounded by the number of routes.
     let routeSessions = Mutex<[SessionPlace: OpenCount]>([:])
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {

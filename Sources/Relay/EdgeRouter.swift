@@ -74,6 +74,10 @@ final class EdgeRouter: EdgeHandler {
         let context = RequestContext(
             peer: exchange.peer, head: exchange.isUnnamed ? nil : exchange.head, trusting: settings.trustedProxies,
             reactor: reactor)
+        // What this process would give or use up, the one that takes over wouldn't know.
+        if settings.drain.isHandingOver {
+            return refuse(exchange, Refusal(.draining, detail: "another process takes over", retryAfter: 1), context)
+        }
         let path = RequestPath(exchange.head)
         guard let method = RequestMethod(exchange.head) else {
             return refuse(exchange, Refusal(.notImplemented, detail: "unknown method"), context)

@@ -7,19 +7,19 @@ package import WireText
 
 /// The engine: serves the outside on every reactor of a pool, and shuts it down in order.
 package final class RelayServer: Sendable {
-    private let drain: DrainSwitch
+    let drain: DrainSwitch
     /// The settings for reactors that start; running reactors have a copy.
-    private let settings: Mutex<RelaySettings>
-    private let pool: ReactorPool
+    let settings: Mutex<RelaySettings>
+    let pool: ReactorPool
     private let registrations = PendingRegistrations.make()
     private let issuing = PendingTokens.make()
-    /// {tables} One per reactor, each used only on its reactor's thread.
-    private let tables = Mutex<[Pinned<SessionTable>]>([])
-    /// {routers} The same.
+    /// One per reactor, each used only on its reactor's thread.
+    let tables = Mutex<[Pinned<SessionTable>]>([])
+    /// The same.
     private let routers = Mutex<[Pinned<EdgeRouter>]>([])
-    /// {internalRouters} The same, for the internal listener.
+    /// The same, for the internal listener.
     private let internalRouters = Mutex<[Pinned<InternalRouter>]>([])
-    private let internalServer = Mutex<InternalServer?>(nil)
+    let internalServer = Mutex<InternalServer?>(nil)
     /// Other machines reach the internal listener.
     private let isInternalListenerPublic = Atomic<Bool>(false)
 
@@ -29,12 +29,17 @@ package final class RelayServer: Sendable {
         drain = settings.drain
     }
 
-    /// - Parameter material: made from `edge.tls`.
+    /// - Parameters:
+    ///   - material: made from `edge.tls`.
+    ///   - inherited, accepts: as `ReactorPool.listen` says.
     /// - Returns: the port, chosen by the kernel if `port` is 0.
     package func listen(
-        hosts: [String], port: UInt16, edge: EdgeSettings, material: TLSMaterial?
+        hosts: [String], port: UInt16, edge: EdgeSettings, material: TLSMaterial?, inherited: [Int32] = [],
+        accepts: Bool = true
     ) throws(ReactorError) -> UInt16 {
-        try pool.listen(hosts: hosts, port: port, settings: edge, material: material) { [self] reactor in
+        try pool.listen(
+            hosts: hosts, port: port, settings: edge, material: material, inherited: inherited, accepts: accepts
+        ) { [self] reactor in
             let settings = settings.withLock { $0 }
             let sessions = SessionTable(gate: settings.gate)
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
@@ -50,7 +55,7 @@ package final class RelayServer: Sendable {
     ///
     /// - Returns: the address, with the port that the kernel chose if it was 0.
     package func listenInternally(
-        on address: InternalAddress, inspection: GatewayInspection
+        on address: InternalAddress, inspection: GatewayInspection, inherited: InheritedListener? = nil
     ) throws(ReactorError) -> String {
         let settings = settings.withLock { $0 }
         var handlers: [Pinned<any InternalHandler>] = []
@@ -62,15 +67,17 @@ package final class RelayServer: Sendable {
             handlers.append(Pinned(router, to: reactor))
         }
         if case .network = address { isInternalListenerPublic.store(true, ordering: .relaxed) }
-        let server = try InternalServer(address, on: pool, handlers: handlers)
+        let server = try InternalServer(address, on: pool, inherited: inherited, handlers: handlers)
         internalServer.withLock { $0 = server }
         return server.address
     }
 
-    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may need answers after the last session.
-    package func stopListeningInternally() {
+    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may outlive the gateway's sessions.
+    ///
+    /// - Parameter keepsFile: another process goes on with the socket.
+    package func stopListeningInternally(keepsFile: Bool = false) {
         internalServer.withLock { server in
-            server?.stopListening()
+            server?.stopListening(keepsFile: keepsFile)
             server = nil
         }
     }
@@ -116,6 +123,11 @@ package final class RelayServer: Sendable {
     /// Closes every session with 1001 once its queues are flushed.
     package func closeSessions() {
         onEveryTable { _ = $0.close(.shuttingDown) }
+    }
+
+    /// The time for sessions that have stayed with this process is over: each is closed with 1012 once its queues are flushed.
+    package func closeStayingSessions() {
+        onEveryTable { _ = $0.close(.gatewayUpgrading) }
     }
 
     private func onEveryTable(_ body: @escaping @Sendable (SessionTable) -> Void) {

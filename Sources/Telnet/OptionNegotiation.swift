@@ -2,7 +2,7 @@
 ///
 /// It decides and remembers; the caller sends. It refuses each option that isn't accepted once per side and connection and ignores
 /// repeated requests, so a storm of requests for unknown options costs at most 512 answers.
-package struct OptionNegotiation: Sendable {
+package struct OptionNegotiation: Codable, Sendable {
     /// The side that uses the option.
     package enum Side: Hashable, Sendable {
         /// Ours: WILL and WONT go out, DO and DONT come in.
@@ -23,7 +23,7 @@ package struct OptionNegotiation: Sendable {
     private var local: Options
     private var remote: Options
 
-    private struct Options {
+    private struct Options: Codable {
         let accepted: Set<TelnetOption>
         /// Indexed by option; a missing option is off.
         private var states: [TelnetOption: OptionState] = [:]

@@ -27,7 +27,7 @@ package struct TelnetCommand: RawRepresentable, Hashable, Sendable {
 }
 
 /// The four verbs of option negotiation (RFC 854).
-package enum TelnetVerb: UInt8, Hashable, Sendable, CaseIterable {
+package enum TelnetVerb: UInt8, Codable, Hashable, Sendable, CaseIterable {
     /// "I want to use it", or "yes, I use it".
     case will = 251
     /// "I don't use it", or "I stop using it".
@@ -39,7 +39,7 @@ package enum TelnetVerb: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// A telnet option by its number, with names for those that MUDs and their clients use.
-package struct TelnetOption: RawRepresentable, Hashable, Sendable {
+package struct TelnetOption: RawRepresentable, Codable, Hashable, Sendable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) {

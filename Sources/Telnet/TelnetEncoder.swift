@@ -2,7 +2,7 @@
 ///
 /// Only text has state: the byte after a CR decides whether LF or NUL follows it, and that byte may come with the next call. The
 /// output doesn't depend on how the text is split into calls.
-package struct TelnetEncoder: Sendable {
+package struct TelnetEncoder: Codable, Sendable {
     private var isAfterCR = false
 
     package init() {}

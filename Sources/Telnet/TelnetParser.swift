@@ -19,7 +19,7 @@ package enum TelnetEvent: Hashable, Sendable {
 ///
 /// It keeps at most ``maximumSubnegotiationBytes`` and a few words of state. Nothing is an error: invalid input is skipped and the
 /// stream goes on.
-package struct TelnetParser: Sendable {
+package struct TelnetParser: Codable, Sendable {
     /// `MAX_SUBNEGOTIATION_BYTES`
     package static let defaultMaximumSubnegotiationBytes = 65_536
 
@@ -30,7 +30,7 @@ package struct TelnetParser: Sendable {
     private var payload: [UInt8] = []
     private var isOversized = false
 
-    private enum State {
+    private enum State: Codable {
         case data
         case command
         case negotiation(TelnetVerb)

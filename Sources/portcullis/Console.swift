@@ -40,6 +40,11 @@ enum Console {
         ConfigurationSource(environment: environment, environmentFile: options.environmentFile)
     }
 
+    /// Listening sockets of another process, or what is wrong with them.
+    static func sockets<Value>(_ body: () throws(SocketFault) -> Value) throws -> Value {
+        do throws(SocketFault) { return try body() } catch { throw failure("\(error)") }
+    }
+
     /// ATTESTED_KEYS_PATH, or all errors of the settings.
     static func keyStorePath(_ options: SettingsOptions) throws -> String {
         do throws(ConfigurationErrors) {

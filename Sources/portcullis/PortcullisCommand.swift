@@ -12,7 +12,7 @@ struct PortcullisCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
             SigningKeysCommand.self, DevTokensCommand.self, TicketCommand.self, ReloadCommand.self,
-            ExplainCommand.self, AuditCommand.self,
+            UpgradeCommand.self, ExplainCommand.self, AuditCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }
@@ -30,15 +30,34 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var settings: SettingsOptions
 
     func run() async throws {
-        let loaded = try Console.load(settings)
+        let takeover = try Console.sockets { () throws(SocketFault) in try Takeover.begin(Console.environment) }
+        let sockets = try Console.sockets { () throws(SocketFault) in
+            if let takeover { return takeover.sockets }
+            return try InheritedSockets.activated(Console.environment)
+        }
+        let loaded = try load(takeover)
         do throws(GatewayError) {
             let gateway = try Gateway(
-                loaded, from: Console.source(settings), logger: loaded.configuration.makeLogger())
-            await Console.exitingOnError { try await gateway.runUntilSignalled() }
+                loaded, from: Console.source(settings), sockets: sockets,
+                logger: loaded.configuration.makeLogger())
+            await Console.exitingOnError {
+                try takeover?.complete(gateway)
+                try await gateway.runUntilSignalled()
+            }
             // Reactor threads are detached and may hold connections past the deadline: the process ends here.
             Console.exit(0)
         } catch {
+            takeover?.refuse("\(error)")
             throw Console.failure("\(error)")
+        }
+    }
+
+    private func load(_ takeover: Takeover?) throws -> LoadedConfiguration {
+        do {
+            return try Console.load(settings)
+        } catch {
+            takeover?.refuse("its settings are wrong; its errors are in its log")
+            throw error
         }
     }
 }

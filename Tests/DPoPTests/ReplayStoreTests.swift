@@ -44,6 +44,23 @@ struct ReplayStoreTests {
         #expect(store.spend(try use("c", expires: 31), at: TestProof.now) == .spent)
     }
 
+    @Test func `refuses in another process what was used here, and exactly that`() throws {
+        let old = MemoryReplayStore()
+        for id in ["a", "b"] { #expect(old.spend(try use(id), at: TestProof.now) == .spent) }
+        #expect(old.spend(try use("c", expires: 100), at: TestProof.now + 40) == .spent)
+        // As every process that follows another one is made; the one before knows better.
+        let new = MemoryReplayStore(maximum: 1, forgottenThrough: TestProof.now + 1_000)
+        #expect(new.spend(try use("d", expires: 100), at: TestProof.now + 40) == .undecidable)
+        try new.restore(old.carried)
+        #expect(new.count == old.count)
+        #expect(new.spend(try use("c", expires: 100), at: TestProof.now + 40) == .replayed)
+        // Expired in the process before: what may be forgotten stays so.
+        #expect(new.spend(try use("a"), at: TestProof.now) == .undecidable)
+        let roomy = MemoryReplayStore(forgottenThrough: TestProof.now + 1_000)
+        try roomy.restore(old.carried)
+        #expect(roomy.spend(try use("d", expires: 100), at: TestProof.now + 40) == .spent)
+    }
+
     @Test func `is full at its maximum, and has room again when proofs have expired`() throws {
         let store = MemoryReplayStore(maximum: 40, maximumPerKey: 40)
         for scalar in 1...40 { #expect(store.spend(try use("a", scalar: UInt8(scalar)), at: TestProof.now) == .spent) }

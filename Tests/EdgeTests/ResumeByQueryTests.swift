@@ -95,7 +95,7 @@ extension EdgeTests {
 }
 
 /// The session data that a client of the gmcp and json dialects has.
-private struct QuerySession {
+struct QuerySession {
     let id: String
     let token: String
     var seq = 0

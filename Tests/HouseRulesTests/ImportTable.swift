@@ -19,6 +19,9 @@ enum ImportTable {
             target: "WireText", isPure: true, ours: [], others: [],
             reason: "Text forms that several protocols share, below all other targets: the standard library is enough."),
         ImportRow(
+            target: "StateCoding", isPure: true, ours: ["WireText"], others: [],
+            reason: "Values to bytes and back, for the hand-over to another process; WireText judges UTF-8."),
+        ImportRow(
             target: "AppAttest", isPure: true, ours: [],
             others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
             reason:
@@ -79,7 +82,7 @@ enum ImportTable {
                 deadline.
                 """),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore"],
+            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
@@ -112,7 +115,7 @@ enum ImportTable {
             target: "Relay", isPure: false,
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "WireText",
+                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "StateCoding", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
@@ -132,7 +135,7 @@ enum ImportTable {
             ours: [
                 "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
                 "KeyStoreSQLite", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
-                "Telnet", "CharacterSets", "WireText",
+                "StateCoding", "Telnet", "CharacterSets", "WireText",
             ],
             others: [
                 "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle", "UnixSignals", "Crypto", "X509", "SwiftASN1",

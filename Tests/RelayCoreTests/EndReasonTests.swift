@@ -7,11 +7,14 @@ struct EndReasonTests {
     /// What the client does by itself, in the order in which ``SessionStateMachine`` is told.
     private static let ofClient: [EndReason] = [.clientClosed, .clientLost, .clientSilent, .clientProtocolError]
 
+    /// No order ends the session: another process continues it.
+    private static let ofNobody: [EndReason] = [.handedOver]
+
     @Test func `every reason occurs, and each cause has its own`() {
         let ordered = CloseReason.allCases.map(\.end)
         #expect(Set(ordered).count == ordered.count)
-        #expect(Set(ordered).union(Self.ofClient) == Set(EndReason.allCases))
-        #expect(Set(ordered).isDisjoint(with: Self.ofClient))
+        #expect(Set(ordered).union(Self.ofClient + Self.ofNobody) == Set(EndReason.allCases))
+        #expect(Set(ordered).isDisjoint(with: Self.ofClient + Self.ofNobody))
         for reason in EndReason.allCases {
             #expect(reason.rawValue.allSatisfy { $0.isLowercase || $0 == "_" }, "\(reason)")
         }

@@ -73,9 +73,25 @@ struct Challenge {
     }
 }
 
-/// The MAC key of a process, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so short a message.
+/// The MAC key of a process and of those that take over from it, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so short a message.
 struct ChallengeKey: Sendable {
-    private let authenticator = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
+    private let authenticator: HMAC<SHA256>
+    /// For the process that replaces this one.
+    let secret: Secret
+
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        self.init(Secret((0..<4).flatMap { _ in Self.bytes(of: generator.next()) }))
+    }
+
+    init(_ secret: Secret) {
+        self.secret = secret
+        authenticator = HMAC<SHA256>(key: SymmetricKey(data: secret.carried))
+    }
+
+    private static func bytes(of word: UInt64) -> [UInt8] {
+        stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+    }
 
     func authenticationCode(over bytes: ArraySlice<UInt8>) -> HMAC<SHA256>.MAC {
         var authenticator = authenticator

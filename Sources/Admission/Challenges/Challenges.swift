@@ -2,7 +2,8 @@ import Synchronization
 
 /// Issues challenges and lets each be used once. Shared by all reactors.
 ///
-/// The MAC key and the set of used challenges belong to this process and end with it: a challenge is never valid in the next process.
+/// The MAC key and the set of used challenges belong to this process and end with it, unless it hands both to the process that replaces
+/// it: a challenge that was used is never valid in a later process.
 package final class Challenges: Sendable {
     package static let defaultTimeToLive: Duration = .seconds(60)
     /// `MAX_SPENT_CHALLENGES`.
@@ -13,9 +14,14 @@ package final class Challenges: Sendable {
     static let clockTolerance: UInt64 = 1_000
 
     /// A challenge of one dialect is foreign in the other.
-    private let key = ChallengeKey()
-    private let tokenKey = ChallengeKey()
-    private let epoch: MonotonicTime
+    private struct Origin {
+        var key = ChallengeKey()
+        var tokenKey = ChallengeKey()
+        var epoch: MonotonicTime
+    }
+
+    /// Changes once at most, before the first challenge: when the state of an earlier process is taken over.
+    private let origin: Mutex<Origin>
     /// Milliseconds.
     private let timeToLive: UInt64
     private let spent: Mutex<SpentSet>
@@ -28,7 +34,7 @@ package final class Challenges: Sendable {
     package init(
         epoch: MonotonicTime, timeToLive: Duration = defaultTimeToLive, maximumSpent: Int = defaultMaximumSpent
     ) {
-        self.epoch = epoch
+        origin = Mutex(Origin(epoch: epoch))
         self.timeToLive = min(timeToLive, Self.longestTimeToLive).wholeMilliseconds
         let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive)
         spent = Mutex(empty)
@@ -38,13 +44,15 @@ package final class Challenges: Sendable {
 
     /// Stores nothing.
     package func issue(at moment: Moment) -> IssuedChallenge {
-        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: epoch), key: key)
+        let origin = origin.withLock { $0 }
+        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: origin.key)
         return IssuedChallenge(nonce: challenge.hex, expires: expiry(of: moment))
     }
 
     /// For the token dialect. Stores nothing.
     package func issueForToken(at moment: Moment) -> IssuedChallenge {
-        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: epoch), key: tokenKey)
+        let origin = origin.withLock { $0 }
+        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: origin.tokenKey)
         return IssuedChallenge(nonce: challenge.base64URL, expires: expiry(of: moment))
     }
 
@@ -57,7 +65,7 @@ package final class Challenges: Sendable {
     ///
     /// - Parameter hex: as the client sent it; 64 hexadecimal digits of either case.
     package func spend(_ hex: String, at time: MonotonicTime) -> ChallengeSpending {
-        spend(Challenge(hex: hex), under: key, in: spent, at: time)
+        spend(Challenge(hex: hex), under: { $0.key }, in: spent, at: time)
     }
 
     /// The same for the token dialect, once for each purpose.
@@ -68,17 +76,19 @@ package final class Challenges: Sendable {
     ) -> ChallengeSpending {
         let challenge = Challenge(base64URL: base64URL)
         return switch purpose {
-        case .registration: spend(challenge, under: tokenKey, in: spentForRegistrations, at: time)
-        case .token: spend(challenge, under: tokenKey, in: spentForTokens, at: time)
+        case .registration: spend(challenge, under: { $0.tokenKey }, in: spentForRegistrations, at: time)
+        case .token: spend(challenge, under: { $0.tokenKey }, in: spentForTokens, at: time)
         }
     }
 
     private func spend(
-        _ challenge: Challenge?, under key: ChallengeKey, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
+        _ challenge: Challenge?, under key: (Origin) -> ChallengeKey, in spent: borrowing Mutex<SpentSet>,
+        at time: MonotonicTime
     ) -> ChallengeSpending {
         guard let challenge else { return .malformed }
-        guard challenge.isAuthentic(under: key) else { return .foreign }
-        let now = time.milliseconds(since: epoch)
+        let origin = origin.withLock { $0 }
+        guard challenge.isAuthentic(under: key(origin)) else { return .foreign }
+        let now = time.milliseconds(since: origin.epoch)
         let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
         switch insertion {
         case .inserted:
@@ -96,6 +106,28 @@ package final class Challenges: Sendable {
 
     /// Challenges that were spent since the start; for metrics.
     package var spentTotal: Int { total.load(ordering: .relaxed) }
+
+    // MARK: To another process
+
+    package var carried: CarriedChallenges {
+        let origin = origin.withLock { $0 }
+        return CarriedChallenges(
+            key: origin.key.secret, tokenKey: origin.tokenKey.secret, epoch: origin.epoch,
+            spent: spent.withLock { $0.carried },
+            spentForRegistrations: spentForRegistrations.withLock { $0.carried },
+            spentForTokens: spentForTokens.withLock { $0.carried })
+    }
+
+    /// Before the first challenge is issued or spent.
+    package func restore(_ carried: CarriedChallenges) throws {
+        try spent.withLock { try $0.restore(carried.spent) }
+        try spentForRegistrations.withLock { try $0.restore(carried.spentForRegistrations) }
+        try spentForTokens.withLock { try $0.restore(carried.spentForTokens) }
+        origin.withLock {
+            $0 = Origin(
+                key: ChallengeKey(carried.key), tokenKey: ChallengeKey(carried.tokenKey), epoch: carried.epoch)
+        }
+    }
 
     /// The number of spent challenges that are remembered; for metrics.
     package var spentCount: Int {

@@ -41,6 +41,41 @@ struct SpentSet {
         return .inserted
     }
 
+    // MARK: To another process
+
+    /// 24 bytes a challenge: its second of issue, and its identity.
+    var carried: CarriedSpentSet {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count * CarriedSpentSet.entryBytes)
+        for (second, identities) in buckets {
+            for identity in identities {
+                for word in [second, identity.high, identity.low] {
+                    for shift in stride(from: UInt64(56), through: 0, by: -8) {
+                        bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+                    }
+                }
+            }
+        }
+        return CarriedSpentSet(latest: latest, challenges: bytes)
+    }
+
+    /// Takes over all challenges of an earlier process, also beyond the maximum: to forget one would be to accept it again.
+    mutating func restore(_ carried: CarriedSpentSet) throws {
+        guard carried.challenges.count.isMultiple(of: CarriedSpentSet.entryBytes) else { throw CarriedStateFault() }
+        latest = max(latest, carried.latest)
+        for start in stride(from: 0, to: carried.challenges.count, by: CarriedSpentSet.entryBytes) {
+            let words = (0..<3).map { index in
+                carried.challenges[(start + index * 8)..<(start + index * 8 + 8)].reduce(UInt64(0)) {
+                    $0 << 8 | UInt64($1)
+                }
+            }
+            let identity = ChallengeIdentity(high: words[1], low: words[2])
+            // Far above any second that a challenge can have; the arithmetic below would overflow.
+            guard words[0] < UInt64(1) << 40 else { throw CarriedStateFault() }
+            if buckets[words[0], default: []].insert(identity).inserted { count += 1 }
+        }
+    }
+
     /// Does work at most once a second, for at most as many buckets as the time to live has seconds.
     private mutating func forgetExpired(at time: UInt64) {
         let lastSecond = latest / Self.millisecondsPerBucket

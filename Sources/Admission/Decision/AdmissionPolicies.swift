@@ -82,7 +82,7 @@ struct DrainingPolicy: AdmissionPolicy {
     let drain: DrainSwitch
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
-        drain.isDraining ? .refused(.draining, "draining", retryAfter: Self.retryAfter) : .passed
+        drain.refusesNewcomers ? .refused(.draining, "draining", retryAfter: Self.retryAfter) : .passed
     }
 }
 

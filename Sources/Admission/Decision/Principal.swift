@@ -43,6 +43,9 @@ package struct Principal: Sendable {
     /// The name of the shared secret for logs; `nil` if none was presented.
     package var secretName: String? { secret?.name }
 
+    /// For the process that replaces this one.
+    var carriedSecret: SharedSecret? { secret }
+
     func showing(_ secret: SharedSecret?) -> Principal {
         guard let secret else { return self }
         var principal = self

@@ -54,13 +54,23 @@ package final class SessionLease: Sendable {
     deinit { leases.release() }
 }
 
-/// Set once, by the shutdown, and read by every reactor.
+/// Whether the gateway is ending: set once, by the shutdown, and read by every reactor.
 package final class DrainSwitch: Sendable {
     private let draining = Atomic(false)
+    private let handingOver = Atomic(false)
 
     package init() {}
 
     package func beginDraining() { draining.store(true, ordering: .releasing) }
 
     package var isDraining: Bool { draining.load(ordering: .acquiring) }
+
+    /// A new process is about to take over, or has: this one admits nobody. Unlike a shutdown it ends no session, and it can be taken back.
+    package var isHandingOver: Bool {
+        get { handingOver.load(ordering: .acquiring) }
+        set { handingOver.store(newValue, ordering: .releasing) }
+    }
+
+    /// Whether new clients are refused, for either reason.
+    package var refusesNewcomers: Bool { isDraining || isHandingOver }
 }

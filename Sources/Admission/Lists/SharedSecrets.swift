@@ -58,7 +58,7 @@ package struct SharedSecrets: Sendable, Equatable {
 }
 
 /// One of the secrets: its name, which isn't secret, and its hash.
-package struct SharedSecret: Sendable, Equatable {
+package struct SharedSecret: Codable, Sendable, Equatable {
     package let name: String
     let hash: Secret
 

@@ -51,6 +51,9 @@ package protocol AdmissionMethod: Sendable {
     /// - Returns: `nil` to leave it refused.
     func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)?
 
+    /// The type of this method's proofs, to read those of an earlier process; `nil`: it has none.
+    var proofType: (any AdmissionProof.Type)? { get }
+
     /// A challenge that a client refused with 401 can use for its next attempt, without another round trip.
     func freshChallenge(at moment: Moment) -> String?
 }
@@ -60,6 +63,7 @@ extension AdmissionMethod {
     package var fields: CredentialFieldNames { CredentialFieldNames() }
     package var cost: Int { 1 }
     package var needsSharedSecret: Bool { true }
+    package var proofType: (any AdmissionProof.Type)? { nil }
     package func freshChallenge(at moment: Moment) -> String? { nil }
     package func revocation(of credential: Credential) throws(KeyRegistryError) -> Refusal? { nil }
     package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? { nil }
@@ -117,8 +121,9 @@ package enum Verification: Sendable {
     }
 }
 
-/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets.
-package protocol AdmissionProof: Sendable {
+/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets; with them it
+/// crosses to a process that replaces this one.
+package protocol AdmissionProof: Codable, Sendable {
     /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
     /// (``TicketOffice/maximumLargeProofs``).
     var isLarge: Bool { get }

@@ -1,7 +1,7 @@
 /// The certificates that prove a client's identity: its own first, then the others that it sent, each in DER.
 ///
 /// It is kept as long as the proof may be rechecked: with a session and its tickets, which share one copy.
-package struct ClientCertificateChain: Hashable, Sendable {
+package struct ClientCertificateChain: Codable, Hashable, Sendable {
     /// Certificates, the client's own among them.
     package static let maximumCount = 3
     /// The total size of all certificates.
@@ -29,7 +29,7 @@ package protocol CertificateStanding: Sendable {
 }
 
 /// Identifies a certificate in a revocation list (RFC 5280 section 5.1.2.6): its issuer and serial number.
-package struct CertificateNumber: Hashable, Sendable {
+package struct CertificateNumber: Codable, Hashable, Sendable {
     /// The issuer's name, DER.
     package let issuer: [UInt8]
     /// A DER INTEGER.

@@ -1,6 +1,6 @@
 /// A point on the machine's monotonic clock, in nanoseconds since an arbitrary moment. It is always an argument: this module reads no
 /// clock.
-package struct MonotonicTime: Comparable, Hashable, Sendable {
+package struct MonotonicTime: Comparable, Codable, Hashable, Sendable {
     package let nanoseconds: UInt64
 
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }

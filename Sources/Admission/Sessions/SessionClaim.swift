@@ -19,7 +19,7 @@ extension SessionClaim: Sendable where Holder: Sendable {}
 ///
 /// If the previous token is used again, the one issued in between stays valid too: its answer may only have been slow, or the last request
 /// may be the delayed one.
-struct SessionTokens: Sendable {
+struct SessionTokens: Codable, Sendable {
     private var current: Secret
     private var previous: Secret
     private var previousEnds: MonotonicTime

@@ -155,6 +155,39 @@ package struct SessionRegister<Holder> {
         return true
     }
 
+    /// What a process that replaces this one needs to know of a session without a client; `nil`: it can't be resumed, or is being moved.
+    ///
+    /// - Parameter carry: `nil` for a client whose proof can't cross.
+    package func carried(_ lease: Lease, _ carry: (Principal) -> CarriedPrincipal?) -> CarriedSession? {
+        guard let entry = entries[lease], let session = entry.session, session.tokensBefore == nil,
+            let detachedAt = entry.detachedAt
+        else { return nil }
+        var bearer: CarriedPrincipal?
+        if let principal = session.bearer {
+            guard let carried = carry(principal) else { return nil }
+            bearer = carried
+        }
+        return CarriedSession(
+            id: session.id, tokens: session.tokens, owner: CarriedIdentity(entry.owner), address: entry.address.text,
+            detachedAt: detachedAt, bearer: bearer)
+    }
+
+    /// Takes over a session from an earlier process, whatever the limits are: they are for new ones.
+    ///
+    /// - Returns: `nil` where its id is in use.
+    package mutating func restore(
+        _ carried: CarriedSession, of owner: Identity, at address: IPAddress, bearer: Principal?, holder: Holder
+    ) -> Lease? {
+        guard leases[carried.id] == nil, carried.id.utf8.count <= SessionLeaseLimits.maximumIDBytes else { return nil }
+        let lease = issue(for: owner, from: address)
+        entries[lease]?.detachedAt = carried.detachedAt
+        entries[lease]?.session = OpenSession(
+            id: carried.id, tokens: carried.tokens, bearer: bearer, holder: holder)
+        leases[carried.id] = lease
+        Self.count(1, for: Key(owner, address), in: &openPer)
+        return lease
+    }
+
     /// The session has lost its client and may be evicted from now on. A session that can't be resumed can't be detached.
     package mutating func detached(_ lease: Lease, at time: MonotonicTime) {
         guard let entry = entries[lease], entry.session != nil, entry.detachedAt == nil else { return }

@@ -25,19 +25,37 @@ package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConve
 /// The only stored form of a ticket: the SHA-256 of its text. The timing of a look-up by hash reveals nothing useful: an attacker can't
 /// choose a hash, and knowing one doesn't help.
 struct TicketHash: Hashable, Sendable {
-    private let digest: SHA256Digest
+    private let digest: [UInt64]
 
     /// `nil` for a text that can't be a ticket. The text is hashed, not the decoded bytes, so each ticket has one spelling.
     init?(_ text: String) {
         guard text.utf8.count == Ticket.characterCount else { return nil }
-        digest = SHA256.hash(data: Array(text.utf8))
+        digest = Self.words(of: text)
     }
 
-    init(_ ticket: Ticket) { digest = SHA256.hash(data: Array(ticket.text.utf8)) }
+    init(_ ticket: Ticket) { digest = Self.words(of: ticket.text) }
+
+    /// As an earlier process has written it.
+    init?(carried bytes: [UInt8]) {
+        guard bytes.count == 32 else { return nil }
+        digest = Self.words(bytes)
+    }
+
+    var carried: [UInt8] {
+        digest.flatMap { word in
+            stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+        }
+    }
+
+    private static func words(of text: String) -> [UInt64] { words(Array(SHA256.hash(data: Array(text.utf8)))) }
+
+    private static func words(_ bytes: [UInt8]) -> [UInt64] {
+        stride(from: 0, to: 32, by: 8).map { start in bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+    }
 }
 
 /// Identifies a ticket in logs and as an identity. It reveals nothing about the ticket itself.
-package struct TicketID: Hashable, Sendable {
+package struct TicketID: Codable, Hashable, Sendable {
     private let number: UInt64
 
     init() { number = .random(in: .min ... .max) }

@@ -87,6 +87,27 @@ package final class TicketOffice: Sendable {
         return table.withLock { $0.spend(hash, at: time, isAllowed: isAllowed) }
     }
 
+    /// For the process that replaces this one.
+    package func carried(by carrier: PrincipalCarrier) -> [CarriedTicket] {
+        table.withLock { table in
+            table.carried { identity, proof, chainEnd, secret in
+                carrier.carry(Principal(identity, proof: proof, ticketChainEnd: chainEnd, secret: secret))
+            }
+        }
+    }
+
+    /// Takes over a ticket of an earlier process.
+    ///
+    /// - Returns: whether there was room.
+    package func restore(_ ticket: CarriedTicket, by carrier: PrincipalCarrier, at time: MonotonicTime) throws -> Bool {
+        let holder = try ticket.holder.map { try carrier.restore($0) }
+        guard let hash = TicketHash(carried: ticket.hash), ticket.uses > 0 else { throw CarriedStateFault() }
+        let entry = TicketTable.Entry(
+            id: ticket.id, holder: holder.map { .identity($0.identity) } ?? .operator, expires: ticket.expires,
+            chainEnd: ticket.chainEnd, secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses))
+        return table.withLock { $0.insert(entry, holder?.proof, for: hash, at: time) == nil }
+    }
+
     /// Valid tickets; for metrics.
     package var count: Int { table.withLock { $0.count } }
 }

@@ -125,6 +125,24 @@ struct TicketTable {
         if uses > 1 { entries[hash]?.uses = uses - 1 } else { remove(hash) }
     }
 
+    // MARK: To another process
+
+    /// - Parameter carry: `nil` for a holder whose proof can't cross: the ticket is left out then.
+    func carried(
+        _ carry: (Identity, (any AdmissionProof)?, MonotonicTime, SharedSecret?) -> CarriedPrincipal?
+    ) -> [CarriedTicket] {
+        entries.compactMap { hash, entry in
+            var holder: CarriedPrincipal?
+            if case .identity(let identity) = entry.holder {
+                guard let carried = carry(identity, proof(of: entry), entry.chainEnd, entry.secret) else { return nil }
+                holder = carried
+            }
+            return CarriedTicket(
+                hash: hash.carried, id: entry.id, holder: holder, expires: entry.expires, chainEnd: entry.chainEnd,
+                uses: entry.uses)
+        }
+    }
+
     mutating func withdraw(_ hash: TicketHash) { remove(hash) }
 
     private mutating func remove(_ hash: TicketHash) {

@@ -30,6 +30,14 @@ public final class MemoryReplayStore: ReplayStore {
         return proofs.withLock { $0.spend(use, at: second) }
     }
 
+    /// For the process that replaces this one.
+    package var carried: CarriedProofs { proofs.withLock { $0.carried } }
+
+    /// Takes over the proofs that an earlier process has accepted, before the first use of a proof.
+    package func restore(_ carried: CarriedProofs) throws {
+        try proofs.withLock { (proofs) throws in try proofs.restore(carried) }
+    }
+
     /// The number of stored proofs; for metrics.
     public var count: Int { proofs.withLock { $0.count } }
 }

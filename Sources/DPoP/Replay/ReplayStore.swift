@@ -34,10 +34,10 @@ struct ShortHash: Hashable, Sendable {
         low = hash.dropFirst(8).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    var bytes: [UInt8] {
-        [high, low].flatMap { word in
-            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-        }
+    var bytes: [UInt8] { Self.bytes(of: high) + Self.bytes(of: low) }
+
+    static func bytes(of word: UInt64) -> [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
     }
 }
 

@@ -38,10 +38,42 @@ struct SpentProofs {
     }
 
     private mutating func insert(_ use: ProofUse) {
-        identities.insert(use.identityHash)
-        countByKey[use.keyHash, default: 0] += 1
-        entriesBySecond[use.expires, default: []].append(Entry(identity: use.identityHash, key: use.keyHash))
-        oldest = min(oldest ?? use.expires, use.expires)
+        insert(Entry(identity: use.identityHash, key: use.keyHash), expires: use.expires)
+    }
+
+    private mutating func insert(_ entry: Entry, expires: Int64) {
+        guard identities.insert(entry.identity).inserted else { return }
+        countByKey[entry.key, default: 0] += 1
+        entriesBySecond[expires, default: []].append(entry)
+        oldest = min(oldest ?? expires, expires)
+    }
+
+    // MARK: To another process
+
+    /// What the process that replaces this one must refuse.
+    var carried: CarriedProofs {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count * CarriedProofs.entryBytes)
+        for (second, entries) in entriesBySecond {
+            for entry in entries {
+                bytes += ShortHash.bytes(of: UInt64(bitPattern: second)) + entry.identity.bytes + entry.key.bytes
+            }
+        }
+        return CarriedProofs(forgottenThrough: forgottenThrough, proofs: bytes)
+    }
+
+    /// Takes over all proofs, also beyond the maximum: to forget one would be to accept it again. What an earlier process may have forgotten
+    /// is exactly what that one says.
+    mutating func restore(_ carried: CarriedProofs) throws(MalformedCarriedProofs) {
+        guard carried.proofs.count.isMultiple(of: CarriedProofs.entryBytes) else { throw MalformedCarriedProofs() }
+        forgottenThrough = carried.forgottenThrough
+        for start in stride(from: 0, to: carried.proofs.count, by: CarriedProofs.entryBytes) {
+            let entry = Array(carried.proofs[start..<start + CarriedProofs.entryBytes])
+            let second = entry.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            insert(
+                Entry(identity: ShortHash(Array(entry[8..<24])), key: ShortHash(Array(entry[24...]))),
+                expires: Int64(bitPattern: second))
+        }
     }
 
     private mutating func forgetExpired(at now: Int64) {
@@ -63,3 +95,13 @@ struct SpentProofs {
         countByKey[entry.key] = count - 1
     }
 }
+
+/// Used proofs on their way to the process that replaces this one: 40 bytes each, the second in which it expires, its identity and its key.
+package struct CarriedProofs: Codable, Sendable {
+    static let entryBytes = 40
+
+    let forgottenThrough: Int64
+    let proofs: [UInt8]
+}
+
+package struct MalformedCarriedProofs: Error {}

@@ -16,12 +16,13 @@ final class ControlDesk: Sendable {
     ///   - relay: tells whether the web client is served.
     ///   - page: the web client's origin.
     init(
-        path: String, on pool: ReactorPool, server relay: RelayServer, tickets: TicketOffice, reloads: ReloadQueue,
+        path: String, inherited: InheritedListener? = nil, on pool: ReactorPool, server relay: RelayServer,
+        tickets: TicketOffice, reloads: ReloadQueue, upgrades: UpgradeQueue,
         revocations: RevocationWatcher?, page: String, audit: AuditLog, logger: Logger
     ) throws(GatewayError) {
         let outcome = pool.onFirstReactor { reactor in
             Result { () throws(ReactorError) in
-                let server = try ControlServer(path: path, on: reactor) { request, reply in
+                let server = try ControlServer(path: path, inherited: inherited, on: reactor) { request, reply in
                     switch request {
                     case .ticket(let seconds, let uses):
                         let record = OperatorRecord(
@@ -38,6 +39,9 @@ final class ControlDesk: Sendable {
                     case .reload:
                         let reply = Pinned(reply, to: reactor)
                         reloads.ask { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }
+                    case .upgrade(let program):
+                        let reply = Pinned(reply, to: reactor)
+                        upgrades.ask(program) { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }
                     }
                 }
                 return Pinned(server, to: reactor)
@@ -50,8 +54,21 @@ final class ControlDesk: Sendable {
         }
     }
 
-    func close() {
-        server.reactor.submit { [server] in server.value.close() }
+    /// - Parameter keepsFile: another process goes on with the socket.
+    func close(keepsFile: Bool = false) {
+        server.reactor.submit { [server] in server.value.close(keepsFile: keepsFile) }
+    }
+
+    /// Without accepting, tools wait.
+    func setAccepting(_ accepts: Bool) {
+        server.reactor.submit { [server] in server.value.setAccepting(accepts) }
+    }
+
+    /// Which stays this desk's own: for another process, which gets a copy. Nil once it is closed. Not for a reactor.
+    var listeningSocket: Int32? {
+        let outcome = BlockingAnswer<Int32?>()
+        server.reactor.submit { [server] in outcome.set(server.value.listeningSocket) }
+        return outcome.wait()
     }
 
     private static func ticket(
@@ -106,6 +123,13 @@ extension ControlAnswer {
         case .applied(let difference):
             self = .reloaded(changed: difference.applied, needingRestart: difference.needingRestart)
         case .refused(let errors): self = .notReloaded(errors: errors)
+        }
+    }
+
+    fileprivate init(_ outcome: UpgradeOutcome) {
+        switch outcome {
+        case .handedOver(let report): self = .upgraded(report)
+        case .unchanged(let reason): self = .refused(reason: reason)
         }
     }
 }

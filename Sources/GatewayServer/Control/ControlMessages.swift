@@ -15,6 +15,10 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case hasNoticedSigningKeyRevocation(String)
     /// The same for a development token.
     case hasNoticedDevelopmentTokenRevocation(String)
+    /// Requests that a new process takes over.
+    ///
+    /// - Parameter program: nil: the one that the gateway was started with.
+    case upgrade(program: String?)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.
@@ -26,6 +30,7 @@ package enum ControlAnswer: Codable, Sendable, Equatable {
     /// All errors of the new settings; the old ones stay in effect.
     case notReloaded(errors: [String])
     case revocation(isNoticed: Bool)
+    case upgraded(UpgradeReport)
     case refused(reason: String)
 }
 

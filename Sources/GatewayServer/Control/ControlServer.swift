@@ -14,17 +14,28 @@ final class ControlServer {
     private var open = 0
 
     init(
-        path: String, on reactor: Reactor, answering: @escaping Answering
+        path: String, inherited: InheritedListener? = nil, on reactor: Reactor, answering: @escaping Answering
     ) throws(ReactorError) {
         self.reactor = reactor
         self.answering = answering
+        if let inherited {
+            listener = LocalListener(
+                inherited: inherited.descriptor, path: inherited.ownedPath, on: reactor, accepts: inherited.accepts
+            ) { [weak self] in self?.accepted($0) }
+            return
+        }
         listener = try LocalListener(path: path, on: reactor) { [weak self] in self?.accepted($0) }
     }
 
-    func close() {
-        listener?.close()
+    /// - Parameter keepsFile: another process goes on with the socket.
+    func close(keepsFile: Bool = false) {
+        listener?.close(keepsFile: keepsFile)
         listener = nil
     }
+
+    func setAccepting(_ accepts: Bool) { listener?.setAccepting(accepts) }
+
+    var listeningSocket: Int32? { listener?.descriptor }
 
     private func accepted(_ socket: Int32) {
         open += 1
@@ -39,7 +50,7 @@ private final class ControlConnection: TCPHandler, TimerTarget {
     /// Time limit for receiving the request, and for sending the answer.
     private static let timeLimitNanoseconds: UInt64 = 5_000_000_000
     /// Time limit for producing the answer.
-    private static let workLimitNanoseconds: UInt64 = 60_000_000_000
+    private static let workLimitNanoseconds: UInt64 = 900_000_000_000
 
     private let reactor: Reactor
     private let answering: ControlServer.Answering

@@ -62,7 +62,7 @@ extension Gateway {
         inEffect.withLock { inEffect in
             inEffect = InEffect(
                 settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
-                process: configuration.process, tokens: configuration.tokens)
+                process: configuration.process, copyover: configuration.copyover, tokens: configuration.tokens)
         }
         for warning in loaded.warnings { logger.warning("\(warning)") }
         return .applied(difference)

@@ -13,7 +13,7 @@ package enum CensusRefusal: Sendable {
 ///
 /// It is asked before any TLS work: a socket that isn't admitted is closed at once.
 package final class ConnectionCensus: Sendable {
-    /// {counts} One entry per address with open sockets, so `maximum` bounds it.
+    /// One entry per address with open sockets, so `maximum` bounds it.
     private let counts: Mutex<Counts>
     /// The rate limits for handshakes.
     package let handshakes: HandshakeRates

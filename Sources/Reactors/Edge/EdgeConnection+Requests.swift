@@ -7,6 +7,7 @@ extension EdgeConnection {
 
     /// Parses requests from `input` until one must be answered. The bytes after it are kept.
     func read(_ input: UnsafeMutableRawBufferPointer) {
+        listener.isNotIdle(self)
         var rest = input
         while !isDoomed, case .reading = stage, http != nil {
             let wasBegun = http?.parser.hasBegun ?? false
@@ -88,7 +89,7 @@ extension EdgeConnection {
     private func write(_ answer: HTTPAnswer, _ writer: ResponseWriter) {
         guard let http else { return }
         var writer = writer
-        if answer.closesConnection {
+        if answer.closesConnection || listener.isLeaving {
             writer = ResponseWriter(
                 version: http.head?.version ?? .http11, isHead: http.parser.isHead, closesConnection: true)
         }
@@ -110,7 +111,7 @@ extension EdgeConnection {
         http?.reset(limits: listener.settings.requestLimits)
         stage = .reading
         arm(limits.keepAliveSeconds * 1_000)
-        guard var kept = http?.takeKept(), !kept.isEmpty else { return }
+        guard var kept = http?.takeKept(), !kept.isEmpty else { return listener.isIdle(self) }
         kept.withUnsafeMutableBytes { read($0) }
         reactor.touch(self)
     }
@@ -141,7 +142,7 @@ extension EdgeConnection {
             owner: self, wsi: wsi, handler: handler, limits: limits, compression: compression)
         stage = .webSocket(webSocket)
         var kept = http?.takeKept() ?? []
-        http = nil
+        endHTTP()
         resume(wsi)
         webSocket.opened()
         kept.withUnsafeMutableBytes { if !$0.isEmpty { webSocket.received($0) } }

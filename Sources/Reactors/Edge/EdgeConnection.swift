@@ -75,6 +75,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     /// Hands the socket to libwebsockets, which closes it, even if this call fails.
     func adopt(_ socket: Int32, into vhost: OpaquePointer) {
+        listener.beganHTTP()
         let opaque = Unmanaged.passRetained(self as LWSOwner)  // Released by the trampoline at WSI_DESTROY.
         if !isTLS { stage = .reading }
         arm(isTLS ? limits.tlsHandshakeMilliseconds : limits.headerMilliseconds)
@@ -110,7 +111,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         if case .answering(let exchange) = stage { exchange.connection = nil }
         if case .upgrading(let exchange) = stage { exchange.connection = nil }
         stage = .ended
-        http = nil
+        endHTTP()
         output.release(to: reactor.buffers)
         unsent.release(to: reactor.buffers)
         return 0
@@ -121,6 +122,13 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         guard case .handshakingTLS = stage else { return }
         if case .ended = handshake { return }
         listener.handler.handshakeEnded(isHandshakeLate ? .timedOut : .failed)
+    }
+
+    /// From here on it is a WebSocket, or nothing.
+    func endHTTP() {
+        guard http != nil else { return }
+        http = nil
+        listener.endedHTTP(self)
     }
 
     private func destroyed() -> Int32 {

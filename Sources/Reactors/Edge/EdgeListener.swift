@@ -86,6 +86,14 @@ final class EdgeListener: TimerTarget {
     private let protocols: UnsafeMutablePointer<lws_protocols>
     /// One for each address.
     private var listening: [(descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)] = []
+    /// New connections wait in the kernel's queues: see `setAccepting`.
+    private var isHeld = false
+    /// Connections that are neither WebSockets nor closed.
+    private(set) var connectionsInHTTP = 0
+    /// Those of them that wait for another request.
+    private var idle: [ObjectIdentifier: EdgeConnection] = [:]
+    /// Each connection ends with its next answer: another process serves from now on.
+    private(set) var isLeaving = false
     private lazy var retry = ReactorTimer(on: reactor)
     private var isExhausted = false
     private let deflaters: SharedDeflaters
@@ -164,12 +172,51 @@ final class EdgeListener: TimerTarget {
         beginAccepting()
     }
 
+    /// Without accepting, new connections wait in the kernel's queues. Another process that has the same sockets may accept them.
+    func setAccepting(_ accepts: Bool) {
+        isHeld = !accepts
+        guard isHeld else { return beginAccepting() }
+        for socket in listening { uv_poll_stop(socket.poll) }
+    }
+
     private func beginAccepting() {
+        guard !isHeld else { return }
         for socket in listening {
             uv_poll_start(socket.poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
                 Unmanaged<EdgeListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting(handle!)
             }
         }
+    }
+
+    // MARK: Leaving
+
+    /// Ends connections that only wait, and each other one with its answer; or takes that back.
+    func setLeaving(_ isLeaving: Bool) {
+        self.isLeaving = isLeaving
+        guard isLeaving else { return }
+        let waiting = idle.values
+        idle = [:]
+        for connection in waiting { connection.finish() }
+    }
+
+    /// Also those of proxies that haven't said whose they are.
+    var connectionsUnderWay: Int { connectionsInHTTP + unnamed.count }
+
+    func beganHTTP() { connectionsInHTTP += 1 }
+
+    func endedHTTP(_ connection: EdgeConnection) {
+        connectionsInHTTP -= 1
+        isNotIdle(connection)
+    }
+
+    func isIdle(_ connection: EdgeConnection) {
+        // Outside libwebsockets' callbacks: the answer has just been written.
+        guard !isLeaving else { return connection.finish() }
+        idle[ObjectIdentifier(connection)] = connection
+    }
+
+    func isNotIdle(_ connection: EdgeConnection) {
+        if !idle.isEmpty { idle[ObjectIdentifier(connection)] = nil }
     }
 
     func closeListening() {

@@ -15,7 +15,7 @@ package final class HandshakeRates: Sendable {
     /// The maximum number of tracked addresses. Further addresses share one allowance until others are forgotten.
     static let maximumAddresses = 65_536
 
-    /// {state} Bounded by `maximumAddresses`.
+    /// Bounded by `maximumAddresses`.
     private let state: Mutex<State>
 
     private struct State {

@@ -133,7 +133,7 @@ final class InternalConnection: TCPHandler, TimerTarget {
 
     private func arm(_ nanoseconds: UInt64) { timer.arm(at: reactor.now + nanoseconds, calling: self) }
 
-    private func drop() { connection?.drop() }
+    func drop() { connection?.drop() }
 
     /// A request in progress is still answered: a client may close its sending side after the request.
     func tcpPeerFinished() {
@@ -153,4 +153,4 @@ final class InternalConnection: TCPHandler, TimerTarget {
     func timerFired(now: UInt64) { drop() }
 }
 
-func closeSocket(_ socket: Int32) { close(socket) }
+package func closeSocket(_ socket: Int32) { close(socket) }

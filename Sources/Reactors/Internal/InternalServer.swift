@@ -42,6 +42,14 @@ package final class InternalExchange {
         connection?.respond(answer)
     }
 
+    /// Ends the connection without an answer. A proxy asks again on another connection, as when one that it keeps has been closed.
+    package func drop() {
+        reactor.preconditionOnThread()
+        let connection = connection
+        self.connection = nil
+        connection?.drop()
+    }
+
     func abandon() { connection = nil }
 }
 
@@ -64,13 +72,19 @@ package final class InternalServer: Sendable {
 
     /// Listens; when it returns, requests are answered. Must not be called on a reactor.
     ///
-    /// - Parameter handlers: one for each of the pool's reactors.
+    /// - Parameters:
+    ///   - handlers: one for each of the pool's reactors.
+    ///   - inherited: a listening socket of another process, which is served in place of `address`'s.
     package init(
-        _ address: InternalAddress, on pool: ReactorPool, handlers: [Pinned<any InternalHandler>]
+        _ address: InternalAddress, on pool: ReactorPool, inherited: InheritedListener? = nil,
+        handlers: [Pinned<any InternalHandler>]
     ) throws(ReactorError) {
         let connections = InternalConnections(handlers)
         let outcome = pool.onFirstReactor { reactor in
             Result { () throws(ReactorError) -> (Pinned<Listener>, String) in
+                if let inherited {
+                    return (Pinned(Self.listen(on: inherited, at: reactor, connections), to: reactor), inherited.name)
+                }
                 switch address {
                 case .unix(let path):
                     let listener = try LocalListener(path: path, mode: LocalSocket.sharedMode, on: reactor) {
@@ -88,14 +102,52 @@ package final class InternalServer: Sendable {
         (listener, self.address) = try outcome.get()
     }
 
-    /// Accepts no more connections; open ones continue. Call it once.
-    package func stopListening() {
+    private static func listen(
+        on inherited: InheritedListener, at reactor: Reactor, _ connections: InternalConnections
+    ) -> Listener {
+        guard inherited.isUnix else {
+            let socket = ListeningSocket(inherited: inherited.descriptor)
+            return .tcp(
+                TCPListener(socket, on: reactor, accepts: inherited.accepts) { socket, _ in connections.serve(socket) })
+        }
+        return .local(
+            LocalListener(
+                inherited: inherited.descriptor, path: inherited.ownedPath, on: reactor, accepts: inherited.accepts
+            ) { connections.serve($0) })
+    }
+
+    /// Accepts no more connections; open ones go on. Call it once.
+    ///
+    /// - Parameter keepsFile: another process goes on with the socket.
+    package func stopListening(keepsFile: Bool = false) {
         listener.reactor.submit { [listener] in
             switch listener.value {
             case .tcp(let listener): listener.close()
-            case .local(let listener): listener.close()
+            case .local(let listener): listener.close(keepsFile: keepsFile)
             }
         }
+    }
+
+    /// Without accepting, new connections wait in the kernel's queue.
+    package func setAccepting(_ accepts: Bool) {
+        listener.reactor.submit { [listener] in
+            switch listener.value {
+            case .tcp(let listener): listener.setAccepting(accepts)
+            case .local(let listener): listener.setAccepting(accepts)
+            }
+        }
+    }
+
+    /// Which stays this server's own: for another process, which gets a copy. Not for a reactor.
+    package var listeningSocket: Int32 {
+        let outcome = DispatchFlag<Int32>()
+        listener.reactor.submit { [listener] in
+            switch listener.value {
+            case .tcp(let listener): outcome.set(listener.descriptor)
+            case .local(let listener): outcome.set(listener.descriptor)
+            }
+        }
+        return outcome.wait()
     }
 }
 

@@ -111,7 +111,7 @@ class LWSOwner {
 
 /// Creates and destroys libwebsockets contexts.
 enum LWSContext {
-    /// {makeLock} In libwebsockets 4.1.6 each context that initializes TLS replaces a process-wide index. Contexts are therefore created
+    /// In libwebsockets 4.1.6 each context that initializes TLS replaces a process-wide index. Contexts are therefore created
     /// one after another, all of them before any accepts.
     private static let makeLock = Mutex(())
 

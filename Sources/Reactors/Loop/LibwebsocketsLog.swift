@@ -7,7 +7,7 @@ import Synchronization
 /// libwebsockets writes peers' data (such as a certificate's name) raw into its lines; the logger's handler escapes them. Only WARN and
 /// above: lower levels concern single connections, and a peer could flood the log.
 package enum LibwebsocketsLog {
-    /// {state} Lines logged in the current minute, and the number suppressed.
+    /// Lines logged in the current minute, and the number suppressed.
     private static let state = Mutex(Window())
     private static let linesPerMinute = 60
     private static let maximumLineBytes = 512

@@ -24,7 +24,7 @@ package final class Reactor: @unchecked Sendable {
     /// libwebsockets' own timeout, a backstop behind the gateway's exact, named timeouts, none of which is longer.
     let backstopSeconds: UInt32
 
-    /// {lock} Work handed over by other threads, in order.
+    /// Work handed over by other threads, in order.
     private let jobs = Mutex(JobQueue())
     private let threadID = Atomic<UInt>(0)
 

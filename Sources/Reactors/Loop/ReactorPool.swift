@@ -1,10 +1,15 @@
 import CLibwebsockets
+import Glibc
 package import Logging
+import Synchronization
+import WireText
 
 /// All reactors of a process, and the address that they serve together.
 package final class ReactorPool: Sendable {
     package let reactors: [Reactor]
     package let census: ConnectionCensus
+    /// The edge's listening sockets, of all reactors.
+    private let listening = Mutex<[Int32]>([])
 
     /// Creates the threads and, one after another, the libwebsockets contexts, all of them before any accepts.
     package init(
@@ -24,29 +29,38 @@ package final class ReactorPool: Sendable {
     ///   - host: a numeric address.
     ///   - port: 0 lets the kernel choose one port for all.
     ///   - material: made from `settings.tls`; nil creates one.
+    ///   - inherited: listening sockets of another process, which are served in place of `hosts` and `port`; it takes ownership.
+    ///   - accepts: false leaves new connections in the kernel's queues until `setAccepting`.
     ///   - makeHandler: called on each reactor's thread.
     /// - Returns: the port.
     package func listen(
         hosts: [String], port: UInt16, settings: EdgeSettings, material: TLSMaterial? = nil,
+        inherited: [Int32] = [], accepts: Bool = true,
         makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
     ) throws(ReactorError) -> UInt16 {
         let material = material != nil ? material : try settings.makeMaterial()
         var bound = port
         // Of each reactor.
         var descriptors = [[Int32]](repeating: [], count: reactors.count)
-        for host in hosts {
-            for index in reactors.indices {
-                let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
-                bound = socket.port
-                descriptors[index].append(socket.take())
+        if inherited.isEmpty {
+            for host in hosts {
+                for index in reactors.indices {
+                    let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
+                    bound = socket.port
+                    descriptors[index].append(socket.take())
+                }
             }
+        } else {
+            descriptors = try InheritedListener.spread(inherited, over: reactors.count)
+            bound = localAddress(of: inherited[0])?.port ?? port
         }
+        listening.withLock { $0 = descriptors.flatMap(\.self) }
         for (reactor, descriptors) in zip(reactors, descriptors) {
             let outcome = DispatchFlag<ReactorError?>()
             reactor.submit { [census] in
                 outcome.set(
                     reactor.serve(
-                        descriptors, settings: settings, material: material, census: census,
+                        descriptors, accepts: accepts, settings: settings, material: material, census: census,
                         handler: makeHandler(reactor)))
             }
             if let error = outcome.wait() { throw error }
@@ -60,6 +74,19 @@ package final class ReactorPool: Sendable {
         let reactor = reactors[0]
         reactor.submit { outcome.set(body(reactor)) }
         return outcome.wait()
+    }
+
+    /// The edge's listening sockets, which stay this pool's own: for another process, which gets copies.
+    package var listeningSockets: [Int32] { listening.withLock { $0 } }
+
+    /// On every reactor, before what is submitted afterwards: see `EdgeListener.setAccepting`.
+    package func setAccepting(_ accepts: Bool) {
+        for reactor in reactors { reactor.submit { reactor.edge?.setAccepting(accepts) } }
+    }
+
+    /// The same: see `EdgeListener.setLeaving`.
+    package func setLeaving(_ isLeaving: Bool) {
+        for reactor in reactors { reactor.submit { reactor.edge?.setLeaving(isLeaving) } }
     }
 
     /// Stops accepting new connections; established ones go on.
@@ -82,6 +109,9 @@ package final class ReactorPool: Sendable {
 }
 
 extension Reactor {
+    /// Connections that are neither WebSockets nor closed. On the reactor's thread.
+    package var connectionsInHTTP: Int { edge?.connectionsUnderWay ?? 0 }
+
     /// Applies new settings, as far as `EdgeListener.replace` says. On the reactor's thread.
     ///
     /// - Parameter material: made from `settings.tls`, shared by all reactors.
@@ -93,13 +123,14 @@ extension Reactor {
     package var handshakesWaiting: Int { edge?.handshakes.waiting ?? 0 }
 
     fileprivate func serve(
-        _ descriptors: [Int32], settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
+        _ descriptors: [Int32], accepts: Bool, settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
         handler: any EdgeHandler
     ) -> ReactorError? {
         do throws(ReactorError) {
             let listener = try EdgeListener(
                 reactor: self, settings: settings, material: material, census: census, handler: handler)
             edge = listener
+            listener.setAccepting(accepts)
             for descriptor in descriptors { listener.listen(on: descriptor) }
             return nil
         } catch {

@@ -45,6 +45,14 @@ package struct ListeningSocket: ~Copyable, Sendable {
         self.port = localPort(of: socket)
     }
 
+    /// A listening socket of another process.
+    ///
+    /// - Parameter inherited: it takes ownership. `InheritedListener` has checked it.
+    package init(inherited: Int32) {
+        descriptor = inherited
+        port = localPort(of: inherited)
+    }
+
     /// A socket bound to the address. Next to a listener, Linux refuses a socket without SO_REUSEPORT, even if the listener has it.
     /// Leftover connections of an earlier process don't matter.
     private static func bound(

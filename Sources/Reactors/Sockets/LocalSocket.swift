@@ -6,8 +6,10 @@ import Glibc
 ///
 /// The socket's file has its mode from creation and is removed at the end.
 package final class LocalListener: TimerTarget {
-    private let path: String
-    private let descriptor: Int32
+    /// Nil: the socket's file isn't ours.
+    private let path: String?
+    package let descriptor: Int32
+    private var isHeld = false
     private let poll = allocateHandle(uv_poll_t.self)
     private let accepted: (Int32) -> Void
     private let reactor: Reactor
@@ -25,12 +27,40 @@ package final class LocalListener: TimerTarget {
         self.reactor = reactor
         self.accepted = accepted
         descriptor = try LocalSocket.listen(path, mode: mode)
+        open()
+    }
+
+    /// Goes on with a listening socket of another process.
+    ///
+    /// - Parameters:
+    ///   - inherited: it takes ownership. `InheritedListener` has checked it.
+    ///   - path: of its file, which is removed at the end; nil: the file isn't ours.
+    ///   - accepts: false leaves new connections in the kernel's queue until `setAccepting`.
+    package init(
+        inherited: Int32, path: String?, on reactor: Reactor, accepts: Bool = true, accepted: @escaping (Int32) -> Void
+    ) {
+        reactor.preconditionOnThread()
+        self.path = path
+        self.reactor = reactor
+        self.accepted = accepted
+        descriptor = inherited
+        isHeld = !accepts
+        open()
+    }
+
+    private func open() {
         checkUV(uv_poll_init(reactor.loop, poll, descriptor), "uv_poll_init")
         poll.pointee.data = Unmanaged.passRetained(self).toOpaque()  // Released by closeOwnedHandle, in `close`.
         beginAccepting()
     }
 
+    package func setAccepting(_ accepts: Bool) {
+        isHeld = !accepts
+        if isHeld { uv_poll_stop(poll) } else { beginAccepting() }
+    }
+
     private func beginAccepting() {
+        guard !isHeld else { return }
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
             Unmanaged<LocalListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptOne()
         }
@@ -50,8 +80,10 @@ package final class LocalListener: TimerTarget {
     }
 
     /// Call it once.
-    package func close() {
-        unlink(path)
+    ///
+    /// - Parameter keepsFile: another process goes on with the socket.
+    package func close(keepsFile: Bool = false) {
+        if let path, !keepsFile { unlink(path) }
         retry.cancel()
         uv_poll_stop(poll)
         Glibc.close(descriptor)
@@ -116,6 +148,18 @@ package enum LocalSocket {
         chmod(path, mode)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         return socket
+    }
+
+    /// Of a bound socket.
+    static func path(of socket: Int32) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let code = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+        }
+        guard code == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let path = withUnsafeBytes(of: address.sun_path) { Array($0.prefix { $0 != 0 }) }
+        return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
     }
 
     /// A killed process leaves its socket's file behind. If the socket still accepts connections, another process uses it.

@@ -53,7 +53,7 @@ final class NameLookup {
 
     static let maximumAddresses = 8
 
-    /// {budget} One per process, like the thread pool.
+    /// One per process, like the thread pool.
     private static let budget = Mutex(LookupBudget(maximum: LookupThreads.forClients))
 
     private let chooser: HostChooser

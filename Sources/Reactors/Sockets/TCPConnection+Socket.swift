@@ -74,6 +74,9 @@ final class MovingSocket: Sendable {
         if left != Self.taken { Glibc.close(left) }
     }
 
+    /// Without taking it.
+    var held: Int32 { descriptor.load(ordering: .relaxed) }
+
     /// Only the first call gets the descriptor.
     func take() -> Int32 { descriptor.exchange(Self.taken, ordering: .relaxed) }
 }

@@ -5,16 +5,22 @@ package import WireText
 /// Accepts plain TCP connections on a reactor: for the internal listener, and for tools that simulate a target. The edge has its own
 /// listener, `EdgeListener`.
 package final class TCPListener: TimerTarget {
-    private let descriptor: Int32
+    package let descriptor: Int32
     private let poll = allocateHandle(uv_poll_t.self)
     private let accepted: (Int32, SocketAddress) -> Void
     private let reactor: Reactor
     private lazy var retry = ReactorTimer(on: reactor)
 
-    /// - Parameter accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
+    private var isHeld: Bool
+
+    /// - Parameters:
+    ///   - accepts: false leaves new connections in the kernel's queue until `setAccepting`.
+    ///   - accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
-        _ socket: consuming ListeningSocket, on reactor: Reactor, accepted: @escaping (Int32, SocketAddress) -> Void
+        _ socket: consuming ListeningSocket, on reactor: Reactor, accepts: Bool = true,
+        accepted: @escaping (Int32, SocketAddress) -> Void
     ) {
+        isHeld = !accepts
         reactor.preconditionOnThread()
         descriptor = socket.take()
         self.reactor = reactor
@@ -24,7 +30,13 @@ package final class TCPListener: TimerTarget {
         beginAccepting()
     }
 
+    package func setAccepting(_ accepts: Bool) {
+        isHeld = !accepts
+        if isHeld { uv_poll_stop(poll) } else { beginAccepting() }
+    }
+
     private func beginAccepting() {
+        guard !isHeld else { return }
         uv_poll_start(poll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
             Unmanaged<TCPListener>.fromOpaque(handle!.pointee.data).takeUnretainedValue().acceptWaiting()
         }

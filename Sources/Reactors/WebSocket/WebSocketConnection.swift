@@ -39,10 +39,8 @@ package final class WebSocketConnection: Flushable {
     private var turnOfReading: UInt64?
     var isDeferred = false  // Used by `Reactor.touchNextTurn`.
     var isTouched = false
-
     /// A high limit: the owner limits how long queued output may delay our Close frame (`CLOSE_FLUSH_MS`).
     private static let closingLimits = ClosingHandshake.Limits(writeNanoseconds: 600_000_000_000)
-
     init(
         owner: EdgeConnection, wsi: OpaquePointer, handler: any WebSocketHandler, limits: MessageLimits,
         compression: MessageCompression?
@@ -128,6 +126,12 @@ package final class WebSocketConnection: Flushable {
         perform(closing.close(CloseCode(rawValue: code) ?? .internalError, reason: reason, now: reactor.now))
     }
 
+    /// The same, and the handler still gets what the client has sent before its Close frame, and then `webSocketPeerClosed`.
+    package func closeAfterInput(code: UInt16, reason: String) {
+        closing.deliversRest = true
+        close(code: code, reason: reason)
+    }
+
     /// Ends the connection without a Close frame.
     package func drop() {
         reactor.preconditionOnThread()
@@ -137,7 +141,6 @@ package final class WebSocketConnection: Flushable {
     // MARK: From the connection
 
     func opened() { handler?.webSocketOpened(self) }
-
     /// - Parameter input: decrypted bytes, unmasked in place.
     func received(_ input: UnsafeMutableRawBufferPointer) {
         wireBytesRead &+= input.count
@@ -240,7 +243,6 @@ package final class WebSocketConnection: Flushable {
 
     /// The connection's deadline has passed; it is the closing handshake's.
     func timePassed(now: UInt64) { perform(closing.passed(now: now)) }
-
     /// The last event for this WebSocket.
     func ended() {
         guard let handler else { return }
@@ -309,7 +311,6 @@ package final class WebSocketConnection: Flushable {
     }
 
     private var holdsBytes: Bool { wsi.map(ReadAhead.holdsBytes) ?? false }
-
     // MARK: Writing
 
     /// Writes until the socket is full or the queue is empty.
@@ -392,9 +393,8 @@ package final class WebSocketConnection: Flushable {
     }
 
     private func queuePing() {
-        guard wantsPing else { return }
-        wantsPing = false
-        guard closing.maySend else { return }
+        defer { wantsPing = false }
+        guard wantsPing, closing.maySend else { return }
         output.appendControl(.ping, ControlPayload(), from: reactor.buffers)
     }
 }

@@ -38,6 +38,8 @@ final class InternalRouter: InternalHandler {
     }
 
     func handle(_ exchange: InternalExchange) {
+        // A proof that is used up here could be used again at the process that takes over.
+        if settings.drain.isHandingOver { return exchange.drop() }
         guard isAdmitted(exchange.head) else {
             settings.metrics.internalRequestRefused()
             return exchange.respond(Self.tokenRequired)

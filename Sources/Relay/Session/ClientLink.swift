@@ -22,6 +22,9 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     /// The client was sent a new token and hasn't confirmed it yet.
     var awaitsConfirmation = false
 
+    /// The client was told to reconnect to another process: however its WebSocket ends, the session waits for it.
+    private(set) var isSentAway = false
+
     /// The reason of the session's end if this WebSocket causes it.
     private var endReason = EndReason.clientLost
     /// The size of the message that is arriving.
@@ -68,7 +71,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
 
     func webSocketPeerClosed(code: UInt16?) {
         resumption?.closeCode = code
-        session?.clientClosed(code: code)
+        if isSentAway { session?.clientLost(.clientClosed) } else { session?.clientClosed(code: code) }
     }
 
     /// A message over its limit on the wire, or a malformed frame.
@@ -106,6 +109,13 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     }
 
     func close(_ reason: CloseReason) { socket?.close(code: reason.code, reason: reason.text) }
+
+    /// Closes the WebSocket, behind what is queued; what the client has sent before its own Close frame still comes.
+    func sendAway(_ reason: CloseReason) {
+        guard !isSentAway else { return }
+        isSentAway = true
+        socket?.closeAfterInput(code: reason.code, reason: reason.text)
+    }
 
     /// Counts what the WebSocket's frames have taken since they were counted last: at each ping, and when the session leaves the link.
     func noteFrames() {

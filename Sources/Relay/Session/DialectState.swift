@@ -26,6 +26,9 @@ struct PendingInput {
 
     var count: Int { bytes.count - start }
 
+    /// For another process.
+    var unread: [UInt8] { Array(bytes[start...]) }
+
     mutating func append(_ more: UnsafeRawBufferPointer, spare: inout [UInt8]) {
         if bytes.capacity == 0 { swap(&bytes, &spare) }
         bytes.append(contentsOf: more)

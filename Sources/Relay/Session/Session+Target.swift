@@ -171,7 +171,8 @@ extension Session {
     /// A client that was admitted by a ticket gets its next one, for a reload of the page or a reconnect, as long as the proof of its first
     /// ticket is valid. The session itself continues in any case.
     func sendTicket() {
-        guard client.principal.isByTicket, link?.socket != nil,
+        // The process that takes over wouldn't know it.
+        guard client.principal.isByTicket, link?.socket != nil, !settings.drain.isHandingOver,
             case .translated(let translation) = dialect, translation.value.hasNotices
         else { return }
         switch sessions.gate.issueTicket(to: client.principal, from: client.address, at: loop.moment) {

@@ -60,7 +60,7 @@ final class Session: TargetLegHandler, TimerTarget {
     }
 
     var timer: any SessionTimer
-    private let openedAt: UInt64
+    let openedAt: UInt64
     /// Orders that came while others were being performed.
     private var pendingActions: SessionActions = []
     private var isPerforming = false
@@ -93,6 +93,30 @@ final class Session: TargetLegHandler, TimerTarget {
                 subprotocol: admitted.subprotocol,
                 standard: request.dialect.map(DefaultDialect.fixed) ?? settings.dialects.standard,
                 wait: settings.dialects.wait, maximumMessageBytes: settings.dialects.maximumMessageBytes, now: now))
+    }
+
+    /// One that goes on from another process, without a client, from ``beginRestored()`` on.
+    init(
+        _ state: SessionState, of client: ClientIdentity, _ translation: Translation, settings: SessionSettings,
+        sessions: SessionTable, loop: any SessionLoop
+    ) {
+        globalLease = sessions.gate.leaseForRestored()
+        self.client = client
+        request = SessionRequest(target: .standard, client: ClientDescription(), dialect: nil, resume: nil)
+        self.settings = settings
+        self.sessions = sessions
+        self.loop = loop
+        timer = loop.makeTimer()
+        openedAt = state.openedAt
+        machine = SessionStateMachine(state.machine, limits: settings.session, now: loop.now)
+        meter = TrafficMeter(
+            messagesPerSecond: settings.traffic.messagesPerSecond,
+            bytesPerSecond: settings.traffic.clientBytesPerSecond)
+        pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
+        addressShare = settings.traffic.perAddress?.join(client.address.prefix)
+        dialect = .translated(TranslationHolder(translation))
+        dialCount = state.dialCount
+        counters = state.counters
     }
 
     // MARK: The client
@@ -338,6 +362,12 @@ final class Session: TargetLegHandler, TimerTarget {
     func dismiss() {
         leave()
         settings.metrics.sessionEnded(EndReason.sessionReplaced)
+    }
+
+    /// Another process goes on with it.
+    func handedOver() {
+        leave()
+        settings.metrics.sessionEnded(EndReason.handedOver)
     }
 
     private func leave() {

@@ -55,7 +55,7 @@ struct ReadingPauses: OptionSet {
 }
 
 /// The traffic of a session, over all connections of its client.
-struct SessionCounters {
+struct SessionCounters: Codable {
     var bytesFromClient = 0
     var bytesToClient = 0
     /// Bytes of WebSocket frames as transferred: with headers, after compression.

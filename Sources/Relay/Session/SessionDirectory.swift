@@ -11,7 +11,7 @@ package final class SessionDirectory: Sendable {
     typealias Register = SessionRegister<SessionHolder>
     typealias Lease = Register.Lease
 
-    /// {register} Each session is used on its loop's thread alone.
+    /// Each session is used on its loop's thread alone.
     private let register: Mutex<Register>
 
     package init(_ limits: SessionLeaseLimits) {
@@ -55,6 +55,23 @@ package final class SessionDirectory: Sendable {
     /// The client that may resume a session with its token alone.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
         register.withLock { $0.bearer(of: credential, at: time) }
+    }
+
+    /// For the process that replaces this one.
+    func carried(_ lease: Lease, by carrier: PrincipalCarrier) -> CarriedSession? {
+        register.withLock { $0.carried(lease, carrier.carry) }
+    }
+
+    /// A session of an earlier process, without a client.
+    func restore(_ session: CarriedSession, by carrier: PrincipalCarrier, holder: SessionHolder) throws -> Lease {
+        let owner = try carrier.restore(session.owner)
+        let bearer = try session.bearer.map { try carrier.restore($0) }
+        guard let address = IPAddress(text: session.address),
+            let lease = register.withLock({
+                $0.restore(session, of: owner, at: address, bearer: bearer, holder: holder)
+            })
+        else { throw CarriedStateFault() }
+        return lease
     }
 
     func detached(_ lease: Lease, at now: UInt64) {

@@ -50,7 +50,12 @@ protocol ClientSocket: AnyObject {
     func setReading(paused: Bool)
     func ping()
     func close(code: UInt16, reason: String)
+    func closeAfterInput(code: UInt16, reason: String)
     func drop()
+}
+
+extension ClientSocket {
+    func closeAfterInput(code: UInt16, reason: String) { close(code: code, reason: reason) }
 }
 
 /// A connection to a target, as `TargetConnection` describes it.
@@ -71,7 +76,14 @@ protocol TargetSocket: AnyObject {
 }
 
 /// A target's connection between two loops. If no loop adopts it, it is closed.
-protocol DepartedTarget: AnyObject, Sendable {}
+protocol DepartedTarget: AnyObject, Sendable {
+    /// For another process, which gets a copy of the descriptor, and what hasn't been written yet; nil: it can't leave this one.
+    var forAnotherProcess: (descriptor: Int32, unsent: [UInt8])? { get }
+}
+
+extension DepartedTarget {
+    var forAnotherProcess: (descriptor: Int32, unsent: [UInt8])? { nil }
+}
 
 // MARK: The gateway's own
 

@@ -53,6 +53,8 @@ package struct DialectSettings: Sendable {
     package var tellsTargetOfClient = false
     /// `DRAIN_RECONNECT_MS`; clients are told a random time between this and twice this.
     package var reconnectMilliseconds = 5_000
+    /// `COPYOVER_RECONNECT_MS`; the same, for clients that another process goes on with.
+    package var copyoverReconnectMilliseconds = 250
     /// `MUD_KEEPALIVE_SECONDS`; nil: never.
     package var keepAlive: UInt64?
     /// `TN_ENCODING`, `MXP_MODE` and the limits of telnet; each session adds its client's values.

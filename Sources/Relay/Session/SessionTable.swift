@@ -52,6 +52,11 @@ final class SessionTable: TimerTarget {
 
     // MARK: All sessions
 
+    /// Sessions of an earlier process that haven't begun here yet.
+    var restored: [(session: Session, pending: [UInt8])] = []
+
+    var all: [Session] { Array(sessions.values) }
+
     /// Ends every session for which `isMeant` returns true, in order.
     ///
     /// - Returns: how many, without those that are ending already.

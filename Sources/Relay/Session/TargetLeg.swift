@@ -34,6 +34,14 @@ final class TargetLeg: TCPHandler {
         self.handler = handler
     }
 
+    /// One that another process has given away, until ``adopt(on:)``.
+    init(_ target: AuthorizedTarget, departed: any DepartedTarget, handler: any TargetLegHandler) {
+        self.target = target
+        self.handler = handler
+        self.departed = departed
+        isConnected = true
+    }
+
     /// Call it once. If the target can't be dialled at all, the handler is called before this returns.
     func dial(_ options: DialOptions, tls: TargetTLS?, on loop: any SessionLoop) {
         dialledAt = loop.now
@@ -70,6 +78,16 @@ final class TargetLeg: TCPHandler {
         self.departed = departed
         connection = nil
         return true
+    }
+
+    /// Lets go of its loop, for another process; ``adopt(on:)`` takes it back.
+    ///
+    /// - Returns: nil where it can't; then nothing has changed.
+    func departForAnotherProcess(from loop: any SessionLoop) -> (descriptor: Int32, unsent: [UInt8])? {
+        guard depart() else { return nil }
+        if let moved = departed?.forAnotherProcess { return moved }
+        adopt(on: loop)
+        return nil
     }
 
     /// Continues on `loop`. If the connection can't be adopted, the handler is called before this returns.

@@ -2,7 +2,7 @@ import Telnet
 import WireText
 
 /// A client's description of itself, from its messages or from the upgrade's query. nil: not given.
-package struct ClientDescription: Hashable, Sendable {
+package struct ClientDescription: Codable, Hashable, Sendable {
     /// The longest name, version and terminal type in bytes; longer ones count as not given.
     static let maximumTermBytes = 64
 

@@ -120,7 +120,7 @@ extension ArraySlice<UInt8> {
 }
 
 /// The protocol that the client of one connection speaks. Chosen once for the connection's life.
-package enum DialectKind: String, Hashable, Sendable, CaseIterable {
+package enum DialectKind: String, Codable, Hashable, Sendable, CaseIterable {
     /// The target's bytes unchanged in both directions: the client handles telnet itself.
     case raw
     /// UTF-8 and ANSI.

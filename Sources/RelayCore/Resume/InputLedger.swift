@@ -2,13 +2,16 @@
 ///
 /// A sliding window like the anti-replay window of IPsec (RFC 4303 §3.4.3): the highest number, and a bit for each of the last
 /// ``windowSize`` numbers. Older numbers count as applied.
-struct InputLedger: Sendable {
+struct InputLedger: Codable, Sendable {
     static let windowSize: UInt64 = 1_024
 
     /// 0: none yet.
     private(set) var highest: UInt64 = 0
     /// One bit for each number, indexed by its remainder; allocated with the first number, as most sessions have none.
     private var bits: [UInt64] = []
+
+    /// One that another process has written has the form that this one relies on.
+    var isSound: Bool { bits.isEmpty ? highest == 0 : bits.count == Int(Self.windowSize / 64) }
 
     /// - Parameter cid: from 1.
     func contains(_ cid: UInt64) -> Bool {

@@ -6,10 +6,10 @@ import DequeModule
 /// So there is one entry for each message while the client is connected, and a single entry for all messages after it left. If
 /// there are too many entries, the oldest are merged: a client that had seen only some of the merged messages is told a size that
 /// is too large, never too small.
-struct LostSizes: Sendable {
+struct LostSizes: Codable, Sendable {
     static let maximumEntries = 1_024
 
-    private struct Entry {
+    private struct Entry: Codable {
         /// The number of its last message.
         var seq: UInt64
         var bytes: UInt64

@@ -9,7 +9,7 @@ import DequeModule
 /// Payloads are stored consecutively in a ring that grows up to `maximumBytes`; after that a message allocates nothing.
 struct ReplayBuffer: Sendable {
     /// The unit that a message's `seq` counts.
-    enum Numbering: Hashable, Sendable {
+    enum Numbering: Hashable, Codable, Sendable {
         /// Messages, from 1: each has the next number.
         case messages
         /// Payload bytes: a message's number is that of its last byte; the first byte has number 1. A message without payload has
@@ -23,7 +23,7 @@ struct ReplayBuffer: Sendable {
     private static let leastRingBytes = 1_024
     private static let leastMessages = 64
 
-    private struct Record {
+    struct Record {
         var size: UInt32
         var kind: KeptMessage.Kind
     }
@@ -31,17 +31,17 @@ struct ReplayBuffer: Sendable {
     let numbering: Numbering
     let maximumBytes: Int
     /// The last number assigned; 0: none yet.
-    private(set) var seq: UInt64 = 0
+    var seq: UInt64 = 0
     /// Payload bytes that are kept.
     private(set) var byteCount = 0
     /// The number of the last discarded message: the kept messages follow it without a gap.
-    private(set) var letGo: UInt64 = 0
+    var letGo: UInt64 = 0
 
-    private var records = Deque<Record>()
+    var records = Deque<Record>()
     private var ring: [UInt8] = []
     /// The position of the oldest byte.
     private var head = 0
-    private var lost = LostSizes()
+    var lost = LostSizes()
 
     /// - Parameter maximumBytes: 0: nothing is kept, and messages are only numbered.
     init(numbering: Numbering, maximumBytes: Int) {
@@ -152,7 +152,10 @@ struct ReplayBuffer: Sendable {
 
     // MARK: The ring
 
-    private mutating func write(_ payload: ArraySlice<UInt8>) {
+    /// The kept payloads, in order.
+    var payloads: ArraySlice<UInt8> { read(at: head, count: byteCount) }
+
+    mutating func write(_ payload: ArraySlice<UInt8>) {
         grow(toHold: byteCount + payload.count)
         let tail = ring.isEmpty ? 0 : (head + byteCount) % ring.count
         let first = payload.prefix(ring.count - tail)
@@ -184,7 +187,7 @@ struct ReplayBuffer: Sendable {
 
 /// A numbered message to the client that can be sent again.
 struct KeptMessage: Hashable, Sendable {
-    enum Kind: UInt8, Hashable, Sendable {
+    enum Kind: UInt8, Hashable, Codable, Sendable {
         /// The payload is the target's text, valid UTF-8.
         case text
         /// An out-of-band message in its dialect's form.

@@ -1,5 +1,5 @@
 /// The kept output of one session to its client: the numbers, the newest messages, and the resulting state.
-struct SessionHistory: Sendable {
+struct SessionHistory: Codable, Sendable {
     private(set) var buffer: ReplayBuffer
     private(set) var snapshot = StateSnapshot()
 
@@ -60,12 +60,12 @@ struct MessageContent: Hashable, Sendable {
 /// shows its last value, and whether the target hides the player's input.
 ///
 /// Bounded: the packages with the oldest messages are dropped first.
-struct StateSnapshot: Sendable {
+struct StateSnapshot: Codable, Sendable {
     static let maximumPackages = 64
     /// The limit for names and payloads together. A larger single message isn't kept.
     static let maximumBytes = 16_384
 
-    private struct Entry {
+    private struct Entry: Codable {
         let name: String
         let message: KeptMessage
 

@@ -2,6 +2,8 @@
 package enum CloseReason: Hashable, Sendable, CaseIterable {
     case targetClosed
     case shuttingDown
+    /// A new process takes over: the client may resume its session there, or begin a new one, at once.
+    case gatewayUpgrading
     case targetUnreachable
     /// It didn't answer within `MUD_DIAL_TIMEOUT_MS`.
     case targetTimedOut
@@ -47,6 +49,7 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
         switch self {
         case .targetClosed: (code: 1000, text: "target closed the connection")
         case .shuttingDown: (code: 1001, text: "gateway is shutting down")
+        case .gatewayUpgrading: (code: 1012, text: "gateway is being upgraded")
         case .targetUnreachable, .targetTimedOut: (code: 1014, text: "target is unreachable")
         case .targetNotSecured: (code: 1014, text: "TLS with the target failed")
         case .targetLost: (code: 1014, text: "connection to the target was lost")
@@ -115,6 +118,10 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case sessionEvicted = "session_evicted"
     case deviceBlocked = "device_blocked"
     case shuttingDown = "shutting_down"
+    /// Its client was sent to the process that replaces this one, and had no target yet, or the time for such sessions was over.
+    case gatewayUpgrading = "gateway_upgrading"
+    /// It goes on in the process that replaces this one.
+    case handedOver = "handed_over"
 }
 
 extension CloseReason {
@@ -122,6 +129,7 @@ extension CloseReason {
         switch self {
         case .targetClosed: .targetClosed
         case .shuttingDown: .shuttingDown
+        case .gatewayUpgrading: .gatewayUpgrading
         case .targetUnreachable: .targetUnreachable
         case .targetTimedOut: .targetTimedOut
         case .targetNotSecured: .targetNotSecured

@@ -46,3 +46,11 @@ package struct SessionLimits: Sendable {
 
     package init() {}
 }
+
+/// What is left of a session's time while it waits for its client. Nanoseconds of the machine's monotonic clock.
+package struct DetachedState: Codable, Hashable, Sendable {
+    /// The client may come back until then.
+    package var deadline: UInt64
+    /// The session ends then in any case.
+    package var timeout: UInt64
+}

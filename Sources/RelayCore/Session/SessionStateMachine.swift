@@ -46,7 +46,7 @@ package struct SessionStateMachine {
     private var toTarget: FlowWindow
     private var clock: PeerClock
     private var slowness: SlownessClock
-    private let timeout: UInt64
+    private var timeout: UInt64
     private var clientQueue = 0
     /// More output waits for the client than `clientQueue` counts.
     private var holdsMoreForClient = false
@@ -74,6 +74,20 @@ package struct SessionStateMachine {
         clock = PeerClock(pingInterval: limits.pingInterval, silence: limits.peerSilence, now: now)
         slowness = SlownessClock(limit: limits.slowClient, enough: limits.clientBufferBytes / 2)
         timeout = now + limits.sessionTimeout
+    }
+
+    /// One that goes on from another process, without a client: the clocks of both are the same.
+    package init(_ state: DetachedState, limits: SessionLimits, now: UInt64) {
+        self.init(limits: limits, now: now)
+        phase = .detached(deadline: state.deadline)
+        timeout = state.timeout
+        outlivesClient = true
+    }
+
+    /// Nil where the session has a client, or doesn't wait for one.
+    package var detachedState: DetachedState? {
+        guard outlivesClient, case .detached(let deadline) = phase else { return nil }
+        return DetachedState(deadline: deadline, timeout: timeout)
     }
 
     /// When `tick` must be called next.

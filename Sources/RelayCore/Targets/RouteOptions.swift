@@ -1,7 +1,7 @@
 package import Telnet
 
 /// The settings that a route overrides. `nil`: the gateway's own setting applies.
-package struct RouteOptions: Hashable, Sendable {
+package struct RouteOptions: Codable, Hashable, Sendable {
     /// The target's character encoding, by a name that the gateway knows.
     package var encoding: String?
     package var tls: TargetTLSMode?
@@ -70,7 +70,7 @@ package struct RouteOptions: Hashable, Sendable {
 
 /// The admission methods that give access to a route, by name: `any`, or some joined by `+`, such as `app+ticket`. A client with
 /// a ticket counts by the credential for which it got the ticket; `ticket` means tickets that the operator issued.
-package struct RouteAdmission: Hashable, Sendable {
+package struct RouteAdmission: Codable, Hashable, Sendable {
     /// `nil`: all methods.
     package let methods: Set<String>?
 
@@ -94,7 +94,7 @@ package struct RouteAdmission: Hashable, Sendable {
 }
 
 /// TLS to the target; the values of `MUD_TLS_MODE`.
-package enum TargetTLSMode: String, Hashable, Sendable, CaseIterable {
+package enum TargetTLSMode: String, Codable, Hashable, Sendable, CaseIterable {
     case plain
     /// TLS, or plain text if the target doesn't support TLS.
     case prefer
@@ -102,13 +102,13 @@ package enum TargetTLSMode: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The PROXY header to the target; the values of `PROXY_PROTOCOL`.
-package enum TargetProxyHeader: String, Hashable, Sendable, CaseIterable {
+package enum TargetProxyHeader: String, Codable, Hashable, Sendable, CaseIterable {
     case off
     case v1
     case v2
 }
 
 /// Whether a route's clients may use compression; the values of `WS_COMPRESSION`.
-package enum ClientCompression: String, Hashable, Sendable, CaseIterable {
+package enum ClientCompression: String, Codable, Hashable, Sendable, CaseIterable {
     case off, on
 }

@@ -4,8 +4,9 @@ package enum TargetDecision: Hashable, Sendable {
     case refused(TargetRefusal)
 }
 
-/// A target to which a client may connect. Only ``TargetPolicy`` creates one.
-package struct AuthorizedTarget: Hashable, Sendable {
+/// A target to which a client may connect. Only ``TargetPolicy`` creates one; a session that goes on in another process has that of
+/// its beginning.
+package struct AuthorizedTarget: Codable, Hashable, Sendable {
     package let host: TargetHost
     package let port: UInt16
     /// A client chose the host, and it matches none of the operator's entries.

@@ -55,6 +55,20 @@ package enum TargetHost: Hashable, Sendable {
     }
 }
 
+/// As its text, which is in its normal form already.
+extension TargetHost: Codable {
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let host = TargetHost(text) else { throw CarriedStateFault() }
+        self = host
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
 /// A host and a port, written `mud.example.org:4000`, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
 package struct TargetEndpoint: Hashable, Sendable {
     package let host: TargetHost

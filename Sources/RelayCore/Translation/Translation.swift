@@ -41,7 +41,7 @@ package struct Translation {
     package let kind: DialectKind
     var dialect: any Dialect
     private let makeDecompressor: (@Sendable () -> any Decompressor)?
-    let outputBufferBytes: Int
+    private(set) var outputBufferBytes: Int
     let maximumMessageBytes: Int
     var client: ClientDescription
     var gatherer: MessageGatherer
@@ -95,6 +95,34 @@ package struct Translation {
         answersErrors = dialect.answersErrors
     }
 
+    /// One that goes on from another process, without a client.
+    ///
+    /// - Parameters:
+    ///   - telnet: the settings of this process.
+    ///   - restoring: makes the decompressor of a stream that is under way.
+    /// - Returns: nil where the state isn't one of a session that can be resumed, or its stream can't be continued.
+    package init?(
+        _ state: State, maximumMessageBytes: Int, telnet settings: TelnetClientSettings,
+        compressor: any FrameCompressor, makeDecompressor: (@Sendable () -> any Decompressor)?,
+        restoring: DecompressorRestorer
+    ) {
+        self.init(
+            kind: state.kind, client: state.client, maximumMessageBytes: maximumMessageBytes,
+            outputBufferBytes: state.outputBufferBytes, compressor: compressor, makeDecompressor: makeDecompressor)
+        guard outputBufferBytes > 0, state.inputs.isSound,
+            let telnet = TelnetClient(
+                state.telnet, settings: settings, makeDecompressor: makeDecompressor, restoring: restoring)
+        else { return nil }
+        self.telnet = telnet
+        phase = .connected
+        isConnected = true
+        holdsBytes = telnet.holdsBytes
+        waiting = state.waiting
+        sessionID = state.sessionID
+        history = state.history
+        inputs = state.inputs
+    }
+
     /// The client names its target in a message, which yields a ``TranslationOrder/dial(_:)``. Otherwise the session
     /// dials the connection's target without being asked.
     package let awaitsConnect: Bool
@@ -119,7 +147,7 @@ package struct Translation {
     package var hasEnded: Bool { phase == .ended }
 
     /// Bytes from the target are stored inside and wait for ``next(_:now:canReply:into:)``, even without new input.
-    package private(set) var holdsBytes = false
+    package internal(set) var holdsBytes = false
 
     // MARK: The target
 

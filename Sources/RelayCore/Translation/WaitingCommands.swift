@@ -1,3 +1,5 @@
+import Telnet
+
 /// Commands that can't be carried out yet: the target isn't connected, or hasn't agreed to GMCP or MSDP.
 struct WaitingCommands: Sendable {
     /// Consecutive input counts as one command, however many messages it came in.
@@ -36,6 +38,37 @@ struct WaitingCommands: Sendable {
     mutating func takeAll() -> [ClientCommand] {
         defer { self = WaitingCommands() }
         return commands
+    }
+}
+
+/// Between two processes only GMCP and MSDP wait: all else waits for a target alone.
+extension WaitingCommands: Codable {
+    private enum Carried: Codable {
+        case gmcp(name: String, data: [UInt8])
+        case msdp(name: String, value: MSDPValue)
+    }
+
+    init(from decoder: any Decoder) throws {
+        for command in try decoder.singleValueContainer().decode([Carried].self) {
+            let isTaken =
+                switch command {
+                case .gmcp(let name, let data): append(.gmcp(name: name, data: data))
+                case .msdp(let name, let value): append(.msdp(name: name, value: value))
+                }
+            guard isTaken else { throw CarriedStateFault() }
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        let carried = try commands.map { command throws in
+            switch command {
+            case .gmcp(let name, let data): Carried.gmcp(name: name, data: data)
+            case .msdp(let name, let value): Carried.msdp(name: name, value: value)
+            default: throw CarriedStateFault()
+            }
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(carried)
     }
 }
 

@@ -24,6 +24,7 @@ package struct GatewaySettings: Sendable {
     package let resume = ResumeSection()
     package let traffic = TrafficSection()
     package let process = ProcessSection()
+    package let copyover = CopyoverSection()
     package let logs = LogSection()
 
     package static let all = GatewaySettings()

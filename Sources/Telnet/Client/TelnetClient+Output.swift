@@ -64,7 +64,7 @@ extension TelnetClient {
 
 /// Replies that wait to be sent to the target. A reply is stored whole or not at all, so requests whose answers can't be sent cost
 /// no memory: the target's requests beyond the limit go unanswered until the replies have been taken.
-struct ReplyBuffer {
+struct ReplyBuffer: Codable {
     /// A normal handshake uses a tenth of it.
     static let maximumBytes = 16_384
 

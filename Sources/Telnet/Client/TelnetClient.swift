@@ -23,15 +23,15 @@ package struct TelnetClient {
     /// Not nil while MXP is in force and its markup is removed.
     var stripper: MXPStripper?
 
-    private var parser: TelnetParser
-    private var textDecoder: TextDecoder
+    var parser: TelnetParser
+    var textDecoder: TextDecoder
     /// Inflated bytes that haven't been parsed.
-    private var inflated: ArraySlice<UInt8> = []
+    var inflated: ArraySlice<UInt8> = []
     /// An event that follows the one just delivered.
-    private var pending: TargetEvent?
+    var pending: TargetEvent?
     /// A subnegotiation whose variables are delivered one by one.
-    private var msdp: MSDPReader?
-    private var hasTextSincePrompt = false
+    var msdp: MSDPReader?
+    var hasTextSincePrompt = false
 
     /// Set once and never cleared: nothing is delivered after it.
     package private(set) var failure: TelnetFailure?
@@ -50,7 +50,7 @@ package struct TelnetClient {
 
     /// Bytes from the target are stored inside and wait for ``next(_:now:)``, even without new input. Read for each message, so it
     /// is a stored property: computing it from another module would copy this whole value.
-    package private(set) var holdsBytes = false
+    package internal(set) var holdsBytes = false
 
     /// The current encoding of the target's text.
     package var encoding: TextEncoding { textDecoder.encoding }

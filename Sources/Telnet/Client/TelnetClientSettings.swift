@@ -29,7 +29,7 @@ package struct TelnetClientSettings: Sendable {
 
 /// The name, version and terminal type that a client announces to a target. Clients choose them freely, so they are reduced to what
 /// every target can handle: graphic ASCII, with spaces replaced by hyphens.
-struct ClientIdentity: Equatable {
+struct ClientIdentity: Codable, Equatable {
     /// The limit of a name, a version or a terminal type (RFC 1091 has 40 characters).
     static let maximumBytes = 40
 

@@ -7,6 +7,37 @@ package protocol Decompressor {
     mutating func decompress(
         _ input: inout ArraySlice<UInt8>, limit: Int
     ) throws(DecompressionError) -> Decompressed
+
+    /// Everything that another process needs to go on with the stream; nil: the stream can't be moved at this point.
+    var state: DecompressorState? { get }
+}
+
+extension Decompressor {
+    package var state: DecompressorState? { nil }
+}
+
+/// Makes a decompressor that goes on with a stream; nil where it can't.
+package typealias DecompressorRestorer = (DecompressorState) -> (any Decompressor)?
+
+/// A zlib stream between two of its blocks.
+package struct DecompressorState: Codable, Hashable, Sendable {
+    /// The longest window of DEFLATE.
+    package static let maximumWindowBytes = 32_768
+
+    /// The end of the inflated text, to which later blocks may refer. Nil: the stream hasn't begun.
+    package var window: [UInt8]?
+    /// The bits of the last byte that belong to the next block: the lowest first, at most seven.
+    package var unusedBits: UInt8
+    package var unusedBitCount: UInt8
+    /// Adler-32 of the whole inflated text, which the end of the stream repeats.
+    package var checksum: UInt32
+
+    package init(window: [UInt8]?, unusedBits: UInt8 = 0, unusedBitCount: UInt8 = 0, checksum: UInt32 = 1) {
+        self.window = window
+        self.unusedBits = unusedBits
+        self.unusedBitCount = unusedBitCount
+        self.checksum = checksum
+    }
 }
 
 /// One piece of an inflated stream.
@@ -30,7 +61,7 @@ package enum DecompressionError: Error, Hashable, Sendable {
 
 /// Limits on the cost of a compressed stream. A target that exceeds one ends its session: nothing after a compression bomb can be
 /// trusted.
-package struct DecompressionLimits: Hashable, Sendable {
+package struct DecompressionLimits: Codable, Hashable, Sendable {
     /// Inflated bytes allowed for each compressed byte.
     package var ratio = 100
     /// Inflated bytes allowed beyond the ratio. Unused credit is saved up to this amount.
@@ -58,6 +89,28 @@ struct MCCP2 {
     init(limits: DecompressionLimits, makeDecompressor: (@Sendable () -> any Decompressor)?) {
         self.makeDecompressor = makeDecompressor
         budget = InflationBudget(limits: limits)
+    }
+
+    struct State: Codable {
+        var budget: InflationBudget
+        /// Nil: no stream is under way.
+        var stream: DecompressorState?
+    }
+
+    /// Nil where the stream can't be moved at this point.
+    var state: State? {
+        guard let decompressor else { return State(budget: budget, stream: nil) }
+        guard !mayHoldBytes, let stream = decompressor.state else { return nil }
+        return State(budget: budget, stream: stream)
+    }
+
+    /// - Returns: nil where the stream can't be continued.
+    init?(_ state: State, makeDecompressor: (@Sendable () -> any Decompressor)?, restoring: DecompressorRestorer) {
+        self.makeDecompressor = makeDecompressor
+        budget = state.budget
+        guard let stream = state.stream else { return }
+        guard let decompressor = restoring(stream) else { return nil }
+        self.decompressor = decompressor
     }
 
     var isActive: Bool { decompressor != nil }
@@ -93,7 +146,7 @@ struct MCCP2 {
 
 /// The budget for inflating a target's compressed bytes: one account for the ratio, one for the rate. Both outlast a stream, so a
 /// target gains nothing by starting a new one.
-struct InflationBudget {
+struct InflationBudget: Codable {
     private let limits: DecompressionLimits
     private var ratioCredit: Int
     private var rateCredit: Int

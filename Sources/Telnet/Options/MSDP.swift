@@ -76,6 +76,19 @@ struct MSDPReader {
         rest = payload[...]
     }
 
+    /// What hasn't been read yet, and how many items may still follow.
+    struct State: Codable {
+        var rest: [UInt8]
+        var itemsLeft: Int
+    }
+
+    var state: State { State(rest: Array(rest), itemsLeft: itemsLeft) }
+
+    init(_ state: State) {
+        rest = state.rest[...]
+        itemsLeft = min(state.itemsLeft, MSDP.maximumItems)
+    }
+
     mutating func next() -> MSDPEntry? {
         guard let entry = entry(depth: 0) else {
             rest = []
@@ -150,7 +163,7 @@ struct MSDPReader {
 }
 
 /// A value of the Mud Server Data Protocol: a string, a table or an array of values, nested at most ``MSDP/maximumDepth`` deep.
-package enum MSDPValue: Hashable, Sendable {
+package enum MSDPValue: Codable, Hashable, Sendable {
     case string(String)
     /// In the target's order; a name may occur twice.
     case table([MSDPEntry])
@@ -167,7 +180,7 @@ package enum MSDPValue: Hashable, Sendable {
 }
 
 /// One name of an MSDP table.
-package struct MSDPEntry: Hashable, Sendable {
+package struct MSDPEntry: Codable, Hashable, Sendable {
     package let name: String
     package let value: MSDPValue
 

@@ -5,7 +5,7 @@ import WireText
 ///
 /// It works on the bytes before they are decoded, because all markup is ASCII. Text that begins like markup but doesn't end like it
 /// is passed through unchanged; at most ``maximumTagBytes`` wait for that decision.
-struct MXPStripper {
+struct MXPStripper: Codable {
     /// The longest tag, definitions included.
     static let maximumTagBytes = 2_048
     /// The longest entity name; no entity that every client knows is longer.
@@ -13,7 +13,7 @@ struct MXPStripper {
     /// `ESC [ nnn z`
     private static let maximumEscapeBytes = 6
 
-    private enum State {
+    private enum State: Codable {
         case text
         /// After ESC.
         case escape
@@ -223,7 +223,7 @@ extension UInt8 {
 }
 
 /// How the Mud eXtension Protocol, a markup inside the text, is handled.
-package enum MXPMode: String, Hashable, Sendable, CaseIterable {
+package enum MXPMode: String, Codable, Hashable, Sendable, CaseIterable {
     /// The option is accepted and the text passes unchanged: the client renders the markup.
     case pass
     /// The option is accepted and the markup is removed.

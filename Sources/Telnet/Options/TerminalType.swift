@@ -1,6 +1,6 @@
 /// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three names, and then
 /// the last name is repeated.
-struct TerminalType {
+struct TerminalType: Codable {
     private var answered = 0
 
     private static let `is`: UInt8 = 0
@@ -43,7 +43,7 @@ struct MTTS: OptionSet {
 }
 
 /// NAWS, negotiate about window size (RFC 1073): sent when the option comes into force and whenever the size changes after that.
-struct WindowSize {
+struct WindowSize: Codable {
     private var columns: UInt16
     private var rows: UInt16
     /// A size must be sent. Several changes between two calls of ``take()`` count as one.

@@ -20,6 +20,14 @@ struct TextDecoder {
         codec = MultiByteCodec(encoding, tables: tables)
     }
 
+    /// What is kept of the text so far.
+    var state: TextState { TextState(encoding: encoding, partial: partial) }
+
+    init(_ state: TextState, tables: (any CharacterTables)?) {
+        self.init(encoding: state.encoding, tables: tables)
+        partial = state.partial
+    }
+
     /// Takes at least one byte off the front of a non-empty `input` and returns at most `limit` bytes; `limit` must be at least 16.
     /// Text that needs no change isn't copied.
     mutating func decode(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8> {

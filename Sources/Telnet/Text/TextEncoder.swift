@@ -17,6 +17,14 @@ struct TextEncoder {
         codec = MultiByteCodec(encoding, tables: tables)
     }
 
+    /// What is kept of the text so far.
+    var state: TextState { TextState(encoding: encoding, partial: partial) }
+
+    init(_ state: TextState, tables: (any CharacterTables)?) {
+        self.init(encoding: state.encoding, tables: tables)
+        partial = state.partial
+    }
+
     /// Changes the encoding from now on. An incomplete character is lost.
     mutating func change(to encoding: TextEncoding) {
         self.encoding = encoding

@@ -46,6 +46,8 @@ package struct ClosingHandshake: Sendable {
     private let role: FrameReader.Role
     private let limits: Limits
     private var state = State.open
+    /// Set it before `close`: what the peer has sent before its Close frame is still delivered.
+    package var deliversRest = false
     /// When `passed` must be called; nil if there is no deadline.
     package private(set) var deadline: UInt64?
 
@@ -56,8 +58,8 @@ package struct ClosingHandshake: Sendable {
 
     /// Whether frames may be queued. False once either side has decided to close (§5.5.1).
     package var maySend: Bool { state == .open }
-    /// Whether received data is delivered. After our own `close` it isn't, although the peer may still send some.
-    package var delivers: Bool { state == .open }
+    /// Whether received data is delivered. After our own `close` it isn't, although the peer may still send some, unless that was asked for.
+    package var delivers: Bool { state == .open || (deliversRest && (state == .closing || state == .awaitingClose)) }
     /// Whether input goes to the frame reader, if only to find the peer's Close frame. Otherwise it is discarded.
     package var reads: Bool { state == .open || state == .closing || state == .awaitingClose }
     package var hasEnded: Bool { state == .ended }

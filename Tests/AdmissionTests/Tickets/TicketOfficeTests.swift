@@ -207,7 +207,7 @@ extension TicketSpending {
         if case .spent = self { true } else { false }
     }
 
-    fileprivate var isUnknown: Bool {
+    var isUnknown: Bool {
         if case .unknown = self { true } else { false }
     }
 }

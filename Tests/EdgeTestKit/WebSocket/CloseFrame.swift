@@ -4,6 +4,8 @@ package struct CloseFrame: Sendable, Equatable {
     package let code: Int?
     package let reason: String
 
+    package init(parsing frame: WebSocketFrame) throws { try self.init(frame) }
+
     init(_ frame: WebSocketFrame) throws {
         guard frame.payload.count != 1, let reason = String(validating: frame.payload.dropFirst(2), as: UTF8.self)
         else {

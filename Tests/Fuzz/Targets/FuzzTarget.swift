@@ -24,8 +24,8 @@ struct FuzzTarget: Sendable {
 
     static let all =
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
-        + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget] + settingFuzzTargets + webSocketFuzzTargets
-        + metricsFuzzTargets + [auditFuzzTarget]
+        + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget, stateFuzzTarget] + settingFuzzTargets
+        + webSocketFuzzTargets + metricsFuzzTargets + [auditFuzzTarget]
 }
 
 /// A property that was violated.

@@ -58,7 +58,7 @@ struct BadgeMethod: AdmissionMethod {
     }
 }
 
-struct BadgeProof: AdmissionProof {
+struct BadgeProof: AdmissionProof, Codable {
     var isLarge: Bool { false }
 }
 

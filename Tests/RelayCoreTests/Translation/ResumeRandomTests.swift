@@ -1,4 +1,5 @@
 import RelayCore
+import StateCoding
 import Telnet
 import Testing
 
@@ -65,7 +66,23 @@ private struct Run {
         case 8: hear([255, 249])
         case 9 where isAttached: vanish()
         case 10: comeBack(losing: Int.random(in: 0...5, using: &generator))
+        case 11 where !isAttached: cross()
         default: acknowledge()
+        }
+    }
+
+    /// The session goes on in another process.
+    private mutating func cross() {
+        do {
+            guard let state = session.translation.state else { return ownProblems.append("it can't be moved") }
+            let bytes = try StateEncoder.bytes(of: state)
+            let translation = Translation(
+                try StateDecoder.decode(Translation.State.self, from: bytes), maximumMessageBytes: 65_536,
+                telnet: Transcript.telnet, compressor: Stored(), makeDecompressor: nil, restoring: { _ in nil })
+            guard let translation else { return ownProblems.append("it wasn't taken over") }
+            session.translation = translation
+        } catch {
+            ownProblems.append("\(error)")
         }
     }
 

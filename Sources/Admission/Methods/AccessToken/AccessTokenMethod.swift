@@ -19,6 +19,7 @@ package struct AccessTokenMethod: AdmissionMethod {
     package init(_ settings: TokenSettings?) { self.settings = settings }
 
     package var name: MethodName { Self.name }
+    package var proofType: (any AdmissionProof.Type)? { AccessTokenProof.self }
     package var identityNames: [MethodName] { [Self.name, Self.developmentName] }
     package var fields: CredentialFieldNames { CredentialFieldNames(headers: [Self.header, Self.authorization]) }
 

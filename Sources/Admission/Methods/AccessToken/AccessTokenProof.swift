@@ -5,7 +5,7 @@ package import KeyStore
 /// The data kept of a verified access token, for comparing it with revocations.
 package struct AccessTokenProof: AdmissionProof {
     /// The subject that the token was issued to.
-    package enum Subject: Hashable, Sendable {
+    package enum Subject: Codable, Hashable, Sendable {
         /// An attested device.
         case device(KeyID)
         /// The bearer of a development token.

@@ -19,6 +19,7 @@ package struct AnonymousMethod: AdmissionMethod {
 
     package var name: MethodName { Self.name }
     package var cost: Int { 0 }
+    package var proofType: (any AdmissionProof.Type)? { ReportedAdmission.self }
 
     /// If the route doesn't allow it, the client is told that credentials are required.
     package func credential(in request: AdmissionRequest) -> NoCredential? {
@@ -38,6 +39,6 @@ package struct AnonymousMethod: AdmissionMethod {
         guard case .reported = demand, demand.isOpen(at: request.moment.unixMilliseconds),
             request.allows(Self.name), refusal.isOfAppAuthentication
         else { return nil }
-        return ReportedAdmission(refusal: refusal)
+        return ReportedAdmission(refusal)
     }
 }

@@ -24,6 +24,18 @@ package struct ReportedAdmission: AdmissionProof {
     package let refusal: Refusal
 
     package var isLarge: Bool { false }
+
+    init(_ refusal: Refusal) { self.refusal = refusal }
+
+    /// Another process needs to know only that the client was reported: its refusal is in the audit log.
+    package init(from decoder: any Decoder) throws {
+        self.init(Refusal(.appAuthRequired, detail: "reported by the process before"))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        try container.encode(true)
+    }
 }
 
 extension Principal {

@@ -20,6 +20,7 @@ package struct AppAttestMethod: AdmissionMethod {
     package init(_ settings: AppAttestSettings?) { self.settings = settings }
 
     package var name: MethodName { Self.name }
+    package var proofType: (any AdmissionProof.Type)? { AppAttestProof.self }
     package var fields: CredentialFieldNames { CredentialFieldNames(headers: AssertionFields.headers) }
 
     package func credential(in request: AdmissionRequest) -> AssertionCredential? {
@@ -73,6 +74,23 @@ package struct AppAttestProof: AdmissionProof {
     }
 
     package var isLarge: Bool { false }
+
+    private enum CodingKeys: CodingKey {
+        case key, app
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard let app = AppID(try container.decode(String.self, forKey: .app)) else { throw CarriedStateFault() }
+        self.app = app
+        key = try container.decode(KeyID.self, forKey: .key)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(key, forKey: .key)
+        try container.encode(app.description, forKey: .app)
+    }
 }
 
 extension Identity {

@@ -18,6 +18,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
     package init(standing: (any CertificateStanding)?) { self.standing = standing }
 
     package var name: MethodName { Self.name }
+    package var proofType: (any AdmissionProof.Type)? { ClientCertificateProof.self }
 
     package func credential(in request: AdmissionRequest) -> ClientCertificate? {
         standing == nil ? nil : request.certificate

@@ -1,0 +1,83 @@
+import StateCoding
+
+/// An identity on its way to the process that replaces this one.
+package struct CarriedIdentity: Codable, Hashable, Sendable {
+    /// The label of its method.
+    let method: String
+    let subject: String?
+
+    init(_ identity: Identity) {
+        method = identity.method.label
+        subject = identity.subject
+    }
+}
+
+/// An admitted client on its way to the process that replaces this one.
+package struct CarriedPrincipal: Codable, Sendable {
+    let identity: CarriedIdentity
+    /// As the method's proof encodes itself.
+    let proof: [UInt8]?
+    let ticketChainEnd: MonotonicTime?
+    let secret: SharedSecret?
+    let isByToken: Bool
+}
+
+/// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces: the channel between the two
+/// is the only source of it, and no client can reach that.
+package struct PrincipalCarrier: Sendable {
+    private let methods: [any AdmissionMethod]
+
+    init(_ methods: [any AdmissionMethod]) { self.methods = methods }
+
+    /// - Returns: `nil` where no method could read the proof again.
+    package func carry(_ principal: Principal) -> CarriedPrincipal? {
+        var proof: [UInt8]?
+        if let held = principal.proof {
+            guard let type = method(of: principal.identity.method.label)?.proofType, type == Swift.type(of: held),
+                let bytes = try? StateEncoder.bytes(of: held)
+            else { return nil }
+            proof = bytes
+        }
+        return CarriedPrincipal(
+            identity: CarriedIdentity(principal.identity), proof: proof, ticketChainEnd: principal.ticketChainEnd,
+            secret: principal.carriedSecret, isByToken: principal.isByToken)
+    }
+
+    package func restore(_ carried: CarriedPrincipal) throws -> Principal {
+        let identity = try restore(carried.identity)
+        var proof: (any AdmissionProof)?
+        if let bytes = carried.proof {
+            guard let type = method(of: carried.identity.method)?.proofType else { throw CarriedStateFault() }
+            proof = try Self.proof(type, bytes)
+        }
+        let principal = Principal(
+            identity, proof: proof, ticketChainEnd: carried.ticketChainEnd, secret: carried.secret)
+        return carried.isByToken ? principal.comingBack : principal
+    }
+
+    package func restore(_ carried: CarriedIdentity) throws -> Identity {
+        guard let subject = carried.subject else {
+            guard carried.method == Identity.anonymous.method.label else { throw CarriedStateFault() }
+            return .anonymous
+        }
+        let names = methods.lazy.flatMap(\.identityNames)
+        guard !subject.isEmpty, let name = names.first(where: { $0.label == carried.method }) else {
+            throw CarriedStateFault()
+        }
+        return Identity(method: name, subject: subject)
+    }
+
+    private func method(of label: String) -> (any AdmissionMethod)? {
+        methods.first { method in method.identityNames.contains { $0.label == label } }
+    }
+
+    private static func proof<Proof: AdmissionProof>(_ type: Proof.Type, _ bytes: [UInt8]) throws -> any AdmissionProof
+    {
+        try StateDecoder.decode(type, from: bytes)
+    }
+}
+
+/// What another process has written can't be of this process: it names a method that isn't here, or breaks a rule of its type.
+package struct CarriedStateFault: Error {
+    package init() {}
+}

@@ -1,0 +1,239 @@
+import Admission
+import BlockingWork
+import FoundationEssentials
+import Glibc
+import Logging
+import Observability
+import Reactors
+import Relay
+import Settings
+import Synchronization
+
+/// In a gateway that is replaced: starts the new program, and hands it the listening sockets and all sessions that can go. Blocking; on a
+/// thread of its own.
+///
+/// Whatever goes wrong before the new process has said that it serves is taken back. Until the new process is ready nothing changes here at
+/// all. From then on new connections wait, and clients of sessions that can go are sent away; taken back, they find their sessions here.
+struct Copyover {
+    private let gateway: Gateway
+    private let settings: SectionValues<CopyoverSection>
+    private let start = Reactor.monotonicNow
+
+    init(_ gateway: Gateway) {
+        self.gateway = gateway
+        settings = gateway.inEffect.withLock { $0.copyover }
+    }
+
+    private var server: RelayServer { gateway.server }
+
+    /// - Parameter program: nil: the one that this process runs.
+    func perform(_ program: String?) -> UpgradeOutcome {
+        guard !gateway.state.drain.isDraining else { return .unchanged("the gateway is stopping") }
+        guard !gateway.state.drain.isHandingOver else {
+            return .unchanged("this process has been replaced already: ask the new one")
+        }
+        guard let program = program ?? NewProcess.programAtStart else {
+            return .unchanged("the program of this process isn't known: name one")
+        }
+        do {
+            return .handedOver(try handOver(to: program))
+        } catch {
+            let reason = "\(HandoverFailure(error))"
+            gateway.logger.error("the upgrade failed, and this process goes on", metadata: [LogKeys.error: "\(reason)"])
+            return .unchanged(reason)
+        }
+    }
+
+    private func handOver(to program: String) throws -> UpgradeReport {
+        gateway.logger.notice("upgrade: starting the new process", metadata: ["program": "\(program)"])
+        guard let (channel, there) = HandoverChannel.pair() else { throw HandoverFailure("no descriptors are left") }
+        let process: NewProcess
+        do {
+            defer { closeSocket(there) }
+            process = try NewProcess.start(
+                program, channel: there,
+                environment: ServiceManager.environment(ofSuccessor: ProcessInfo.processInfo.environment))
+        }
+        let version: String
+        do {
+            version = try prepare(channel)
+        } catch {
+            let failure = "\(HandoverFailure(error))"
+            throw HandoverFailure("the new process isn't ready: \(failure); it \(process.end())")
+        }
+        return try handOver(over: channel, to: process, version)
+    }
+
+    // MARK: Until the new process is ready
+
+    /// - Returns: the new process' version.
+    private func prepare(_ channel: HandoverChannel) throws -> String {
+        try channel.send(.greeting(format: HandoverRecord.format, version: Gateway.version))
+        for socket in gateway.pool.listeningSockets {
+            try channel.send(.listener(.edge, ownsFile: false), sockets: [socket])
+        }
+        if let socket = server.internalListeningSocket {
+            try channel.send(.listener(.internalListener, ownsFile: gateway.ownsInternalFile), sockets: [socket])
+        }
+        if let socket = gateway.control?.listeningSocket {
+            try channel.send(.listener(.control, ownsFile: true), sockets: [socket])
+        }
+        try channel.send(.prepare)
+        switch try channel.next(within: settings.readyMilliseconds).record {
+        case .ready(HandoverRecord.format, let version): return version
+        case .ready(let format, let version):
+            throw HandoverFailure("\(version) takes over state of form \(format), not \(HandoverRecord.format)")
+        case .refused(let reason): throw HandoverFailure(reason)
+        default: throw HandoverFailure("it said something else than that it is ready")
+        }
+    }
+
+    // MARK: From then on
+
+    private func handOver(
+        over channel: HandoverChannel, to process: NewProcess, _ version: String
+    ) throws -> UpgradeReport {
+        gateway.setAccepting(false)
+        gateway.pool.setLeaving(true)
+        var frozen: [FrozenSession] = []
+        do {
+            settle { server.connectionsInHTTP == 0 && server.registrationCount == 0 }
+            server.setHandingOver(true)
+            // A registration or token that is still being made may use up a challenge or a proof after they are written down.
+            settle { server.registrationCount == 0 }
+            guard server.registrationCount == 0 else { throw HandoverFailure("registrations wait for the disk") }
+            sendSessionsAway()
+            frozen = freeze()
+            try send(frozen, channel)
+            guard !gateway.state.drain.isDraining else { throw HandoverFailure("the gateway is stopping") }
+        } catch {
+            takeBack(frozen)
+            throw HandoverFailure("the new process failed: \(HandoverFailure(error)); it \(process.end())")
+        }
+        guard commit(channel, process) else {
+            takeBack(frozen)
+            throw HandoverFailure("the new process didn't begin to serve")
+        }
+        return conclude(frozen, process, version)
+    }
+
+    /// Waits until `isDone`, for `COPYOVER_SETTLE_MS` at most.
+    private func settle(_ isDone: () -> Bool) {
+        let end = Reactor.monotonicNow + UInt64(settings.settleMilliseconds) * 1_000_000
+        while !isDone(), Reactor.monotonicNow < end { usleep(Self.lookMicroseconds) }
+    }
+
+    private static let lookMicroseconds: UInt32 = 5_000
+
+    private func sendSessionsAway() {
+        settle { server.sendSessionsAway().isSettled }
+        server.dropSentAway()
+    }
+
+    /// A target's compressed stream may be inside a block: it is read on for a while.
+    private func freeze() -> [FrozenSession] {
+        var frozen = server.freezeSessions()
+        settle {
+            guard server.sessionsToFreeze > 0 else { return true }
+            frozen += server.freezeSessions()
+            return false
+        }
+        return frozen
+    }
+
+    private func send(_ frozen: [FrozenSession], _ channel: HandoverChannel) throws {
+        try channel.send(.gateway(gateway.carried))
+        let tickets = gateway.carriedTickets
+        for first in stride(from: 0, to: tickets.count, by: Self.ticketsPerRecord) {
+            try channel.send(.tickets(Array(tickets[first...].prefix(Self.ticketsPerRecord))))
+        }
+        for session in frozen { try channel.send(.session(session.bytes), sockets: [session.target]) }
+        try channel.send(.complete(sessions: frozen.count))
+        switch try channel.next().record {
+        case .staged: return
+        case .refused(let reason): throw HandoverFailure(reason)
+        default: throw HandoverFailure("it said something else than that it has the sessions")
+        }
+    }
+
+    private static let ticketsPerRecord = 500
+
+    /// - Returns: false: the new process has ended, and has touched no session.
+    private func commit(_ channel: HandoverChannel, _ process: NewProcess) -> Bool {
+        do {
+            try channel.send(.commit)
+            if case .serving = try channel.next().record { return true }
+            process.end()
+            return false
+        } catch {
+            // It may have begun just now: only its end and what it has said before tell.
+            process.end()
+            if case .serving? = try? channel.next(within: 1_000).record { return true }
+            return false
+        }
+    }
+
+    private func takeBack(_ frozen: [FrozenSession]) {
+        server.thaw(frozen)
+        server.setHandingOver(false)
+        gateway.pool.setLeaving(false)
+        gateway.setAccepting(true)
+    }
+
+    // MARK: When the new process serves
+
+    private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
+        // While this process still is the one that the manager listens to.
+        gateway.manager.tell(.mainProcess(process.id))
+        server.release(frozen)
+        gateway.pool.stopListening()
+        server.stopListeningInternally(keepsFile: true)
+        gateway.control?.close(keepsFile: true)
+        let left = server.sessionsToFreeze
+        if left > 0 {
+            gateway.logger.warning(
+                "sessions stay without their clients: a compressed stream was inside a block all the time",
+                metadata: [LogKeys.count: "\(left)"])
+        }
+        let report = UpgradeReport(
+            processID: process.id, version: version, moved: frozen.count,
+            staying: server.sessionsHere, stayMinutes: settings.stayMinutes,
+            milliseconds: Int((Reactor.monotonicNow - start) / 1_000_000))
+        gateway.logger.notice(
+            "upgrade: another process serves from here on",
+            metadata: [
+                "pid": "\(process.id)", LogKeys.version: "\(version)", LogKeys.count: "\(report.moved)",
+                "staying": "\(report.staying)", LogKeys.milliseconds: "\(report.milliseconds)",
+            ])
+        return report
+    }
+}
+
+extension Gateway {
+    /// Performs upgrades until the task is cancelled or one has succeeded; then this process ends when its last session has.
+    func upgradeWhenAsked() async {
+        for await (program, reply) in upgrades.requests {
+            let outcome = Copyover(self).perform(program)
+            reply(outcome)
+            if case .handedOver(let report) = outcome { await endWhenSilent(report) }
+        }
+    }
+
+    /// The rest is the usual end of the process. Its shutdown waits for nobody who isn't here.
+    private func endWhenSilent(_ report: UpgradeReport) async {
+        let end = ContinuousClock.now + .seconds(report.stayMinutes * 60)
+        let answered = ContinuousClock.now + Self.answerLimit
+        while ContinuousClock.now < end || ContinuousClock.now < answered {
+            let sessions = await server.sessionCount()
+            // Requests that were under way need no more than this.
+            if sessions == 0, server.connectionsInHTTP == 0 || ContinuousClock.now >= answered { break }
+            try? await Task.sleep(for: Self.look, clock: .continuous)
+            if Task.isCancelled { return }
+        }
+        server.closeStayingSessions()
+        kill(getpid(), SIGTERM)
+    }
+
+    private static let look: Duration = .milliseconds(200)
+    private static let answerLimit: Duration = .seconds(10)
+}
