@@ -29,6 +29,8 @@ package final class GatewayMetrics: Sendable {
         let labels: [String]
     }
 
+    /// For the console and `portcullis top`.
+    package let tally: ActivityTally
     private let factory: any MetricsFactory
     /// Created at first use. Bounded by the number of label combinations.
     private let counters = Mutex<[Series: Counter]>([:])
@@ -39,6 +41,8 @@ package final class GatewayMetrics: Sendable {
     private let sessions: OpenCount
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        tally = ActivityTally(factory)
+        let factory = tally
         self.factory = factory
         bytes = DirectionCounters(.bytes, factory)
         frameBytes = DirectionCounters(.frameBytes, factory)

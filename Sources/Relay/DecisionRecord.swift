@@ -132,6 +132,16 @@ struct DecisionRecord: Sendable {
         if !audit.record(entry) { metrics.auditLineLost() }
     }
 
+    /// Records that an operator closes a session; a line about its end follows.
+    func closedByOperator(_ client: ClientIdentity, _ detail: String, at moment: Moment) {
+        let entry = AuditEntry(
+            time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .operation, outcome: .done,
+            method: client.principal.shown.label, who: client.principal.identity.subject,
+            reason: EndReason.closedByOperator.rawValue, detail: detail, requestID: client.session,
+            address: client.address.text)
+        if !audit.record(entry) { metrics.auditLineLost() }
+    }
+
     /// A request that no rule of the gate has seen: its framing or its path was wrong, or it came too often.
     func requestRefused(_ refusal: Refusal, _ context: RequestContext) {
         metrics.requestRefused(reason: refusal.code)

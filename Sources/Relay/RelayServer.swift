@@ -9,12 +9,12 @@ package import WireText
 package final class RelayServer: Sendable {
     private let drain: DrainSwitch
     /// The settings for reactors that start; running reactors have a copy.
-    private let settings: Mutex<RelaySettings>
-    private let pool: ReactorPool
+    let settings: Mutex<RelaySettings>
+    let pool: ReactorPool
     private let registrations = PendingRegistrations.make()
     private let issuing = PendingTokens.make()
     /// {tables} One per reactor, each used only on its reactor's thread.
-    private let tables = Mutex<[Pinned<SessionTable>]>([])
+    let tables = Mutex<[Pinned<SessionTable>]>([])
     /// {routers} The same.
     private let routers = Mutex<[Pinned<EdgeRouter>]>([])
     /// {internalRouters} The same, for the internal listener.

@@ -15,6 +15,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case hasNoticedSigningKeyRevocation(String)
     /// The same for a development token.
     case hasNoticedDevelopmentTokenRevocation(String)
+    /// Asks about sessions and figures, or closes sessions.
+    case inspect(InspectionRequest)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.
@@ -26,6 +28,7 @@ package enum ControlAnswer: Codable, Sendable, Equatable {
     /// All errors of the new settings; the old ones stay in effect.
     case notReloaded(errors: [String])
     case revocation(isNoticed: Bool)
+    case inspection(InspectionAnswer)
     case refused(reason: String)
 }
 

@@ -58,7 +58,7 @@ final class Session: TargetLegHandler, TimerTarget {
     }
 
     var timer: any SessionTimer
-    private let openedAt: UInt64
+    let openedAt: UInt64
     /// Orders that came while others were being performed.
     private var pendingActions: SessionActions = []
     private var isPerforming = false
@@ -108,6 +108,7 @@ final class Session: TargetLegHandler, TimerTarget {
     func clientSent(_ piece: MessagePiece, over link: ClientLink) {
         guard machine.acceptsFromClient else { return }
         counters.bytesFromClient += piece.bytes.count
+        counters.inputAt = loop.now
         settings.metrics.relayed(piece.bytes.count, .fromClient)
         count(bytes: piece.bytes.count, isMessage: piece.isFirst)
         guard isOfSize(piece, link) else { return perform(machine.close(.messageTooBig, now: loop.now)) }

@@ -23,6 +23,8 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     case sessionTimeout
     /// It made room for another one of its identity's.
     case sessionEvicted
+    /// An operator has closed it, over the control socket or in the console.
+    case closedByOperator
     /// The client has asked for too many targets on one connection.
     case tooManyDials
     /// The identity or the address has as many sessions as it may have.
@@ -56,6 +58,7 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
         case .invalidResume: (code: 1008, text: "invalid_resume")
         case .sessionTimeout: (code: 1008, text: "session_timeout")
         case .sessionEvicted: (code: 1008, text: "session_evicted")
+        case .closedByOperator: (code: 1008, text: "closed_by_operator")
         case .tooManyDials: (code: 1008, text: "too many connects")
         case .tooManySessions: (code: 1013, text: "too many sessions")
         case .messageTooBig: (code: 1009, text: "message too big")
@@ -114,6 +117,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case sessionTimeout = "session_timeout"
     case sessionEvicted = "session_evicted"
     case deviceBlocked = "device_blocked"
+    case closedByOperator = "closed_by_operator"
     case shuttingDown = "shutting_down"
 }
 
@@ -133,6 +137,7 @@ extension CloseReason {
         case .graceOver: .graceOver
         case .sessionTimeout: .sessionTimeout
         case .sessionEvicted: .sessionEvicted
+        case .closedByOperator: .closedByOperator
         case .tooManyDials: .tooManyDials
         case .tooManySessions: .tooManySessions
         case .messageTooBig: .messageTooBig
