@@ -111,7 +111,7 @@ let package = Package(
                 "Admission", "HTTPWire", "Reactors", "Observability", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
-            resources: [.embedInCode("WebClient/index.html")],
+            resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
             swiftSettings: houseSettings),
         .target(
             name: "Settings",
@@ -167,7 +167,8 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Relay", "RelayCore", "Reactors", "Admission", "Observability", "Telnet", "WireText", logging,
+                "Relay", "RelayCore", "HTTPWire", "Reactors", "Admission", "Observability", "Telnet", "WireText",
+                logging,
             ],
             swiftSettings: houseSettings),
         .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),

@@ -94,9 +94,10 @@ package final class Gateway: Sendable {
                 path: path, on: pool, server: server, tickets: state.tickets, reloads: reloads,
                 revocations: revocations, page: page, audit: state.audit, logger: logger)
         }
+        let devices = state.store.map { KeyDesk($0, audit: state.audit, server: server) }
         internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
             do throws(ReactorError) {
-                return try server.listenInternally(on: address)
+                return try server.listenInternally(on: address, devices: devices)
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")

@@ -46,12 +46,16 @@ package final class RelayServer: Sendable {
 
     /// Listens for requests of other programs on this machine (`ADMIN_BIND`). Call it once, and not on a reactor.
     ///
+    /// - Parameter devices: for the console; nil without a store.
     /// - Returns: the address, with the port that the kernel chose if it was 0.
-    package func listenInternally(on address: InternalAddress) throws(ReactorError) -> String {
+    package func listenInternally(
+        on address: InternalAddress, devices: (any DeviceDesk)?
+    ) throws(ReactorError) -> String {
         let settings = settings.withLock { $0 }
         var handlers: [Pinned<any InternalHandler>] = []
+        let console = ConsoleEndpoint(self, at: address, devices: devices)
         for reactor in pool.reactors {
-            let router = InternalRouter(settings: settings, reactor: reactor)
+            let router = InternalRouter(settings: settings, reactor: reactor, console: console)
             internalRouters.withLock { $0.append(Pinned(router, to: reactor)) }
             handlers.append(Pinned(router, to: reactor))
         }

@@ -7,12 +7,15 @@ import Reactors
 /// Its clients are proxies and tools of the operator on the same machine. What they repeat of their own clients' requests is untrusted.
 final class InternalRouter: InternalHandler {
     private unowned let reactor: Reactor
+    private let console: ConsoleEndpoint
     // All from the same reload.
     private var settings: RelaySettings
     private var record: DecisionRecord
     private var authorization: AuthorizationEndpoint?
 
-    init(settings: RelaySettings, reactor: Reactor) {
+    /// - Parameter console: shared by all reactors.
+    init(settings: RelaySettings, reactor: Reactor, console: ConsoleEndpoint) {
+        self.console = console
         self.reactor = reactor
         self.settings = settings
         record = DecisionRecord(settings)
@@ -34,7 +37,7 @@ final class InternalRouter: InternalHandler {
             guard let authorization else { return exchange.respond(Self.notFound) }
             exchange.respond(authorization.answer(exchange.head, demand, at: reactor))
         case .health: exchange.respond(HealthAnswer.make(settings, at: reactor))
-        case .other: exchange.respond(Self.notFound)
+        case .other: if !console.handle(exchange) { exchange.respond(Self.notFound) }
         }
     }
 
