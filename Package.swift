@@ -126,7 +126,7 @@ let package = Package(
                 logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
-            resources: [.embedInCode("WebClient/index.html")],
+            resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
             swiftSettings: houseSettings),
         .target(
             name: "Settings",
@@ -186,7 +186,8 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Relay", "RelayCore", "Reactors", "Admission", "Observability", "Telnet", "WireText", logging,
+                "Relay", "RelayCore", "HTTPWire", "Reactors", "Admission", "Observability", "Telnet", "WireText",
+                logging,
             ],
             swiftSettings: houseSettings),
         .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),

@@ -106,10 +106,12 @@ package final class Gateway: Sendable {
                 reloads: reloads, upgrades: upgrades, revocations: revocations, page: page, audit: state.audit,
                 logger: logger)
         }
+        let devices = state.store.map { KeyDesk($0, audit: state.audit, server: server) }
         internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
             do throws(ReactorError) {
                 return try server.listenInternally(
-                    on: address, inspection: inspector.inspection, inherited: sockets.internalListener)
+                    on: address, inspection: inspector.inspection, inherited: sockets.internalListener, devices: devices
+                )
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")

@@ -15,6 +15,8 @@ package struct AuditEntry: Sendable, Equatable {
         case authorization
         /// The end of a session, with its reason.
         case session
+        /// What an operator did, over the control socket or in the console.
+        case operation
     }
 
     package enum Outcome: String, Sendable, CaseIterable {
@@ -26,6 +28,8 @@ package struct AuditEntry: Sendable, Equatable {
         case failed
         /// The end of a session.
         case ended
+        /// What an operator did.
+        case done
     }
 
     package var time: Timestamp

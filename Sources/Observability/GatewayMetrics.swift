@@ -13,6 +13,8 @@ package final class GatewayMetrics: Sendable {
         let labels: [String]
     }
 
+    /// For the console and `portcullis top`.
+    package let tally: ActivityTally
     let factory: any MetricsFactory
     /// Created at first use. Bounded by the number of label combinations.
     private let counters = Mutex<[Series: Counter]>([:])
@@ -28,6 +30,8 @@ package final class GatewayMetrics: Sendable {
     let routeSessions = Mutex<[SessionPlace: OpenCount]>([:])
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        tally = ActivityTally(factory)
+        let factory = tally
         self.factory = factory
         bytes = DirectionCounters(.bytes, factory)
         frameBytes = DirectionCounters(.frameBytes, factory)

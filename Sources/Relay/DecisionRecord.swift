@@ -137,6 +137,16 @@ struct DecisionRecord: Sendable {
         if !audit.record(entry) { metrics.auditLineLost() }
     }
 
+    /// Records that an operator closes a session; a line about its end follows.
+    func closedByOperator(_ client: ClientIdentity, _ detail: String, at moment: Moment) {
+        let entry = AuditEntry(
+            time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .operation, outcome: .done,
+            method: client.principal.shown.label, who: client.principal.identity.subject,
+            reason: EndReason.closedByOperator.rawValue, detail: detail, requestID: client.session,
+            address: client.address.text)
+        if !audit.record(entry) { metrics.auditLineLost() }
+    }
+
     /// A request refused before the gate: for its framing, its path or its rate.
     func requestRefused(_ refusal: Refusal, _ context: RequestContext) {
         metrics.requestRefused(reason: refusal.code)

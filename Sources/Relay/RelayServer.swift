@@ -53,16 +53,19 @@ package final class RelayServer: Sendable {
 
     /// Listens for requests of the operator's other programs (`ADMIN_BIND`). Call it once, and not on a reactor.
     ///
+    /// - Parameter devices: for the console; nil without a store.
     /// - Returns: the address, with the port that the kernel chose if it was 0.
     package func listenInternally(
-        on address: InternalAddress, inspection: GatewayInspection, inherited: InheritedListener? = nil
+        on address: InternalAddress, inspection: GatewayInspection, inherited: InheritedListener? = nil,
+        devices: (any DeviceDesk)?
     ) throws(ReactorError) -> String {
         let settings = settings.withLock { $0 }
         var handlers: [Pinned<any InternalHandler>] = []
         let metrics = MetricsEndpoint.makePending()
+        let console = ConsoleEndpoint(self, at: address, devices: devices)
         for reactor in pool.reactors {
             let router = InternalRouter(
-                settings: settings, inspection: inspection, metrics: metrics)
+                settings: settings, inspection: inspection, metrics: metrics, console: console)
             internalRouters.withLock { $0.append(Pinned(router, to: reactor)) }
             handlers.append(Pinned(router, to: reactor))
         }

@@ -12,7 +12,7 @@ struct PortcullisCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
             SigningKeysCommand.self, DevTokensCommand.self, TicketCommand.self, ReloadCommand.self,
-            UpgradeCommand.self, ExplainCommand.self, AuditCommand.self,
+            UpgradeCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -28,7 +28,7 @@ struct ReloadCommand: ParsableCommand {
             for error in errors { Console.complain("portcullis: error: \(error)") }
             throw Console.failure("the gateway keeps its old settings")
         case .refused(let reason): throw Console.failure(reason)
-        case .ticket, .revocation, .upgraded: throw Console.failure("the gateway answered something else")
+        default: throw Console.failure("the gateway answered something else")
         }
     }
 }

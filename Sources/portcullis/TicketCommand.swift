@@ -35,8 +35,7 @@ struct TicketCommand: ParsableCommand {
             Console.say(ticket)
             if let page { Console.say(page) }
         case .refused(let reason): throw Console.failure(reason)
-        case .reloaded, .notReloaded, .revocation, .upgraded:
-            throw Console.failure("the gateway answered something else")
+        default: throw Console.failure("the gateway answered something else")
         }
     }
 }

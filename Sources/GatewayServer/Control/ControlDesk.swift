@@ -20,9 +20,10 @@ final class ControlDesk: Sendable {
         tickets: TicketOffice, reloads: ReloadQueue, upgrades: UpgradeQueue,
         revocations: RevocationWatcher?, page: String, audit: AuditLog, logger: Logger
     ) throws(GatewayError) {
+        let inspection = InspectionDesk(relay)
         let outcome = pool.onFirstReactor { reactor in
             Result { () throws(ReactorError) in
-                let server = try ControlServer(path: path, inherited: inherited, on: reactor) { request, reply in
+                let server = try ControlServer(path: path, inherited: inherited, on: reactor) { request, peer, reply in
                     switch request {
                     case .ticket(let seconds, let uses):
                         let record = OperatorRecord(
@@ -36,6 +37,9 @@ final class ControlDesk: Sendable {
                         reply(.revocation(isNoticed: revocations?.hasNoticed(grant: id) ?? false))
                     case .hasNoticedSigningKeyRevocation(let key):
                         reply(.revocation(isNoticed: revocations?.hasNoticed(signingKey: key) ?? false))
+                    case .inspect(let question):
+                        let reply = Pinned(reply, to: reactor)
+                        inspection.answer(question, from: peer) { answer in reactor.submit { reply.value(answer) } }
                     case .reload:
                         let reply = Pinned(reply, to: reactor)
                         reloads.ask { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }

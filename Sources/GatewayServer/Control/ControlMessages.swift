@@ -19,6 +19,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     ///
     /// - Parameter program: nil: the one that the gateway was started with.
     case upgrade(program: String?)
+    /// Asks about sessions and figures, or closes sessions.
+    case inspect(InspectionRequest)
 }
 
 /// The gateway's answer: one line of JSON, then the end of the connection.
@@ -31,6 +33,7 @@ package enum ControlAnswer: Codable, Sendable, Equatable {
     case notReloaded(errors: [String])
     case revocation(isNoticed: Bool)
     case upgraded(UpgradeReport)
+    case inspection(InspectionAnswer)
     case refused(reason: String)
 }
 

@@ -5,8 +5,8 @@ final class ControlServer {
     /// The maximum number of simultaneous connections; further ones are closed.
     static let maximumConnections = 16
 
-    /// Calls its second argument once, on the reactor's thread: at once or later.
-    typealias Answering = (ControlRequest, @escaping (ControlAnswer) -> Void) -> Void
+    /// Calls its last argument once, on the reactor's thread: at once or later.
+    typealias Answering = (ControlRequest, ControlPeer, @escaping (ControlAnswer) -> Void) -> Void
 
     private let reactor: Reactor
     private let answering: Answering
@@ -56,6 +56,7 @@ private final class ControlConnection: TCPHandler, TimerTarget {
     private let answering: ControlServer.Answering
     private let closed: () -> Void
     private var connection: TCPConnection?
+    private var peer: ControlPeer?
     private var line: [UInt8] = []
     private var isAsked = false
     private lazy var timer = ReactorTimer(on: reactor)
@@ -67,6 +68,7 @@ private final class ControlConnection: TCPHandler, TimerTarget {
     }
 
     func serve(_ socket: Int32) {
+        peer = ControlPeer(of: socket)
         connection = TCPConnection.adopt(socket, on: reactor, handler: self)
         timer.arm(at: reactor.now + Self.timeLimitNanoseconds, calling: self)
     }
@@ -80,11 +82,11 @@ private final class ControlConnection: TCPHandler, TimerTarget {
         line.append(contentsOf: bytes)
         guard line.last == UInt8(ascii: "\n") else { return }
         isAsked = true
-        guard let request = ControlLine.decode(ControlRequest.self, line) else {
+        guard let peer, let request = ControlLine.decode(ControlRequest.self, line) else {
             return reply(.refused(reason: "the gateway doesn't know this request"))
         }
         timer.arm(at: reactor.now + Self.workLimitNanoseconds, calling: self)
-        answering(request, reply)
+        answering(request, peer, reply)
     }
 
     private func reply(_ message: ControlAnswer) {

@@ -19,6 +19,19 @@ package struct KeyAdministration {
         }
     }
 
+    /// - Parameter store: the running gateway's own.
+    init(_ store: SQLiteKeyRegistry) {
+        self.store = store
+    }
+
+    /// - Parameter after: the identifier of the last key of the page before.
+    func page(after: String?, limit: Int) async throws(KeyAdministrationError) -> [DeviceKey] {
+        let last: KeyID? = if let after { try parse(after) } else { nil }
+        return try await administrationErrors { () async throws(KeyRegistryError) in
+            try await store.keys(after: last, limit: limit)
+        }
+    }
+
     /// Calls `show` with a line for each key, in the order of their identifiers.
     ///
     /// - Returns: how many keys there are.

@@ -10,13 +10,17 @@ import WireText
 final class InternalRouter: InternalHandler {
     private let inspection: GatewayInspection
     private let metrics: PendingWork
+    private let console: ConsoleEndpoint
     // All from the same reload.
     private var settings: RelaySettings
     private var endpoints: [any InternalEndpoint] = []
 
-    /// - Parameter metrics: shared by all reactors.
-    init(settings: RelaySettings, inspection: GatewayInspection, metrics: PendingWork) {
+    /// - Parameters:
+    ///   - metrics: shared by all reactors.
+    ///   - console: the same.
+    init(settings: RelaySettings, inspection: GatewayInspection, metrics: PendingWork, console: ConsoleEndpoint) {
         self.inspection = inspection
+        self.console = console
         self.settings = settings
         self.metrics = metrics
         replace(settings)
@@ -33,6 +37,7 @@ final class InternalRouter: InternalHandler {
             HealthEndpoint(settings: settings),
             ProbeEndpoint(inspection: inspection),
             MetricsEndpoint(inspection: inspection, pending: metrics),
+            console,
         ]
         endpoints = made.compactMap(\.self)
     }

@@ -134,6 +134,7 @@ final class Session: TargetLegHandler, TimerTarget {
     func clientSent(_ piece: MessagePiece, over link: ClientLink) {
         guard machine.acceptsFromClient else { return }
         counters.bytesFromClient += piece.bytes.count
+        counters.inputAt = loop.now
         settings.metrics.relayed(piece.bytes.count, .fromClient)
         count(bytes: piece.bytes.count, isMessage: piece.isFirst)
         guard isOfSize(piece, link) else { return perform(machine.close(.messageTooBig, now: loop.now)) }

@@ -63,6 +63,8 @@ struct SessionCounters: Codable {
     var frameBytesToClient = 0
     /// On one of the connections permessage-deflate was agreed on.
     var isCompressed = false
+    /// When the client last sent something for its target, by the loop's clock; 0: never.
+    var inputAt: UInt64 = 0
 
     mutating func add(_ other: SessionCounters) {
         bytesFromClient += other.bytesFromClient
@@ -70,5 +72,6 @@ struct SessionCounters: Codable {
         frameBytesFromClient += other.frameBytesFromClient
         frameBytesToClient += other.frameBytesToClient
         isCompressed = isCompressed || other.isCompressed
+        inputAt = max(inputAt, other.inputAt)
     }
 }

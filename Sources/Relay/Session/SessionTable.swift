@@ -32,6 +32,12 @@ final class SessionTable: TimerTarget {
 
     func contains(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
 
+    /// A name for each session of the moment, for ``session(_:)``.
+    var keys: [ObjectIdentifier] { Array(sessions.keys) }
+
+    /// - Returns: nil once the session has left the table.
+    func session(_ key: ObjectIdentifier) -> Session? { sessions[key] }
+
     func insert(_ session: Session) {
         sessions[ObjectIdentifier(session)] = session
     }

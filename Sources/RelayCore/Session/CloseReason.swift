@@ -25,6 +25,8 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     case sessionTimeout
     /// It was evicted to make room for another session of its identity.
     case sessionEvicted
+    /// An operator has closed it, over the control socket or in the console.
+    case closedByOperator
     /// The client has requested too many targets on one connection.
     case tooManyDials
     /// The identity or the address has reached its limit of sessions.
@@ -59,6 +61,7 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
         case .invalidResume: (code: 1008, text: "invalid_resume")
         case .sessionTimeout: (code: 1008, text: "session_timeout")
         case .sessionEvicted: (code: 1008, text: "session_evicted")
+        case .closedByOperator: (code: 1008, text: "closed_by_operator")
         case .tooManyDials: (code: 1008, text: "too many connects")
         case .tooManySessions: (code: 1013, text: "too many sessions")
         case .messageTooBig: (code: 1009, text: "message too big")
@@ -117,6 +120,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case sessionTimeout = "session_timeout"
     case sessionEvicted = "session_evicted"
     case deviceBlocked = "device_blocked"
+    case closedByOperator = "closed_by_operator"
     case shuttingDown = "shutting_down"
     /// Its client was sent to the process that replaces this one, and had no target yet, or the time for such sessions was over.
     case gatewayUpgrading = "gateway_upgrading"
@@ -141,6 +145,7 @@ extension CloseReason {
         case .graceOver: .graceOver
         case .sessionTimeout: .sessionTimeout
         case .sessionEvicted: .sessionEvicted
+        case .closedByOperator: .closedByOperator
         case .tooManyDials: .tooManyDials
         case .tooManySessions: .tooManySessions
         case .messageTooBig: .messageTooBig

@@ -137,6 +137,9 @@ package struct Translation {
     /// untouched.
     package private(set) var isConnected = false
 
+    /// The encoding of the target's text; nil without a target.
+    package var encodingName: String? { telnet?.encoding.charsetName }
+
     /// So many commands wait for the target that the client must not be read until the target is connected.
     package private(set) var holdsClientBack = false
 

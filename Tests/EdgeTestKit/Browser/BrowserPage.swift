@@ -56,16 +56,27 @@ package final class BrowserPage {
     /// Waits for a condition that depends only on the document: it is checked after each change of the document.
     package func wait(until condition: String) async throws {
         let promise = """
-            new Promise(resolve => {
+            new Promise((resolve, reject) => {
               const look = () => { if (\(condition)) { observer.disconnect(); resolve("seen"); } };
               const observer = new MutationObserver(look);
               observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
               look();
+              setTimeout(() => { observer.disconnect(); reject(new Error("not in time")); }, 20000);
             })
             """
         do { _ = try await value(promise) } catch {
             throw EdgeTestError("\(condition): \(error); page: \(try await text("document.body.innerText"))")
         }
+    }
+
+    /// What a screen reader sees, without what it ignores.
+    package func accessibilityNodes() async throws -> [(role: String, name: String)] {
+        let answer = try await tools.call("Accessibility.getFullAXTree")
+        func text(_ node: [String: Any], _ field: String) -> String {
+            (node[field] as? [String: Any])?["value"] as? String ?? ""
+        }
+        return (answer["nodes"] as? [[String: Any]] ?? []).filter { $0["ignored"] as? Bool != true }
+            .map { (role: text($0, "role"), name: text($0, "name")) }
     }
 
     /// The page's errors so far: exceptions and violations of its policy.
