@@ -17,7 +17,7 @@ struct PackagingTests {
     @Test func `knows only settings that there are`() throws {
         let example = try Repository.text("config/portcullis.env.example")
         let known = Set(example.matches(of: /(?m)^#([A-Z][A-Z0-9_]+)=/).map { String($0.1) })
-        let packaged = try Repository.text("config/debian/portcullis.env")
+        let packaged = try Repository.text("config/debian/settings")
         let ofPackage = packaged.matches(of: /(?m)^#?([A-Z][A-Z0-9_]+)=/).map { String($0.1) }
         let ofImage = container.matches(of: /(?m)^(?:ENV|   ) ([A-Z][A-Z0-9_]+)=/).map { String($0.1) }
         #expect(known.count > 50 && ofPackage.count >= 8 && ofImage.count >= 3)
@@ -40,7 +40,7 @@ struct PackagingTests {
         }
         #expect(unit.matches(of: /--env-file \/etc\/portcullis\/portcullis\.env\n/).count == 2)
         #expect(rules.contains(" debian/portcullis/etc/portcullis/portcullis.env\n"))
-        let settings = try Repository.text("config/debian/portcullis.env")
+        let settings = try Repository.text("config/debian/settings")
         let audit = try #require(settings.firstMatch(of: /\nAUDIT_LOG_PATH=(.+)\n/)?.1)
         #expect(try Repository.text("config/debian/portcullis.logrotate").hasPrefix("\(audit) {\n"))
         for path in settings.matches(of: /(?m)^[A-Z_]+_PATH=(.+)$/) {
