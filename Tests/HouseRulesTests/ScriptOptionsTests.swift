@@ -7,6 +7,7 @@ struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
         "attack", "bench", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx", "try-copyover",
+        "package", "try-package",
     ]
 
     @Test func `are tested for every script`() throws {
@@ -39,7 +40,8 @@ struct ScriptOptionsTests {
     }
 
     @Test(arguments: [
-        ("test", "--filter"), ("test-on", "--suite"), ("make-dev-certs", "--out"), ("attack", "--only"),
+        ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("make-dev-certs", "--out"),
+        ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
     ])
     func `an option without its value is refused in the same way`(script: String, option: String) throws {
