@@ -115,8 +115,14 @@ extension EdgeTests {
                 #expect(try await get("/livez", "\(field) \(Self.token)\r\n", of: edge).status == 200)
                 #expect(try await get("/nothing", "\(field) \(Self.token)\r\n", of: edge).status == 404)
             }
+            // As a browser shows it.
+            func basic(_ password: some StringProtocol) -> String {
+                "Authorization: Basic \(Data("operator:\(password)".utf8).base64EncodedString())\r\n"
+            }
+            #expect(try await get("/livez", basic(Self.token), of: edge).status == 200)
+            #expect(try await get("/livez", basic(wrong), of: edge).status == 401)
             let metrics = try await get("/metrics", "Authorization: Bearer \(Self.token)\r\n", of: edge)
-            #expect(metrics.text.contains("\nportcullis_internal_requests_refused_total 42\n"), "\(metrics.text)")
+            #expect(metrics.text.contains("\nportcullis_internal_requests_refused_total 43\n"), "\(metrics.text)")
         }
 
         @Test func `a reload replaces the token`() async throws {

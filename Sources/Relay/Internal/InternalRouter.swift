@@ -57,10 +57,20 @@ final class InternalRouter: InternalHandler {
     private func isAdmitted(_ head: RequestHead) -> Bool {
         guard let token = settings.internalToken else { return true }
         if let shown = head.text(InternalToken.field), token.matches(shown) { return true }
-        guard let words = head.text("authorization")?.split(separator: " "), words.count == 2,
-            words[0].lowercased() == "bearer"
-        else { return false }
-        return token.matches(String(words[1]))
+        guard let words = head.text("authorization")?.split(separator: " "), words.count == 2 else { return false }
+        return switch words[0].lowercased() {
+        case "bearer": token.matches(String(words[1]))
+        case "basic": Self.password(String(words[1])).map(token.matches) ?? false
+        default: false
+        }
+    }
+
+    /// RFC 7617, for browsers that open the console: the token is the password, with any name.
+    private static func password(_ credentials: String) -> String? {
+        guard let bytes = Base64.decode(credentials, maximumBytes: InternalToken.lengths.upperBound * 2),
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return String(decoding: bytes[(colon + 1)...], as: UTF8.self)
     }
 
     /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into a 500.
@@ -72,6 +82,7 @@ final class InternalRouter: InternalHandler {
     private static var tokenRequired: HTTPAnswer {
         var answer = JSONAnswers.json(401) { $0.member("error", "The internal listener requires its token") }
         answer.headers.append(("WWW-Authenticate", "Bearer realm=\"portcullis\""))
+        answer.headers.append(("WWW-Authenticate", "Basic realm=\"portcullis\", charset=\"UTF-8\""))
         return answer
     }
 

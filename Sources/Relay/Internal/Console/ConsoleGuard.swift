@@ -7,7 +7,7 @@ import WireText
 ///
 /// A page of a stranger in the operator's browser can send requests to the internal listener, and can give its own name the listener's
 /// address (DNS rebinding). So the host must be a name or an address that no stranger's name can be, the request must not say that it comes
-/// from elsewhere, and an action must show the token that stands in the page.
+/// from elsewhere, and an action must show the token in the page.
 struct ConsoleGuard: Sendable {
     /// The header field with the page's token.
     static let tokenField = "x-portcullis-console"
@@ -23,7 +23,7 @@ struct ConsoleGuard: Sendable {
         token = Hexadecimal.encode(random)
         secret = Secret(token.utf8)
         switch address {
-        case .loopback(let host, _): bound = IPAddress(text: host)
+        case .loopback(let host, _), .network(let host, _): bound = IPAddress(text: host)
         case .unix: bound = nil
         }
     }
