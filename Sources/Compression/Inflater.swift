@@ -43,6 +43,8 @@ package final class Inflater {
     /// The last byte that was taken: its highest bits may belong to the next block.
     private var lastByte: UInt8 = 0
     private var isBetweenBlocks = false
+    /// Where the stream is until something of it has come here: zlib itself can't be asked before.
+    private var restored: DecompressorState?
 
     package init(format: Format = .zlib) {
         self.format = format
@@ -64,7 +66,7 @@ package final class Inflater {
         }
         guard isPrimed == true else { return nil }
         trailer = ZlibTrailer(checksum: state.checksum)
-        isBetweenBlocks = true
+        restored = state
     }
 
     /// Consumes compressed bytes from the front of `input` and returns at most `limit` inflated ones.
@@ -127,6 +129,7 @@ package final class Inflater {
     /// Nil inside a block, in the header, and behind the last block.
     package var state: DecompressorState? {
         guard stream != nil else { return DecompressorState(window: nil) }
+        if let restored { return restored }
         guard isBetweenBlocks, !hasEnded, trailer?.isBegun != true else { return nil }
         var window = [UInt8](repeating: 0, count: DecompressorState.maximumWindowBytes)
         var count = uInt(window.count)
@@ -151,6 +154,7 @@ package final class Inflater {
         if hasTaken { lastByte = before[rest.startIndex - 1] }
         // After a call that had nothing to do `data_type` says nothing of the position.
         guard hasTaken || !output.isEmpty else { return }
+        restored = nil
         // Directly after a block or the header it contains 128, and 64 after the last block.
         isBetweenBlocks = stream?.withPointer { $0.pointee.data_type & 0xC0 } == 128
     }

@@ -58,7 +58,7 @@ import Testing
             // A second time, from a state that was taken over.
             #expect(try #require(Inflater(state)).state == state)
         }
-        #expect(aligned + unaligned > 3, "\(aligned) + \(unaligned)")
+        #expect(aligned + unaligned > 1, "\(aligned) + \(unaligned)")
         if seed == 1 { #expect(unaligned > 0) }
     }
 
