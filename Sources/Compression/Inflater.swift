@@ -116,7 +116,7 @@ package final class Inflater {
     }
 
     private static func makeStream(_ format: Format) throws(CompressionError) -> ZlibStream {
-        let windowBits = format == .zlib ? MAX_WBITS : -MAX_WBITS
+        let windowBits = format.windowBits
         return try ZlibStream {
             portcullis_inflate_init($0, windowBits)
         } end: {

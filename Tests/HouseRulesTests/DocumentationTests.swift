@@ -87,6 +87,13 @@ struct DocumentationTests {
         }
     }
 
+    @Test func `every alert has a row in OPERATIONS.md`() throws {
+        let alerts = try Repository.text("config/prometheus-alerts.yml").matches(of: /- alert: (\w+)/).map { $0.1 }
+        let text = try Repository.text("docs/OPERATIONS.md")
+        #expect(alerts.count > 10)
+        for alert in alerts { #expect(text.contains("| `\(alert)` |"), "\(alert)") }
+    }
+
     @Test func `every link to a project file leads to a file, and every anchor to a heading`() throws {
         #expect(Documentation.paths.contains("README.md") && Documentation.paths.contains("docs/PROTOCOL.md"))
         for path in Documentation.paths {
