@@ -98,7 +98,6 @@ extension Gateway {
     /// For log rotation: the audit log continues in a new file of the same name, even if the settings were refused. Standard output stays
     /// open. On a thread of its own: while the file's disk stalls, a reload waits no longer than `rotationLimit`.
     private func reopenAuditLog() async {
-        guard state.audit.isFile else { return }
         let (end, ending) = AsyncStream.makeStream(of: Never.self)
         Task(executorPreference: Self.rotation) {
             self.reopenNow()
@@ -114,6 +113,7 @@ extension Gateway {
 
     private func reopenNow() {
         state.journal.writeAll()
+        guard state.audit.isFile else { return }
         do throws(LineOutputError) {
             try state.audit.reopen()
             logger.notice("audit log reopened")
