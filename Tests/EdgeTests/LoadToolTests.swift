@@ -24,7 +24,9 @@ extension EdgeTests {
         @Test func `the load tool counts refusals by code and fails`() async throws {
             let certificates = try await DevCertificates.shared()
             let apple = try SimulatedApple()
-            let edge = try await Edge.start { $0.tls(certificates).appAttest(apple) }
+            let edge = try await Edge.start {
+                $0.tls(certificates).appAttest(apple).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
+            }
             for transport in ["websocket", "frames"] {
                 let result = try await ChildProcess.run(
                     Binaries.find("portcullis-sim"),

@@ -71,7 +71,10 @@ struct MetricsFeedTests {
         gateway.inspector.pulse.beat()
         await gateway.inspector.storeProbe?.tryOut()
         _ = await gateway.reload()
+        // So that a connection is open.
+        let open = try await RawConnection.open(port: port)
         try await waitUntilFed()
+        await open.close()
     }
 
     /// A session from its upgrade to its end.

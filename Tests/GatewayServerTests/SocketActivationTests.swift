@@ -6,8 +6,12 @@ import Testing
 
 /// Listening sockets that a service manager has opened.
 @Suite("Socket activation", .serialized) struct SocketActivationTests {
-    /// Consecutive descriptors, far from those that tests use.
-    private static let first: Int32 = 900
+    /// Consecutive descriptors below the limit of open files: other tests of this process get the lowest free ones.
+    private static let first: Int32 = {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int32(min(limit.rlim_cur, 65_536)) - 64
+    }()
 
     private final class Sockets {
         let count: Int32
