@@ -74,6 +74,8 @@ extension EdgeTests {
             try await receiver.next("READY=1")
             for _ in 0..<3 { try await receiver.next("WATCHDOG=1") }
             let session = try await edge.gateway.open()
+            // It has begun: a session that begins during a shutdown is closed.
+            try await Edge.expectEcho(session)
             edge.gateway.terminate()
             try await receiver.next("STOPPING=1")
             for _ in 0..<3 { try await receiver.next("WATCHDOG=1") }
