@@ -4,6 +4,8 @@ import Observability
 package struct AuditTally: Sendable {
     /// Combinations that are counted apart; further ones are counted together.
     package static let maximumGroups = 10_000
+    /// Longer values are cut.
+    static let maximumValueBytes = 256
 
     /// What can be counted by.
     package enum Key: String, CaseIterable, Sendable {
@@ -34,12 +36,17 @@ package struct AuditTally: Sendable {
     /// A line that counts refusals counts as many.
     package mutating func add(_ record: AuditRecord) {
         let count = record.summary?.count ?? 1
-        let group = keys.map { $0.value(of: record) ?? "-" }
+        let group = keys.map { Self.short($0.value(of: record) ?? "-") }
         guard groups[group] != nil || groups.count < Self.maximumGroups else {
             others = others.addingReportingOverflow(count).partialValue
             return
         }
         groups[group] = (groups[group] ?? 0).addingReportingOverflow(count).partialValue
+    }
+
+    /// The gateway writes no longer values; the file may be somebody else's.
+    private static func short(_ value: String) -> String {
+        value.utf8.count <= maximumValueBytes ? value : String(value.unicodeScalars.prefix(80)) + "…"
     }
 
     package var rows: [(count: Int, values: [String])] {

@@ -53,10 +53,14 @@ struct ReportEnd {
 }
 
 extension Gateway {
-    /// Closes the sessions of clients that were only reported.
+    /// Closes the sessions of clients that were only reported. At the end of report mode all anonymous clients are closed, also those that
+    /// came in before it.
     func closeReported() async {
+        let isEndOfMode = if case .reported = server.appAuth { true } else { false }
         let count = await server.closeSessions(
-            where: { principal, _ in principal.reported != nil }, reason: .sessionExpired)
+            where: { principal, _ in
+                principal.reported != nil || isEndOfMode && principal.identity == .anonymous
+            }, reason: .sessionExpired)
         if count > 0 {
             logger.notice("sessions without app authentication closed", metadata: [LogKeys.count: "\(count)"])
         }

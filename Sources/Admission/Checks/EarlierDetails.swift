@@ -3,12 +3,17 @@ extension AdmissionCheck {
     ///
     /// - Returns: nil for a code that no version has written.
     package init?(code: String, detail: String) {
-        // A refusal above the limit of failed upgrades: "over …; code: detail".
-        if code == RefusalCode.rateLimited.rawValue, let inner = detail.range(ofFirst: "; "),
+        self.init(code: code, detail: detail, mayBeOverLimit: true)
+    }
+
+    private init?(code: String, detail: String, mayBeOverLimit: Bool) {
+        // A refusal above the limit of failed upgrades: "over …; code: detail". One level, whatever the file says.
+        if mayBeOverLimit, code == RefusalCode.rateLimited.rawValue, let inner = detail.range(ofFirst: "; "),
             let colon = detail[inner.upperBound...].firstIndex(of: ":")
         {
             let rest = detail[detail.index(after: colon)...].drop { $0 == " " }
-            self.init(code: String(detail[inner.upperBound..<colon]), detail: String(rest))
+            self.init(
+                code: String(detail[inner.upperBound..<colon]), detail: String(rest), mayBeOverLimit: false)
             return
         }
         guard let code = RefusalCode(rawValue: code) else { return nil }

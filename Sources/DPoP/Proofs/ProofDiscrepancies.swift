@@ -14,6 +14,10 @@ extension DPoPVerifier {
     ) -> ProofDiscrepancy? {
         if case .clockSkew(let seconds) = refusal { return ofClock(seconds, at: time) }
         if case .severalFields = refusal { return ("one DPoP field", "\(request.proofs.count)") }
+        switch refusal {
+        case .malformed(.type), .malformed(.algorithm), .keyMismatch, .methodMismatch, .uriMismatch: break
+        default: return nil
+        }
         guard let proof = request.proofs.first, let jws = try? CompactJWS(proof) else { return nil }
         switch refusal {
         case .malformed(.type): return ("typ \(Self.type)", jws.header["typ"]?.string ?? "none")
@@ -49,6 +53,11 @@ extension AccessTokenVerifier {
     package static func discrepancy(
         _ refusal: AccessTokenRefusal, of token: PresentedToken, issuer: String, audience: String, at time: Date
     ) -> ProofDiscrepancy? {
+        switch refusal {
+        case .wrongIssuer, .wrongAudience, .expired, .notYetValid: break
+        // Nothing of a token that isn't authentic is read again.
+        default: return nil
+        }
         guard let jws = try? CompactJWS(token.text), let object = try? jws.claims(),
             let claims = try? AccessTokenClaims(object)
         else { return nil }

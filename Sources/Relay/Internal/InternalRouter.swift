@@ -83,6 +83,8 @@ final class InternalRouter: InternalHandler {
         var answer = JSONAnswers.json(401) { $0.member("error", "The internal listener requires its token") }
         answer.headers.append(("WWW-Authenticate", "Bearer realm=\"portcullis\""))
         answer.headers.append(("WWW-Authenticate", "Basic realm=\"portcullis\", charset=\"UTF-8\""))
+        // A client without the token keeps no place among the listener's connections.
+        answer.closesConnection = true
         return answer
     }
 
