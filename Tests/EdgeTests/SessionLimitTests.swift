@@ -23,7 +23,10 @@ extension EdgeTests {
             let ended = try await edge.target.connection(1)
             _ = try await ended.receiveToEnd()
             await ended.close()
-            try await edge.gateway.logLine("session ended")
+            // The refused client's session has a line too.
+            try await edge.gateway.child.output.wait(for: "the ends of two sessions") { output in
+                output.errorLines.count { $0.contains("session ended") } == 2 ? true : nil
+            }
             _ = try await TypedSession.connect(third)
         }
 
