@@ -120,7 +120,7 @@ package final class Gateway: Sendable {
         sockets.closeUnused(
             internalListener: configuration.internalListener.address == nil,
             control: configuration.tickets.controlSocketPath == nil)
-        for warning in loaded.warnings { logger.warning("\(warning)") }
+        for warning in loaded.warningsNow { logger.warning("\(warning)") }
     }
 
     /// Writes the ready line. Scripts wait for it, so it is written at every `LOG_LEVEL`, in the format of the log.

@@ -50,6 +50,20 @@ package struct DeviceKey: Sendable, Equatable {
 
     package var isRevoked: Bool { revokedAt != nil }
 
+    /// Nothing but its identifier and its revocation is left.
+    package var isErased: Bool { publicKeyX963.isEmpty }
+
+    /// `revocationReason` of a key whose erasure has begun. It isn't a revocation of the operator's, so it ends with the erasure.
+    package static let erasingReason = "(its erasure has begun)"
+    /// `revocationReason` of a key of which nothing else is left.
+    package static let erasedReason = "(erased)"
+
+    /// When it was last used or, if it never was, registered.
+    package var lastSeenAt: Int64 { max(registeredAt, lastUsedAt ?? registeredAt) }
+
+    /// Whether it may be forgotten because nobody uses it. A revoked key never is: it has to stay refused.
+    package func isIdle(since time: Int64) -> Bool { !isRevoked && lastSeenAt < time }
+
     /// This record updated with `newer`, a verified attestation of the same key.
     ///
     /// All registries share this rule. The facts proved by the attestation are replaced; the key's history is kept: its counter never

@@ -9,6 +9,13 @@ package enum KeyRegistryError: Error, Hashable, Sendable {
     case unavailable(String)
 }
 
+extension KeyRegistryError {
+    /// Without a subject, for texts that name one.
+    package var cause: String {
+        if case .unavailable(let detail) = self { detail } else { "it is busy" }
+    }
+}
+
 extension KeyRegistryError: CustomStringConvertible {
     package var description: String {
         switch self {

@@ -62,16 +62,21 @@ enum DeviceKeyTable {
         // Both expressions read the row from before the statement.
         try database.cachedStatement(
             sql: """
-                UPDATE device_key SET revoked_at = coalesce(revoked_at, ?),
-                    revocation_reason = iif(revoked_at IS NULL, ?, revocation_reason)
-                WHERE key_id = ?
+                UPDATE device_key SET revoked_at = coalesce(revoked_at, ?1),
+                    revocation_reason = iif(revoked_at IS NULL OR revocation_reason = ?4, ?2, revocation_reason)
+                WHERE key_id = ?3
                 """
-        ).execute(arguments: [time, reason, Data(id.bytes)])
+        ).execute(arguments: [time, reason, Data(id.bytes), DeviceKey.erasingReason])
         return database.changesCount == 1
     }
 
     /// True when the key is known, whether or not it was revoked before.
     static func restore(_ id: KeyID, in database: Database) throws -> Bool {
+        // Of an erased key nothing is left to restore: its device may register it again.
+        if let known = try fetch(id, from: database), known.isErased {
+            try delete(id, from: database)
+            return true
+        }
         try database.cachedStatement(
             sql: "UPDATE device_key SET revoked_at = NULL, revocation_reason = NULL WHERE key_id = ?"
         ).execute(arguments: [Data(id.bytes)])

@@ -38,6 +38,14 @@ enum SQLiteSchema {
     }
 
     private static func check(_ database: Database) throws {
+        try checkIdentity(of: database)
+        // Preparing a statement checks its tables and columns.
+        try DeviceKeyTable.checkStatements(database)
+        try DevelopmentTokenTable.checkStatements(database)
+    }
+
+    /// Throws unless the file is a key store of this version. Reads only.
+    static func checkIdentity(of database: Database) throws {
         guard try pragma("application_id", of: database) == applicationID else {
             throw KeyRegistryError.unavailable("the file is a database of another program")
         }
@@ -46,9 +54,6 @@ enum SQLiteSchema {
             throw KeyRegistryError.unavailable(
                 "its schema has version \(found), and this program knows version \(version) only")
         }
-        // Preparing a statement checks its tables and columns.
-        try DeviceKeyTable.checkStatements(database)
-        try DevelopmentTokenTable.checkStatements(database)
     }
 
     private static func isOfThisVersion(_ database: Database) throws -> Bool {

@@ -13,7 +13,7 @@ struct CheckConfigCommand: ParsableCommand {
         for setting in loaded.settings {
             Console.say(setting.description)
         }
-        for warning in loaded.warnings {
+        for warning in loaded.warningsNow {
             Console.complain("portcullis: warning: \(warning)")
         }
         Console.say("portcullis: the configuration is valid: \(loaded.configuration)")

@@ -5,7 +5,9 @@ import GatewayServer
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Administer the registered keys, also while the gateway runs.",
-        subcommands: [List.self, Show.self, Revoke.self, Restore.self, Forget.self])
+        subcommands: [
+            List.self, Show.self, Revoke.self, Restore.self, Forget.self, Prune.self, Export.self, Erase.self,
+        ])
 
     /// The key store: `--store`, or the one in the settings.
     struct Options: ParsableArguments {

@@ -2,20 +2,35 @@ import Compression
 import Glibc
 import Observability
 
-/// Reads a file of the audit log from its beginning to its end, unpacked, in pieces of bounded size.
-package enum AuditFile {
+/// A file of the audit log, opened to be read from its beginning to its present end, unpacked, in pieces of bounded size.
+///
+/// The file is closed with the last reference.
+package final class AuditFile {
     private static let pieceBytes = 65_536
 
-    /// - Parameters:
-    ///   - path: `-` is standard input. What begins with gzip's mark is unpacked, whatever its name is.
-    ///   - body: called for each piece.
-    package static func read(_ path: String, _ body: (ArraySlice<UInt8>) -> Void) throws(AuditFileError) {
-        let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+    let path: String
+    private let descriptor: CInt
+
+    /// - Parameter path: `-` is standard input.
+    package init(path: String) throws(AuditFileError) {
+        self.path = path
+        descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unreadable(path: path, errno) }
-        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+            throw .unreadable(path: path, EISDIR)
+        }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// What begins with gzip's mark is unpacked, whatever its name is.
+    ///
+    /// - Parameter body: called for each piece.
+    package func read(_ body: (ArraySlice<UInt8>) -> Void) throws(AuditFileError) {
         var unpacking: Unpacking?
         while true {
-            let piece = try next(descriptor, path)
+            let piece = try Self.next(descriptor, path)
             guard !piece.isEmpty else { break }
             if unpacking == nil { unpacking = Unpacking(piece) }
             try unpacking?.add(piece, path, body)

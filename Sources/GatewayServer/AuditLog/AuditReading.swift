@@ -29,7 +29,7 @@ package struct AuditReading: Sendable {
             body(record)
         }
         do throws(AuditFileError) {
-            try AuditFile.read(path) { lines.add($0, take) }
+            try AuditFile(path: path).read { lines.add($0, take) }
         } catch { problems.append("\(error)") }
         lines.finish(take)
         malformed += strange + lines.skipped

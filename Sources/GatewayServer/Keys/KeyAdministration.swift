@@ -8,8 +8,8 @@ import WireText
 
 /// The operator's administration of registered keys, on a store that a gateway may be using at the same time.
 package struct KeyAdministration {
-    private let store: SQLiteKeyRegistry
-    private static let page = 500
+    let store: SQLiteKeyRegistry
+    static let page = 500
 
     /// - Parameter path: an existing store; it isn't created.
     package init(path: String) throws(KeyAdministrationError) {
@@ -84,7 +84,7 @@ package struct KeyAdministration {
         }
     }
 
-    private func parse(_ text: String) throws(KeyAdministrationError) -> KeyID {
+    func parse(_ text: String) throws(KeyAdministrationError) -> KeyID {
         guard let id = KeyID(text: text) else { throw .malformedKeyID }
         return id
     }
@@ -97,6 +97,10 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
     case malformedKeyID
     case unknownKey
     case revokedKey
+    case idleDays
+    case auditFile(String)
+    /// The key's data may still be in the store's write-ahead log.
+    case logNotEmptied
 
     package var description: String {
         switch self {
@@ -104,6 +108,9 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
         case .noStore(let path): "no keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
         case .unknownKey: "no such key"
+        case .idleDays: "--idle is a number of days from 1 to \(KeyAdministration.maximumIdleDays), such as 90d"
+        case .auditFile(let reason): "an audit log can't be read: \(reason)"
+        case .logNotEmptied: "the key is erased, but its data may still be in the store's write-ahead log"
         case .revokedKey: "the key is revoked: forgetting it would lift the revocation"
         }
     }
@@ -112,12 +119,15 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
         switch self {
         case .store, .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
         case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
+        case .idleDays: "portcullis keys prune --idle 90d --dry-run shows what it would forget."
+        case .auditFile: "name other files with --audit-file."
+        case .logNotEmptied: "run the command again when the store is less busy."
         case .revokedKey: "restore it first, if that is meant."
         }
     }
 }
 
-private func administrationErrors<Result>(
+func administrationErrors<Result>(
     _ body: () throws(KeyRegistryError) -> Result
 ) throws(KeyAdministrationError) -> Result {
     do throws(KeyRegistryError) {
@@ -127,7 +137,7 @@ private func administrationErrors<Result>(
     }
 }
 
-private func administrationErrors<Result>(
+func administrationErrors<Result>(
     _ body: () async throws(KeyRegistryError) -> Result
 ) async throws(KeyAdministrationError) -> Result {
     do throws(KeyRegistryError) {
@@ -147,7 +157,7 @@ struct KeyDescription {
 
     /// Identifier, state, app, counter, last use.
     var line: String {
-        let state = key.isRevoked ? "revoked" : "active"
+        let state = key.isErased ? "erased" : key.isRevoked ? "revoked" : "active"
         return
             "\(key.id.base64)  \(state)  \(EscapedText(key.app))  counter \(key.counter)  last used \(time(key.lastUsedAt))"
     }

@@ -64,7 +64,7 @@ extension Gateway {
                 settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
                 process: configuration.process, copyover: configuration.copyover, tokens: configuration.tokens)
         }
-        for warning in loaded.warnings { logger.warning("\(warning)") }
+        for warning in loaded.warningsNow { logger.warning("\(warning)") }
         return .applied(difference)
     }
 

@@ -13,8 +13,7 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether only this machine can reach it: an IPv4 loopback address, perhaps in its mapped form, or `::1`; false for names, whose addresses may change.
     package var isLoopback: Bool {
-        guard let address = IPAddress(text: text) else { return false }
-        return address.isIPv4 ? address.bytes.first == 127 : address.text == "::1"
+        IPAddress(text: text)?.isLoopback ?? false
     }
 
     /// Every address of the machine; clients can't connect to it under this text.

@@ -25,7 +25,7 @@ struct FuzzTarget: Sendable {
     static let all =
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget, stateFuzzTarget] + settingFuzzTargets
-        + webSocketFuzzTargets + metricsFuzzTargets + [auditFuzzTarget]
+        + webSocketFuzzTargets + metricsFuzzTargets + [auditFuzzTarget] + maintenanceFuzzTargets
 }
 
 /// A property that was violated.

@@ -1,0 +1,45 @@
+package import FoundationEssentials
+import KeyStore
+package import KeyStoreSQLite
+
+extension Erasure {
+    /// For the operator, a sentence each.
+    package var lines: [String] {
+        let store =
+            switch key {
+            case .unknown: "the store has no such key"
+            case .removed: "everything about the key is erased: its device may register again"
+            case .reducedToRevocation:
+                "everything about the key is erased but its identifier and the time of its revocation, which keep it out"
+            }
+        return [store] + (places > 0 ? ["\(places) places on development tokens are erased, and free again"] : [])
+    }
+}
+
+extension KeyAdministration {
+    /// How long a gateway that can't be asked is given to close the device's sessions: three looks at the store.
+    package static let noticeSeconds = 1.5
+
+    /// Erases all that the store has about a device.
+    ///
+    /// - Parameters:
+    ///   - keyID: the key's identifier, or the thumbprint of a device's key that used development tokens.
+    ///   - awaitNotice: called when a gateway has to close the device's sessions before its key is removed. Returns when it has.
+    package func erase(
+        _ keyID: String, at time: Date, awaitNotice: () async -> Void
+    ) async throws(KeyAdministrationError) -> Erasure {
+        let id = try parse(keyID)
+        let milliseconds = Int64(time.timeIntervalSince1970 * 1_000)
+        let needsNotice = try await administrationErrors { () async throws(KeyRegistryError) in
+            try await store.beginErasure(of: id, at: milliseconds)
+        }
+        if needsNotice { await awaitNotice() }
+        let erased = try await administrationErrors { () async throws(KeyRegistryError) in
+            try await store.finishErasure(of: id)
+        }
+        // Also if nothing was found: an earlier try may have ended here.
+        let isEmpty = try await administrationErrors { () async throws(KeyRegistryError) in try await store.emptyLog() }
+        guard isEmpty else { throw .logNotEmptied }
+        return erased
+    }
+}

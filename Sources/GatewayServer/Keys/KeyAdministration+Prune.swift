@@ -1,0 +1,61 @@
+package import FoundationEssentials
+import KeyStore
+import KeyStoreSQLite
+
+/// What a pruning did, or would do.
+package struct PruningReport: Sendable, Equatable {
+    package var forgotten = 0
+    package var kept = 0
+    /// Of those that were kept. A forgotten key could be registered again, so a revoked one stays.
+    package var revoked = 0
+}
+
+extension KeyAdministration {
+    package static let maximumIdleDays = 3_650
+    /// Between two transactions, in milliseconds: a gateway looks for the lock at least every millisecond.
+    private static let pauseMilliseconds = 10
+
+    /// Forgets the keys that haven't been used for a number of days, in short transactions, so that no gateway waits for the lock longer than for
+    /// a registration. It closes no session.
+    ///
+    /// - Parameters:
+    ///   - dryRun: whether it only tells what it would forget.
+    ///   - show: called with a line for each key that is forgotten.
+    package func prune(
+        idleDays days: Int, at time: Date, dryRun: Bool, _ show: (String) -> Void
+    ) async throws(KeyAdministrationError) -> PruningReport {
+        guard (1...Self.maximumIdleDays).contains(days) else { throw .idleDays }
+        let limit = Int64(time.timeIntervalSince1970 * 1_000) - Int64(days) * 86_400_000
+        var (report, last) = (PruningReport(), KeyID?.none)
+        while true {
+            let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
+                try await store.keys(after: last, limit: Self.page)
+            }
+            guard let end = keys.last else { return report }
+            last = end.id
+            let idle = keys.filter { $0.isIdle(since: limit) }
+            let ids = idle.map(\.id)
+            let forgotten = try await dryRun ? Set(ids) : forget(ids, idleSince: limit)
+            for key in idle where forgotten.contains(key.id) { show(KeyDescription(key).line) }
+            report.forgotten += forgotten.count
+            report.kept += keys.count - forgotten.count
+            report.revoked += keys.count(where: \.isRevoked)
+        }
+    }
+
+    /// - Returns: those that were still idle.
+    private func forget(_ ids: [KeyID], idleSince limit: Int64) async throws(KeyAdministrationError) -> Set<KeyID> {
+        var (rest, forgotten) = (ids[...], Set<KeyID>())
+        while !rest.isEmpty {
+            let batch = try await administrationErrors { [rest] () async throws(KeyRegistryError) in
+                try await store.prune(Array(rest), idleSince: limit)
+            }
+            forgotten.formUnion(batch.forgotten)
+            rest = rest.dropFirst(batch.handled)
+            try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+        }
+        // Otherwise the write-ahead log would grow without a running gateway. Another process may be at it, which does the same.
+        if !forgotten.isEmpty { _ = try? await store.checkpoint() }
+        return forgotten
+    }
+}

@@ -1,0 +1,63 @@
+import RelayCore
+import WireText
+
+/// Whether other machines may reach a target on this machine directly, and so bypass the gate.
+///
+/// It is a warning, never an error: a firewall, which can't be seen here, may close the port.
+struct TargetExposure: Sendable {
+    /// A target with the setting that names it.
+    struct Target: Sendable, Hashable {
+        let setting: String
+        let endpoint: TargetEndpoint
+    }
+
+    /// The page that says what to do.
+    static let manual = "docs/OPERATIONS.md#close-the-muds-own-port"
+    /// Listeners that a warning names.
+    private static let maximumNamed = 4
+
+    let machine: MachineSockets
+
+    /// One for each port, however many targets name it.
+    func warnings(of targets: [Target]) -> [ConfigurationWarning] {
+        var ports: Set<UInt16> = []
+        return targets.compactMap { target in
+            let port = target.endpoint.port
+            guard machine.has(target.endpoint.host), !ports.contains(port) else { return nil }
+            let open = machine.listening.filter { $0.port == port && !$0.address.isLoopback }.map(\.address)
+            guard !open.isEmpty else { return nil }
+            ports.insert(port)
+            let named = open.map(\.text).sorted().prefix(Self.maximumNamed).joined(separator: ", ")
+            return ConfigurationWarning(
+                setting: target.setting,
+                text:
+                    "leads to port \(port) of this machine, which listens on \(named) too: unless a firewall closes it, clients"
+                    + " can bypass the gate. See \(Self.manual).")
+        }
+    }
+}
+
+/// The sockets that listen on this machine, and its addresses and names.
+struct MachineSockets: Sendable {
+    var listening: Set<SocketAddress>
+    var addresses: Set<IPAddress>
+    /// In lower case.
+    var names: Set<String>
+
+    /// A name that the resolver would have to look up isn't known to be this machine's.
+    func has(_ host: TargetHost) -> Bool {
+        switch host {
+        case .name(let name): name == "localhost" || name.hasSuffix(".localhost") || names.contains(name)
+        case .address(let address): address.isLoopback || addresses.contains(address)
+        }
+    }
+}
+
+extension IPAddress {
+    /// 127.0.0.0/8 (RFC 1122 section 3.2.1.3) or ::1 (RFC 4291 section 2.5.3).
+    var isLoopback: Bool {
+        // Also for an address that was read in its mapped form.
+        guard let plain = IPAddress(bytes: bytes) else { return false }
+        return plain.isIPv4 ? plain.bytes.first == 127 : plain.bytes == [UInt8](repeating: 0, count: 15) + [1]
+    }
+}
