@@ -15,8 +15,6 @@ package import WireText
 /// A gate is a value. A new gate over the same objects (tables, challenges, tickets, registry) continues with their state; a reload uses
 /// this to change settings.
 package struct Gate: Sendable {
-    private static let storeRetryAfter = 1
-
     /// The header fields and query parameters to read from requests.
     package let fields: CredentialFieldNames
     private let upgradePolicies: [any AdmissionPolicy]
@@ -91,7 +89,7 @@ package struct Gate: Sendable {
         do throws(KeyRegistryError) {
             return try proof.refusal(of: principal, at: moment)
         } catch {
-            return Self.refusal(error)
+            return unavailable(error)
         }
     }
 
@@ -102,6 +100,25 @@ package struct Gate: Sendable {
             return .refused(Refusal(.invalidTicket, detail: "tickets are not configured"))
         }
         return tickets.issue(to: principal, at: moment.monotonic)
+    }
+
+    /// In a fleet, whose store has the tickets. Then ``issueTicket(to:from:at:)`` issues none.
+    package var issuesTicketsLater: Bool { tickets?.tickets != nil }
+
+    /// The same in a fleet or alone; the answer comes on any thread, once.
+    package func issueTicket(
+        to principal: Principal, from address: IPAddress, at moment: Moment,
+        then: @escaping @Sendable (TicketIssue) -> Void
+    ) {
+        guard let tickets, issuesTicketsLater else {
+            return then(issueTicket(to: principal, from: address, at: moment))
+        }
+        proof.prepare(principal, at: moment) {
+            if let refusal = recheck(principal, from: address, at: moment) {
+                return then(.refused(refusal.failing(.holder)))
+            }
+            tickets.issue(to: principal, carriedBy: carrier, at: moment, then: then)
+        }
     }
 
     /// Withdraws a ticket that was never sent.
@@ -131,8 +148,31 @@ package struct Gate: Sendable {
         }
         return .later(
             LaterDecision { [secret] body in
-                start { body(conclude($0, of: attempt, by: chosen.method, secret)) }
+                start { found in
+                    let outcome = found.map { resolve($0, at: request.moment.monotonic) }
+                    prepare(outcome, at: request.moment) {
+                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
+                    }
+                }
             })
+    }
+
+    /// The client that holds a ticket of the fleet, as this gateway knows it.
+    private func resolve(_ verification: Verification, at time: MonotonicTime) -> Verification {
+        guard case .held(let ticket) = verification, let fleet = tickets?.tickets?.fleet else { return verification }
+        do {
+            return .given(try ticket.principal(by: carrier, at: (fleet.identity.time(at: time), time)))
+        } catch {
+            return .refused(.invalidTicket, "the ticket's holder can't be read: another version has written it")
+        }
+    }
+
+    /// A client that was admitted earlier is checked again without waiting.
+    private func prepare(
+        _ outcome: Result<Verification, KeyRegistryError>, at moment: Moment, then: @escaping @Sendable () -> Void
+    ) {
+        guard case .success(.given(let principal)) = outcome else { return then() }
+        proof.prepare(principal, at: moment, then: then)
     }
 
     private func conclude(
@@ -145,7 +185,7 @@ package struct Gate: Sendable {
             case .failure(let refused): return refuse(refused.refusal, attempt, secret)
             }
         } catch {
-            return .refused(afterCounting(Self.refusal(error), of: attempt))
+            return .refused(afterCounting(unavailable(error), of: attempt))
         }
     }
 
@@ -158,11 +198,11 @@ package struct Gate: Sendable {
         let proof = settings.methods.lazy.compactMap { $0.admission(despite: named, of: attempt.request) }.first
         guard let proof else { return .refused(afterCounting(refusal, of: attempt)) }
         do throws(KeyRegistryError) {
-            if let revocation = try attempt.chosen?.revocation() {
+            if let revocation = try attempt.chosen?.revocation(attempt.request.moment) {
                 return .refused(afterCounting(revocation, of: attempt))
             }
         } catch {
-            return .refused(afterCounting(Self.refusal(error), of: attempt))
+            return .refused(afterCounting(unavailable(error), of: attempt))
         }
         return checking(Principal(.anonymous, proof: proof).showing(secret), for: attempt)
     }
@@ -181,7 +221,7 @@ package struct Gate: Sendable {
             }
             return .success(principal)
         case .refused(let refusal): return .failure(Refused(refusal))
-        case .later: break
+        case .later, .held: break
         }
         return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.name.label) returned no identity")))
     }
@@ -198,8 +238,8 @@ package struct Gate: Sendable {
             : Refusal(.invalidResume, detail: "only a session's token, which can't admit this client by itself")
     }
 
-    private static func refusal(_ error: KeyRegistryError) -> Refusal {
-        Refusal(.storeUnavailable, detail: "\(error)", retryAfter: storeRetryAfter)
+    private func unavailable(_ error: KeyRegistryError) -> Refusal {
+        Refusal(.storeUnavailable, detail: "\(error)", retryAfter: max(1, settings.storeRetryAfter()))
     }
 
     /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the block list and the
