@@ -144,13 +144,21 @@ package struct Gate: Sendable {
             outcome = .failure(error)
         }
         guard case .success(.later(let start)) = outcome else {
-            return conclude(outcome, of: attempt, by: chosen.method, secret)
+            guard preparesRevocation(outcome, of: attempt) else {
+                return conclude(outcome, of: attempt, by: chosen.method, secret)
+            }
+            return .later(
+                LaterDecision { [secret] body in
+                    prepare(outcome, of: attempt) {
+                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
+                    }
+                })
         }
         return .later(
             LaterDecision { [secret] body in
                 start { found in
                     let outcome = found.map { resolve($0, at: request.moment.monotonic) }
-                    prepare(outcome, at: request.moment) {
+                    prepare(outcome, of: attempt) {
                         body(conclude(outcome, of: attempt, by: chosen.method, secret))
                     }
                 }
@@ -167,12 +175,29 @@ package struct Gate: Sendable {
         }
     }
 
-    /// A client that was admitted earlier is checked again without waiting.
+    /// Fetches what the conclusion can't wait for: it checks clients again that were admitted earlier, and looks for revocations before it admits one
+    /// despite a refusal.
     private func prepare(
-        _ outcome: Result<Verification, KeyRegistryError>, at moment: Moment, then: @escaping @Sendable () -> Void
+        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
+        then: @escaping @Sendable () -> Void
     ) {
-        guard case .success(.given(let principal)) = outcome else { return then() }
-        proof.prepare(principal, at: moment, then: then)
+        if case .success(.given(let principal)) = outcome {
+            return proof.prepare(principal, at: attempt.request.moment, then: then)
+        }
+        guard preparesRevocation(outcome, of: attempt), let chosen = attempt.chosen else { return then() }
+        chosen.prepareRevocation(attempt.request.moment, then)
+    }
+
+    private func preparesRevocation(
+        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt
+    ) -> Bool {
+        guard attempt.chosen?.method.preparesRevocations == true, case .success(.refused(let refusal)) = outcome
+        else { return false }
+        return admission(despite: refusal.naming(attempt.method), of: attempt) != nil
+    }
+
+    private func admission(despite refusal: Refusal, of attempt: AdmissionAttempt) -> (any AdmissionProof)? {
+        settings.methods.lazy.compactMap { $0.admission(despite: refusal, of: attempt.request) }.first
     }
 
     private func conclude(
@@ -195,8 +220,9 @@ package struct Gate: Sendable {
         _ refusal: Refusal, _ attempt: AdmissionAttempt, _ secret: SharedSecret?
     ) -> CredentialDecision {
         let named = refusal.naming(attempt.method)
-        let proof = settings.methods.lazy.compactMap { $0.admission(despite: named, of: attempt.request) }.first
-        guard let proof else { return .refused(afterCounting(refusal, of: attempt)) }
+        guard let proof = admission(despite: named, of: attempt) else {
+            return .refused(afterCounting(refusal, of: attempt))
+        }
         do throws(KeyRegistryError) {
             if let revocation = try attempt.chosen?.revocation(attempt.request.moment) {
                 return .refused(afterCounting(revocation, of: attempt))

@@ -7,7 +7,7 @@ import Synchronization
 package final class FleetIdentity: Sendable {
     private struct State {
         var incarnation: StoreIncarnation
-        /// When this gateway learnt of the incarnation, in the fleet's time.
+        /// When the incarnation began, or this gateway learnt of it, in the fleet's time.
         var began: Int64
         var clock: FleetClock
         var secrets: FleetSecrets
@@ -17,11 +17,14 @@ package final class FleetIdentity: Sendable {
 
     private let state: Mutex<State>
 
+    /// - Parameter began: when the incarnation began, in the fleet's time. `nil`: unknown, and perhaps just now; then this gateway refuses DPoP proofs at first.
     package init(
-        _ incarnation: StoreIncarnation, secrets: FleetSecrets, clock: FleetClock, at time: MonotonicTime
+        _ incarnation: StoreIncarnation, began: Int64? = nil, secrets: FleetSecrets, clock: FleetClock,
+        at time: MonotonicTime
     ) {
         state = Mutex(
-            State(incarnation: incarnation, began: clock.time(at: time), clock: clock, secrets: secrets))
+            State(
+                incarnation: incarnation, began: began ?? clock.time(at: time), clock: clock, secrets: secrets))
     }
 
     package var incarnation: StoreIncarnation { state.withLock { $0.incarnation } }
@@ -53,7 +56,7 @@ package final class FleetIdentity: Sendable {
         }
     }
 
-    /// When this gateway learnt of the store's present incarnation, in the fleet's time.
+    /// When the store's present incarnation began, or this gateway learnt of it, in the fleet's time.
     var incarnationBegan: Int64 { state.withLock { $0.began } }
 
     /// One moment's view of all that issuing and accepting need.

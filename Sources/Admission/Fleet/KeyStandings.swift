@@ -10,6 +10,8 @@ package final class KeyStandings: Sendable {
     package static let defaultMaximum = 65_536
     /// A feed that is older than this isn't trusted.
     package static let longestDelay: Duration = .seconds(2)
+    /// Keys that the store didn't have when it was asked. They are forgotten together, so that unknown keys don't drive out others.
+    static let maximumUnknown = 1_024
 
     private struct Record {
         var standing: KeyStanding
@@ -25,6 +27,8 @@ package final class KeyStandings: Sendable {
     private struct State {
         var young: [KeyID: Record] = [:]
         var old: [KeyID: Record] = [:]
+        /// When the store was asked. The feed doesn't tell of registrations, so these are believed for ``longestDelay`` only.
+        var unknown: [KeyID: MonotonicTime] = [:]
         var readings: [KeyID: Reading] = [:]
         /// Counts the calls that tell of changes: an answer of the store from before a change isn't kept.
         var changes: UInt64 = 0
@@ -43,6 +47,8 @@ package final class KeyStandings: Sendable {
 
     package var count: Int { state.withLock { $0.young.count + $0.old.count } }
 
+    var unknownCount: Int { state.withLock { $0.unknown.count } }
+
     // MARK: Reading
 
     /// - Returns: `nil` if the key isn't known to this gateway, or not surely enough.
@@ -56,8 +62,11 @@ package final class KeyStandings: Sendable {
     }
 
     /// From memory, for a caller that can't wait. If it isn't there the store is asked, so that the next call finds it.
-    func standing(of id: KeyID, at time: MonotonicTime) throws(KeyRegistryError) -> KeyStanding {
+    ///
+    /// - Returns: `nil` if the store doesn't have the key.
+    func standing(of id: KeyID, at time: MonotonicTime) throws(KeyRegistryError) -> KeyStanding? {
         if let known = current(of: id, at: time) { return known }
+        if let asked = state.withLock({ $0.unknown[id] }), time <= asked.advanced(by: Self.longestDelay) { return nil }
         if state.withLock({ $0.readings[id] == nil }) { read(id, at: time) { _ in } }
         throw .unavailable("this gateway doesn't know yet whether the key is still good")
     }
@@ -92,7 +101,11 @@ package final class KeyStandings: Sendable {
             let changed = max(state.readings[id]?.changed ?? 0, state.allChanged)
             state.readings[id]?.count -= 1
             if state.readings[id]?.count == 0 { state.readings[id] = nil }
-            guard case .success(let standing?) = result, changed <= begun else { return }
+            guard case .success(let standing) = result, changed <= begun else { return }
+            guard let standing else {
+                if state.unknown.count >= Self.maximumUnknown { state.unknown = [:] }
+                return state.unknown[id] = time
+            }
             keep(Record(standing: standing, readAt: time), in: &state)
         }
     }
@@ -102,6 +115,7 @@ package final class KeyStandings: Sendable {
             state.old = state.young
             state.young = [:]
         }
+        state.unknown[record.standing.id] = nil
         state.old[record.standing.id] = nil
         state.young[record.standing.id] = record
     }
@@ -122,7 +136,7 @@ package final class KeyStandings: Sendable {
         state.withLock { state in
             state.changes += 1
             state.allChanged = state.changes
-            (state.young, state.old) = ([:], [:])
+            (state.young, state.old, state.unknown) = ([:], [:], [:])
         }
     }
 
@@ -132,6 +146,7 @@ package final class KeyStandings: Sendable {
     private func change(_ id: KeyID, in state: inout State) -> Bool {
         state.changes += 1
         state.readings[id]?.changed = state.changes
+        state.unknown[id] = nil
         let (young, old) = (state.young.removeValue(forKey: id), state.old.removeValue(forKey: id))
         return young != nil || old != nil
     }

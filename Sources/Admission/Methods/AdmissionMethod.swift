@@ -50,6 +50,12 @@ package protocol AdmissionMethod: Sendable {
     /// (``admission(despite:of:)``).
     func revocation(of credential: Credential, at moment: Moment) throws(KeyRegistryError) -> Refusal?
 
+    /// Whether ``revocation(of:at:)`` needs something that takes time to fetch.
+    var preparesRevocations: Bool { get }
+
+    /// Fetches it; `then` is called once, on any thread, also if fetching has failed.
+    func prepareRevocation(of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void)
+
     /// Admits a client that another method has refused, or that shows no credential. It becomes anonymous, with the returned proof.
     ///
     /// - Returns: `nil` to leave it refused.
@@ -72,6 +78,10 @@ extension AdmissionMethod {
     package func revocation(
         of credential: Credential, at moment: Moment
     ) throws(KeyRegistryError) -> Refusal? { nil }
+    package var preparesRevocations: Bool { false }
+    package func prepareRevocation(
+        of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void
+    ) { then() }
     package func prepareRecheck(
         of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
     ) { then() }
@@ -82,6 +92,7 @@ extension AdmissionMethod {
         return PresentedCredential(
             method: self, claim: claim(of: credential),
             revocation: { moment throws(KeyRegistryError) in try revocation(of: credential, at: moment) },
+            prepareRevocation: { prepareRevocation(of: credential, at: $0, then: $1) },
             verify: { request throws(KeyRegistryError) in try verify(credential, of: request) })
     }
 }
@@ -151,17 +162,20 @@ struct PresentedCredential: Sendable {
     let method: any AdmissionMethod
     let claim: Claim
     let revocation: @Sendable (Moment) throws(KeyRegistryError) -> Refusal?
+    let prepareRevocation: @Sendable (Moment, @escaping @Sendable () -> Void) -> Void
     /// Uses up the credential; call it once.
     let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
 
     init(
         method: any AdmissionMethod, claim: Claim,
         revocation: @escaping @Sendable (Moment) throws(KeyRegistryError) -> Refusal?,
+        prepareRevocation: @escaping @Sendable (Moment, @escaping @Sendable () -> Void) -> Void,
         verify: @escaping @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
     ) {
         self.method = method
         self.claim = claim
         self.revocation = revocation
+        self.prepareRevocation = prepareRevocation
         self.verify = verify
     }
 }

@@ -33,7 +33,8 @@ struct FleetBench {
     mutating func addGateway(offset: Int64 = 0, secrets: FleetSecrets = Self.secrets) {
         let clock = FleetClock(.sample(offset: offset))
         let identity = FleetIdentity(
-            SharedStore.incarnation(1), secrets: secrets, clock: clock, at: MonotonicTime(nanoseconds: 0))
+            SharedStore.incarnation(1), began: start.unixMilliseconds - 3_600_000, secrets: secrets, clock: clock,
+            at: start.monotonic)
         let fleet = Fleet(registry: store, identity: identity) { work in
             work()
             return true

@@ -110,6 +110,31 @@ struct FleetTroubleTests {
         #expect(reloaded.recheck(principal, from: address("192.0.2.1"), at: start)?.answer == .deviceBlocked)
     }
 
+    // MARK: Clients that are only reported
+
+    /// `REQUIRE_APP_AUTH=report`: admitted without proof, but not with a revoked key.
+    @Test func `a client that is only reported is refused if its key is revoked, and else admitted`() throws {
+        var bench = try FleetBench(offsets: [0])
+        bench.gateways[0].settings.appAuth = .reported(until: start.unixMilliseconds + 60_000)
+        let nonces: [(AdmissionRequest) -> String?] = [{ $0.assertion.nonce }, { _ in "00" }]
+        for nonce in nonces {
+            var (stranger, revoked) = (SimulatedDevice(app: Bench.app), try bench.registeredDevice())
+            #expect(bench.store.revoke(try #require(KeyID(bytes: revoked.keyID)), reason: "lost", at: 1))
+            var request = try bench.request(by: &stranger)
+            request.assertion.nonce = nonce(request)
+            #expect(try bench.decide(request, by: 0).admitted?.principal.reported != nil)
+            request = try bench.request(by: &revoked)
+            request.assertion.nonce = nonce(request)
+            #expect(try bench.decide(request, by: 0).refusal?.answer == .keyRevoked)
+            bench.store.fail([.look], with: .busy)
+            var other = SimulatedDevice(app: Bench.app)
+            request = try bench.request(by: &other)
+            request.assertion.nonce = nonce(request)
+            #expect(try bench.decide(request, by: 0).refusal?.answer == .storeUnavailable)
+            bench.store.fail([.look], with: nil)
+        }
+    }
+
     // MARK: Incarnations
 
     @Test func `a challenge of before a crash is refused, and the fresh one is of after it`() throws {

@@ -35,7 +35,38 @@ struct KeyStandingsTests {
         #expect(recheck(principal) == nil)
         #expect(bench.store.forget(id) == .forgotten)
         standings.heard([id], at: start.monotonic)
-        #expect(recheck(principal) == .storeUnavailable)
+        #expect(recheck(principal) == .invalidTicket)
+        let later = start + 2_001
+        standings.heard([KeyID](), at: later.monotonic)
+        #expect(recheck(principal, at: later) == .storeUnavailable)
+        #expect(recheck(principal, at: later) == .invalidTicket)
+    }
+
+    @Test func `a key that another gateway has just registered isn't unknown`() throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let id = try #require(KeyID(bytes: device.keyID))
+        #expect(try bench.decide(try bench.request(by: &device), by: 0).refusal?.answer == .unknownKey)
+        let other = try bench.registeredDevice()
+        let otherID = try #require(KeyID(bytes: other.keyID))
+        let key = try #require(bench.store.key(otherID))
+        let enrolled = DeviceKey(
+            id: id, publicKeyX963: device.publicKeyX963, app: key.app, environment: key.environment,
+            trustRoot: key.trustRoot, counter: 0, receipt: [], validationCategory: nil, bundleVersion: nil,
+            registeredAt: 0)
+        #expect(bench.store.enrol(enrolled) == .enrolled)
+        #expect(try bench.decide(try bench.request(by: &device), by: 0).admitted != nil)
+    }
+
+    @Test func `many unknown keys take little room, and none from known ones`() throws {
+        var device = try bench.registeredDevice()
+        let (principal, _) = try admitted(&device)
+        for number in 0..<(KeyStandings.maximumUnknown + 10) {
+            let bytes = [UInt8](repeating: 7, count: 30) + [UInt8(number / 256), UInt8(number % 256)]
+            let id = try #require(KeyID(bytes: bytes))
+            standings.load(id, at: start.monotonic) { _ in }
+        }
+        #expect(standings.count == 1 && standings.unknownCount == 10)
+        #expect(recheck(principal) == nil)
     }
 
     @Test func `a change of a key that isn't known here costs nothing`() throws {

@@ -40,6 +40,15 @@ package struct AppAttestMethod: AdmissionMethod {
         return Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong")
     }
 
+    package var preparesRevocations: Bool { settings?.fleet != nil }
+
+    package func prepareRevocation(
+        of credential: AssertionCredential, at moment: Moment, then: @escaping @Sendable () -> Void
+    ) {
+        guard let fleet = settings?.fleet, let id = credential.key else { return then() }
+        fleet.standings.load(id, at: moment.monotonic) { _ in then() }
+    }
+
     package func freshChallenge(at moment: Moment) -> String? { settings?.challenges.issue(at: moment).nonce }
 
     package func verify(
