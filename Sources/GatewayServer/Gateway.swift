@@ -29,6 +29,12 @@ package final class Gateway: Sendable {
     let reloads = ReloadQueue()
     let upgrades = UpgradeQueue()
     let manager: ServiceManager
+    /// Held while the new process begins to serve. A shutdown waits for it.
+    let handingOver = Mutex(())
+    /// To the process that has replaced this one.
+    let successor = Mutex<HandoverChannel?>(nil)
+    /// To the process that this one has replaced.
+    let predecessor = Mutex<HandoverChannel?>(nil)
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector
@@ -55,7 +61,10 @@ package final class Gateway: Sendable {
         logger: Logger
     ) throws(GatewayError) {
         FileLimit.raise()
+        // As long as it is there: an upgrade replaces the file.
+        _ = NewProcess.programAtStart
         let configuration = loaded.configuration
+        try Self.checkPlainText(sockets, configuration)
         let state = try GatewayState(configuration, logger: logger)
         let pinned = StartupPinned(configuration)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
@@ -121,6 +130,18 @@ package final class Gateway: Sendable {
             internalListener: configuration.internalListener.address == nil,
             control: configuration.tickets.controlSocketPath == nil)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
+    }
+
+    /// Sockets of another process may lead elsewhere than `BIND_HOST` says.
+    private static func checkPlainText(
+        _ sockets: InheritedSockets, _ configuration: GatewayConfiguration
+    ) throws(GatewayError) {
+        guard configuration.tls == nil, !configuration.inboundTLS.allowsPlainText,
+            let open = sockets.edge.first(where: { !$0.isLocal })
+        else { return }
+        throw .edge(
+            "\(open.name) was opened by another process, and INBOUND_TLS_MODE is off: other machines could reach it. Use TLS,"
+                + " or set ALLOW_INSECURE_INBOUND_NO_TLS=true.")
     }
 
     /// Writes the ready line. Scripts wait for it, so it is written at every `LOG_LEVEL`, in the format of the log.

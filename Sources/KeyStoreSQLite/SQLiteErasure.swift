@@ -92,6 +92,8 @@ extension SQLiteKeyDatabase {
         let end = DispatchTime.now() + .milliseconds(limits.administrationBusyMilliseconds)
         repeat {
             do {
+                // The passive one copies most of it without the lock that counters need.
+                try checkpoints.use { _ = try $0.checkpoint(.passive) }
                 try checkpoints.use { _ = try $0.checkpoint(.truncate) }
                 if walBytes == 0 { return true }
             } catch .busy {}

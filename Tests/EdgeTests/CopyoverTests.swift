@@ -230,7 +230,7 @@ extension EdgeTests {
 
         @Test(arguments: [
             ("exit 3", "it ended with status 3"), ("exec sleep 600", "didn't answer in time"),
-            (Self.saying(#"ready"#, format: 999), "takes over state of form 999"),
+            (HandoverScript.ready(format: 999) + HandoverScript.take(1_500), "takes over state of form 999"),
         ])
         func `a new process that isn't ready changes nothing`(script: String, reason: String) async throws {
             let edge = try await start(.echo) { $0.setting("COPYOVER_READY_MS", 1000) }
@@ -258,7 +258,7 @@ extension EdgeTests {
             try await player.read(upTo: "<1>")
             await player.say("one")
             let reading = Task { try await player.readPast(closes: 1) }
-            let output = try await upgrade(to: Self.saying("ready", format: 1), edge)
+            let output = try await upgrade(to: HandoverScript.ready() + HandoverScript.take(1_500), edge)
             #expect(output.ending == .exited(1) && output.errorText.contains("nothing has changed"), "\(output)")
             try await reading.value
             await player.say("two")
@@ -274,19 +274,6 @@ extension EdgeTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
             return try await GatewayProcess.run(
                 ["upgrade", "--program", program, "--socket", directory.file("control.sock")])
-        }
-
-        /// A record of the channel on descriptor 3: `{"ready":{"format":…,"version":"x"}}`. Then the program takes what comes for a while.
-        private static func saying(_ word: String, format: UInt16) -> String {
-            func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + text.utf8 }
-            let number: [UInt8] = format < 128 ? [UInt8(format)] : [UInt8(format & 0x7F) | 0x80, UInt8(format >> 7)]
-            let record: [UInt8] =
-                [9, 1] + text(word) + [9, 2] + text("format") + [3] + number + text("version") + [6] + text("x")
-            let bytes: [UInt8] = [0, 0, 0, UInt8(record.count), 0, 0, 0, 0] + record
-            let octal = bytes.map {
-                "\\" + String(repeating: "0", count: $0 < 8 ? 2 : $0 < 64 ? 1 : 0) + String($0, radix: 8)
-            }
-            return "printf '\(octal.joined())' >&3; head -c 1500 <&3 >/dev/null; exit 1"
         }
 
         // MARK: How it is asked for

@@ -36,6 +36,8 @@ enum UpgradeOutcome: Sendable {
 package struct UpgradeReport: Codable, Sendable, Equatable {
     /// Of the new process.
     package var processID: Int32
+    /// Of the old process.
+    package var formerID: Int32
     package var version: String
     /// Sessions that the new process goes on with.
     package var moved: Int

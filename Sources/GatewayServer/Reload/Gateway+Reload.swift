@@ -20,9 +20,19 @@ extension Gateway {
             await reopenAuditLog()
             log(outcome)
             report(outcome)
+            tellPredecessor()
             reply(outcome)
         }
     }
+
+    /// Sessions that stayed with the process before obey the same lists.
+    private func tellPredecessor() {
+        predecessor.withLock { channel in
+            do { try channel?.send(.reload, within: Self.predecessorMilliseconds) } catch { channel = nil }
+        }
+    }
+
+    private static let predecessorMilliseconds = 1_000
 
     /// Reads the settings and their files again and applies them: all of them or, if any is wrong, none. Not on a reactor.
     ///

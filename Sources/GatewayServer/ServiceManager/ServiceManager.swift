@@ -12,6 +12,7 @@ final class ServiceManager: Sendable {
     let watchdogInterval: Duration?
     private let logger: Logger
     private let hasFailed = Atomic(false)
+    private let isRetired = Atomic(false)
 
     /// - Parameter environment: that of the process.
     init(environment: [String: String], processID: Int32 = getpid(), logger: Logger) {
@@ -26,7 +27,7 @@ final class ServiceManager: Sendable {
 
     /// Blocks for a second at most, so call it on no reactor.
     func tell(_ notifications: ServiceNotification...) {
-        guard let socket else { return }
+        guard let socket, !isRetired.load(ordering: .acquiring) else { return }
         do throws(NotificationFailure) {
             try socket.send(notifications.map(\.text).joined(separator: "\n"))
         } catch {
@@ -34,6 +35,9 @@ final class ServiceManager: Sendable {
             logger.warning("the service manager can't be told", metadata: [LogKeys.error: "\(error)"])
         }
     }
+
+    /// Another process is the service now. Whatever this one does from here on, its end included, isn't the service's.
+    func retire() { isRetired.store(true, ordering: .releasing) }
 
     /// WATCHDOG_USEC, unless WATCHDOG_PID says that it is meant for another process.
     private static func watchdogInterval(_ environment: [String: String], _ processID: Int32) -> Duration? {

@@ -12,6 +12,8 @@ extension RelayServer {
     /// Until it is taken back, nobody is admitted, and no session ends because of that.
     package func setHandingOver(_ isHandingOver: Bool) { drain.isHandingOver = isHandingOver }
 
+    package var isHandingOver: Bool { drain.isHandingOver }
+
     /// Connections that are neither WebSockets nor closed.
     package var connectionsInHTTP: Int { onReactors { _, reactor in reactor.connectionsInHTTP }.reduce(0, +) }
 
