@@ -39,17 +39,25 @@ extension EdgeTests {
                         said += "line \(round)\r\n"
                         try await target.send("<\(round)>")
                         sent += "<\(round)>"
-                        try await Task.sleep(for: .milliseconds(5))
+                        // Both directions go on while the client is away, as far as the window allows.
+                        let least = sent.utf8.count - Self.windowBytes
+                        try await player.progress.wait(for: "output", within: .seconds(60)) {
+                            $0.bytes >= least ? true : nil
+                        }
                     }
                     try await target.send("<end>")
                     return (said, sent + "<end>")
                 }
             }
             let reading = pairs.map { pair in Task { try await pair.player.read(upTo: "<end>") } }
-            for (player, _) in pairs { try await Awaited.until("traffic") { await player.received.count > 30 } }
+            for (player, _) in pairs {
+                try await player.progress.wait(for: "traffic", within: .seconds(60)) { $0.bytes > 30 ? true : nil }
+            }
             let successor = try await Successor.start(replacing: edge.gateway)
             #expect(successor.report.contains("\(count) sessions went to it"), "\(successor.report)")
-            for (player, _) in pairs { try await Awaited.until("a return") { await player.closes.count == 1 } }
+            for (player, _) in pairs {
+                try await player.progress.wait(for: "a return", within: .seconds(60)) { $0.returns == 1 ? true : nil }
+            }
             isOver.update { $0 = true }
             for (index, pair) in pairs.enumerated() {
                 let (said, sent) = try await talks[index].value
@@ -63,6 +71,9 @@ extension EdgeTests {
             try await edge.gateway.child.output.wait(for: "the old process' end") { $0.ending }
             #expect(edge.gateway.child.output.current.ending == .exited(0))
         }
+
+        /// What a target may have sent before its player has read it.
+        private static let windowBytes = 120
 
         @Test func `a second upgrade follows the first`() async throws {
             let edge = try await start()
@@ -125,6 +136,65 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(handshake))
             expectRefusal(try await edge.gateway.refusal(handshake), 401, "invalid_ticket")
             withExtendedLifetime(successor) {}
+        }
+
+        @Test func `sessions that report mode has admitted cross, and end with the mode`() async throws {
+            let apple = try SimulatedApple()
+            func date(in seconds: Int) -> String { (Date.now + TimeInterval(seconds)).formatted(.iso8601) }
+            let edge = try await start(.echo) {
+                $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "report").setting("REPORT_UNTIL", date(in: 86_400))
+            }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let proven = try await TypedSession.connect(edge.gateway.open(device.handshake(at: edge.gateway)))
+            let player = try await CopyoverPlayer(.typed, at: edge)
+            let reading = Task { try await player.readPast(closes: 1) }
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await reading.value
+            #expect(successor.report.contains("2 sessions went to it"), "\(successor.report)")
+            await player.say("echo")
+            try await player.read(upTo: "echo\r\n")
+            // The new process knows that it was only reported: the end of the mode ends it, and nobody else's session.
+            try change(edge, "REPORT_UNTIL", date(in: 5))
+            kill(successor.processID, SIGHUP)
+            await #expect(throws: EdgeTestError.self) { try await player.readPast(closes: 2) }
+            #expect(await player.closes.map(\.code) == [1012, 1008])
+            try await edge.gateway.auditLine("\"session\"", "\"ended\"", "session_expired")
+            let (back, _) = try await proven.resumed(
+                at: edge, after: 0, presenting: device.handshake(at: edge.gateway))
+            try await back.send(text: #"{"type":"input","text":"echo"}"#)
+            #expect(try await back.typedText(4) == "echo")
+        }
+
+        @Test func `sessions of report mode end if the new process begins without the mode`() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await start {
+                $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "report")
+                    .setting("REPORT_UNTIL", (Date.now + 86_400).formatted(.iso8601))
+            }
+            let socket = try await edge.gateway.open()
+            _ = try await TypedSession.connect(socket)
+            _ = try await edge.target.connection()
+            await socket.connection.reset()
+            try await edge.gateway.logLine("session detached")
+            try change(edge, "REQUIRE_APP_AUTH", "true")
+            let successor = try await Successor.start(replacing: edge.gateway)
+            #expect(successor.report.contains("1 sessions went to it"), "\(successor.report)")
+            try await edge.gateway.auditLine("\"session\"", "\"ended\"", "session_expired")
+        }
+
+        @Test func `the audit log has the begin and the outcome of an upgrade`() async throws {
+            let edge = try await start(.echo)
+            _ = try await upgrade(to: "exit 3", edge)
+            let failed = try await edge.gateway.auditLine("\"operation\"", "upgrade_failed", "status 3")
+            #expect(failed.contains("\"failed\""), "\(failed)")
+            let player = try await CopyoverPlayer(.gmcp, at: edge)
+            let reading = Task { try await player.readPast(closes: 1) }
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await reading.value
+            try await edge.gateway.auditLine("\"operation\"", "\"done\"", "upgrade_begun", "with the program")
+            try await edge.gateway.auditLine(
+                "\"operation\"", "\"done\"", "upgrade_done", "process \(successor.processID) ",
+                "1 sessions went, 0 stay")
         }
 
         // MARK: What stays
@@ -312,17 +382,6 @@ extension EdgeTests {
             isOver.update { $0 = true }
             for visitor in visitors { #expect(try await visitor.value > 0) }
             withExtendedLifetime(successor) {}
-        }
-    }
-}
-
-extension Awaited where State == Bool {
-    /// Looks until it holds; what is looked at has no event to wait for.
-    static func until(_ what: String, _ holds: @Sendable () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try await !holds() {
-            guard ContinuousClock.now < end else { throw EdgeTestError("waited in vain for \(what)") }
-            try await Task.sleep(for: .milliseconds(10))
         }
     }
 }

@@ -40,13 +40,28 @@ struct Copyover {
         guard let program = program ?? NewProcess.programAtStart else {
             return .unchanged("the program of this process isn't known: name one")
         }
+        record("upgrade_begun", .done, "with the program \(program)")
         do {
-            return .handedOver(try handOver(to: program))
+            let report = try handOver(to: program)
+            record(
+                "upgrade_done", .done,
+                "process \(report.processID) (\(report.version)) serves: \(report.moved) sessions went,"
+                    + " \(report.staying) stay")
+            return .handedOver(report)
         } catch {
             let reason = "\(HandoverFailure(error))"
             gateway.logger.error("the upgrade failed, and this process goes on", metadata: [LogKeys.error: "\(reason)"])
+            record("upgrade_failed", .failed, reason)
             return .unchanged(reason)
         }
+    }
+
+    /// In the audit log, by this process: it knows the outcome whatever becomes of the other one.
+    private func record(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
+        gateway.state.audit.record(
+            AuditEntry(
+                time: .now(), event: .operation, outcome: outcome, method: "none", reason: reason, detail: detail,
+                requestID: "-", address: "-"))
     }
 
     private func handOver(to program: String) throws -> UpgradeReport {
@@ -226,8 +241,7 @@ struct Copyover {
 
     private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
         // While this process still is the one that the manager listens to.
-        gateway.manager.tell(.mainProcess(process.id))
-        gateway.manager.retire()
+        gateway.manager.tellReplaced(by: process.id)
         server.release(frozen)
         gateway.pool.stopListening()
         server.stopListeningInternally(keepsFile: true)

@@ -140,7 +140,7 @@ package final class InternalServer: Sendable {
 
     /// Which stays this server's own: for another process, which gets a copy. Not for a reactor.
     package var listeningSocket: Int32 {
-        let outcome = DispatchFlag<Int32>()
+        let outcome = BlockingAnswer<Int32>()
         listener.reactor.submit { [listener] in
             switch listener.value {
             case .tcp(let listener): outcome.set(listener.descriptor)
