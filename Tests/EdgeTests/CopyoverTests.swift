@@ -1,3 +1,4 @@
+// Long because: every case is one upgrade of a whole gateway.
 import EdgeTestKit
 import Foundation
 import Testing
