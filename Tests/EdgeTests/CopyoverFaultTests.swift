@@ -66,6 +66,28 @@ extension EdgeTests {
             withExtendedLifetime(successor) {}
         }
 
+        /// It says that it has everything, and ends with the order to begin.
+        @Test func `sessions return to the old process if the new one dies before it serves`() async throws {
+            let edge = try await start()
+            let player = try await CopyoverPlayer(.typed, at: edge)
+            let reading = Task { try await player.readPast(closes: 1) }
+            let script = HandoverScript.ready() + HandoverScript.word("staged") + HandoverScript.takeUntilCommit
+            let output = try await upgrade(to: script)
+            #expect(output.ending == .exited(1) && output.errorText.contains("didn't begin to serve"), "\(output)")
+            try await reading.value
+            await player.say("echo")
+            try await player.read(upTo: "echo\r\n")
+            #expect(edge.target.connectionCount == 1)
+            try await edge.expectHealthy()
+        }
+
+        private func upgrade(to script: String) async throws -> ChildOutput {
+            let program = try directory.write("#!/bin/sh\n\(script)\n", to: "program")
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
+            return try await GatewayProcess.run(
+                ["upgrade", "--program", program, "--socket", directory.file("control.sock")])
+        }
+
         /// Its sessions are lost, since it may have read from their targets; nobody else is.
         @Test func `a new process that dies after it has begun leaves the old one serving`() async throws {
             let edge = try await start()
@@ -77,10 +99,7 @@ extension EdgeTests {
             let script =
                 HandoverScript.ready() + HandoverScript.word("staged") + HandoverScript.word("serving")
                 + HandoverScript.takeUntilCommit
-            let program = try directory.write("#!/bin/sh\n\(script)\n", to: "program")
-            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
-            let output = try await GatewayProcess.run(
-                ["upgrade", "--program", program, "--socket", directory.file("control.sock")])
+            let output = try await upgrade(to: script)
             #expect(
                 output.ending == .exited(1) && output.errorText.contains("1 sessions are lost with it"), "\(output)")
             try await Edge.expectEcho(raw)
