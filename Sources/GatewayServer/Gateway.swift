@@ -116,11 +116,12 @@ package final class Gateway: Sendable {
                 logger: logger)
         }
         let devices = state.store.map { KeyDesk($0, audit: state.audit, server: server) }
-        internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
+        internalAddress = try parts.listening.map { listening throws(GatewayError) in
+            try sockets.checkInternalListener(replacing: listening.address)
             do throws(ReactorError) {
                 return try server.listenInternally(
-                    on: address, inspection: inspector.inspection, inherited: sockets.internalListener, devices: devices
-                )
+                    on: listening, inspection: inspector.inspection, inherited: sockets.internalListener,
+                    devices: devices)
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")

@@ -281,6 +281,27 @@ extension EdgeTests {
             withExtendedLifetime(successor) {}
         }
 
+        @Test func `an internal listener with TLS that other machines reach goes on`() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await start(.echo) {
+                $0.setting("ADMIN_BIND", "0.0.0.0:0").setting("ADMIN_CLIENT_CA_PATH", certificates.clientCA)
+                    .setting("ADMIN_TLS_CERT_PATH", certificates.server.certificate)
+                    .setting("ADMIN_TLS_KEY_PATH", certificates.server.key)
+            }
+            let port = try await edge.gateway.internalPort()
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await edge.gateway.child.output.wait(for: "the old process' end") { $0.ending }
+            func open(_ identity: DevCertificates.Identity) async throws -> RawConnection {
+                let tls = TLSChoice(trustedCA: certificates.serverCA, identity: identity)
+                let connection = try await RawConnection.open(port: port, tls: tls)
+                connection.post(Array("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+                return connection
+            }
+            #expect(try await open(certificates.client).answer().status == 200)
+            #expect(try await open(certificates.foreignClient).receiveToEnd().isEmpty)
+            withExtendedLifetime(successor) {}
+        }
+
         @Test func `wrong settings leave everything as it is`() async throws {
             let edge = try await start(.echo)
             try change(edge, "PING_INTERVAL_SECONDS", "often")

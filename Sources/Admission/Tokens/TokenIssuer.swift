@@ -140,11 +140,13 @@ extension TokenIssuer {
                 assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
                 publicKeyX963: key.publicKeyX963, app: assertion.app, previousCounter: key.counter)
         } catch {
-            let discrepancy = devices.assertionVerifier.discrepancy(
-                error, in: assertion.object, app: assertion.app, others: devices.scope.sortedApps)
+            let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
             throw RefusedRequest(
                 .token(
-                    .attestationFailed, detail: "assertion: \(error)", failed: FailedCheck(error.check, discrepancy)))
+                    .attestationFailed, detail: "assertion: \(error)",
+                    failed: FailedCheck(
+                        error.check,
+                        verifier.discrepancy(error, in: assertion.object, app: assertion.app, others: others))))
         }
         try await advance(assertion.id, to: verified, in: registry, at: moment)
         let holder = Holder(

@@ -14,6 +14,9 @@ extension ConfigurationLoader {
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
         let internalToken = internalToken()
+        let internalTLS = internalTLS(besides: tls)
+        checkInternalAccess(hasToken: internalToken != nil, internalTLS)
+        let internalSocketGroup = internalSocketGroup()
         checkTokens(hasApps: attestation != nil)
         let proxies = proxies()
         let isOpen = read(settings.gate.appAuth) == .off
@@ -34,7 +37,8 @@ extension ConfigurationLoader {
         return GatewayConfiguration(
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
-            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken)
+            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
+            internalTLS: internalTLS, internalSocketGroup: internalSocketGroup)
     }
 
     private mutating func checkKeyStore() {

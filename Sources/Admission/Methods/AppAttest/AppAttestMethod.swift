@@ -157,9 +157,10 @@ private struct AssertionCheck {
                 assertion: assertion, clientDataHash: challenge.clientDataHash, publicKeyX963: key.publicKeyX963,
                 app: app, previousCounter: key.counter)
         } catch {
-            let discrepancy = settings.assertionVerifier.discrepancy(
-                error, in: assertion, app: app, others: settings.scope.sortedApps)
-            return .refused(.assertionRejected, "assertion: \(error)", FailedCheck(error.check, discrepancy))
+            let (verifier, others) = (settings.assertionVerifier, settings.scope.sortedApps)
+            return .refused(
+                .assertionRejected, "assertion: \(error)",
+                FailedCheck(error.check, verifier.discrepancy(error, in: assertion, app: app, others: others)))
         }
         return try commit(verified, by: key.id, of: app)
     }
