@@ -29,6 +29,8 @@ package final class Gateway: Sendable {
     let reloads = ReloadQueue()
     let upgrades = UpgradeQueue()
     let manager: ServiceManager
+    /// Asked for at the start: once the file is replaced, which an upgrade follows, the kernel calls it deleted.
+    let program = NewProcess.programAtStart
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector

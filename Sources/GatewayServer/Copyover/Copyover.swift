@@ -32,7 +32,7 @@ struct Copyover {
         guard !gateway.state.drain.isHandingOver else {
             return .unchanged("this process has been replaced already: ask the new one")
         }
-        guard let program = program ?? NewProcess.programAtStart else {
+        guard let program = program ?? gateway.program else {
             return .unchanged("the program of this process isn't known: name one")
         }
         do {
@@ -184,7 +184,7 @@ struct Copyover {
 
     private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
         // While this process still is the one that the manager listens to.
-        gateway.manager.tell(.mainProcess(process.id))
+        gateway.manager.nameSuccessor(process.id)
         server.release(frozen)
         gateway.pool.stopListening()
         server.stopListeningInternally(keepsFile: true)

@@ -12,6 +12,7 @@ final class ServiceManager: Sendable {
     let watchdogInterval: Duration?
     private let logger: Logger
     private let hasFailed = Atomic(false)
+    private let isReplaced = Atomic(false)
 
     /// - Parameter environment: that of the process.
     init(environment: [String: String], processID: Int32 = getpid(), logger: Logger) {
@@ -26,13 +27,20 @@ final class ServiceManager: Sendable {
 
     /// Blocks for a second at most, so call it on no reactor.
     func tell(_ notifications: ServiceNotification...) {
-        guard let socket else { return }
+        guard let socket, !isReplaced.load(ordering: .relaxed) else { return }
         do throws(NotificationFailure) {
             try socket.send(notifications.map(\.text).joined(separator: "\n"))
         } catch {
             guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
             logger.warning("the service manager can't be told", metadata: [LogKeys.error: "\(error)"])
         }
+    }
+
+    /// The process `id` is the service from now on. This one says nothing any more: its end isn't that of the service, and it doesn't vouch
+    /// for the other one's life.
+    func nameSuccessor(_ id: Int32) {
+        tell(.mainProcess(id))
+        isReplaced.store(true, ordering: .relaxed)
     }
 
     /// WATCHDOG_USEC, unless WATCHDOG_PID says that it is meant for another process.

@@ -41,6 +41,21 @@ struct ServiceNotificationTests {
         #expect(try await receiver.next("READY=1") == "READY=1\nSTATUS=Serving")
     }
 
+    @Test func `a process that was replaced says nothing any more`() async throws {
+        let receiver = try NotificationReceiver("@portcullis-test-\(UUID())")
+        let environment = ["NOTIFY_SOCKET": receiver.address]
+        let (old, new) = (
+            ServiceManager(environment: environment, logger: logger),
+            ServiceManager(environment: environment, logger: logger)
+        )
+        old.nameSuccessor(77)
+        old.tell(.watchdog)
+        old.tell(.stopping)
+        new.tell(.ready)
+        _ = try await receiver.messages.wait(for: "the new one") { $0.contains("READY=1") ? true : nil }
+        #expect(receiver.messages.current == ["MAINPID=77", "READY=1"])
+    }
+
     /// The address of a Unix socket has 108 bytes: a path needs a NUL at its end, an abstract name one at its beginning.
     @Test(arguments: ["@", "/"])
     func `an address may have 107 bytes after or before its NUL`(start: String) {
