@@ -91,8 +91,10 @@ struct GatewayParts {
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
         limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
         let tls = pinned.tls.map { tls in
-            TLSSettings(
-                certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,
+            // Each reactor reads them again, and a link may be switched meanwhile.
+            let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
+            return TLSSettings(
+                certificatePath: pair.first, privateKeyPath: pair.second,
                 clientCAPath: pinned.clientCertificates?.authorityPath,
                 clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }

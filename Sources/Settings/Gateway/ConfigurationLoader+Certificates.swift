@@ -10,8 +10,9 @@ extension ConfigurationLoader {
     static let revocationListWarningDays = 7
 
     mutating func checkServerCertificate(_ certificatePath: String, _ keyPath: String) {
-        let chain = certificates(settings.inboundTLS.certificatePath, certificatePath)
-        let key = privateKey(keyPath)
+        let pair = NamedFile.pair(certificatePath, keyPath)
+        let chain = certificates(settings.inboundTLS.certificatePath, pair.first)
+        let key = privateKey(pair.second)
         if NamedFile.isReadableByEverybody(keyPath) {
             warn(settings.inboundTLS.keyPath, "all users of this machine can read the key: chmod 600 it.")
         }
