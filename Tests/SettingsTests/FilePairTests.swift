@@ -53,9 +53,10 @@ struct FilePairTests {
         #expect(looks == 30)
     }
 
-    @Test(arguments: ["old/fullchain.pem", "old/privkey.pem"])
-    func `paths that lead nowhere stay as they are`(missing: String) {
+    @Test(arguments: ["old/fullchain.pem", "old/privkey.pem"], [false, true])
+    func `paths that lead to no file stay as they are`(missing: String, isFolder: Bool) {
         unlink("\(bench.folder)/\(missing)")
+        if isFolder { mkdir("\(bench.folder)/\(missing)", 0o700) }
         #expect(NamedFile.pair(paths.first, paths.second) == paths)
     }
 }

@@ -108,7 +108,7 @@ package enum NamedFile {
     /// often replace the old ones by a switch of a link, and the switch may come between two reads.
     ///
     /// - Parameter resolve: follows all links of a path; nil if that is impossible.
-    /// - Returns: the two paths as given if one of them leads nowhere, so that the error of its reader names it.
+    /// - Returns: the two paths as given if one of them leads to no readable file, so that the error of its reader names it.
     package static func pair(
         _ first: String, _ second: String, resolve: (String) -> String? = resolved
     ) -> (first: String, second: String) {
@@ -119,10 +119,14 @@ package enum NamedFile {
         return (first, second)
     }
 
-    /// The path without symbolic links; nil if there is no such file.
+    /// The path without symbolic links; nil if no file is there that can be read.
     package static func resolved(_ path: String) -> String? {
         guard let found = realpath(path, nil) else { return nil }
         defer { free(found) }
+        var status = stat()
+        guard stat(found, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(found, R_OK) == 0 else {
+            return nil
+        }
         return String(validatingCString: found)
     }
 
