@@ -35,6 +35,8 @@ package final class Gateway: Sendable {
     let successor = Mutex<HandoverChannel?>(nil)
     /// To the process that this one has replaced.
     let predecessor = Mutex<HandoverChannel?>(nil)
+    /// Asked for at the start: once the file is replaced, which an upgrade follows, the kernel calls it deleted.
+    let program = NewProcess.programAtStart
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector
@@ -61,8 +63,6 @@ package final class Gateway: Sendable {
         logger: Logger
     ) throws(GatewayError) {
         FileLimit.raise()
-        // As long as it is there: an upgrade replaces the file.
-        _ = NewProcess.programAtStart
         let configuration = loaded.configuration
         try Self.checkPlainText(sockets, configuration)
         let state = try GatewayState(configuration, logger: logger)

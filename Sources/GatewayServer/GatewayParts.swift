@@ -85,10 +85,11 @@ struct GatewayParts {
     ) throws(GatewayError) -> InternalListening? {
         guard let address = configuration.internalListener.address else { return nil }
         let material = try pinned.internalTLS.map { tls throws(GatewayError) in
+            let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
             do throws(TLSMaterialError) {
                 return try TLSMaterial(
                     TLSSettings(
-                        certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,
+                        certificatePath: pair.first, privateKeyPath: pair.second,
                         clientCAPath: tls.clients?.authorityPath, clientCRLPath: tls.clients?.revocationListPath))
             } catch {
                 throw .internalListener("TLS could not be set up: \(error)")
@@ -122,8 +123,10 @@ struct GatewayParts {
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
         limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
         let tls = pinned.tls.map { tls in
-            TLSSettings(
-                certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,
+            // Each reactor reads them again, and a link may be switched meanwhile.
+            let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
+            return TLSSettings(
+                certificatePath: pair.first, privateKeyPath: pair.second,
                 clientCAPath: pinned.clientCertificates?.authorityPath,
                 clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }

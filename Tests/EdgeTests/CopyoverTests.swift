@@ -95,6 +95,22 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 1)
         }
 
+        /// As a package manager does it: the new file gets the name of the old one.
+        @Test func `a program that was replaced on the disk is started from its place`() async throws {
+            let (program, renewed) = (directory.file("portcullis"), directory.file("portcullis.new"))
+            for path in [program, renewed] {
+                try FileManager.default.copyItem(atPath: Binaries.portcullis(), toPath: path)
+            }
+            let target = try await TargetServer.start(.echo)
+            let settings = GatewaySettings(targetPort: target.port)
+                .setting("CONTROL_SOCKET_PATH", directory.file("control.sock"))
+            let gateway = try await GatewayProcess.start(settings, program: program)
+            _ = try await ChildProcess.check("mv", ["-T", renewed, program])
+            let successor = try await Successor.start(replacing: gateway)
+            let running = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(successor.processID)/exe")
+            #expect(running == program)
+        }
+
         @Test func `a session without a client keeps what its target says meanwhile`() async throws {
             let edge = try await start()
             let socket = try await edge.gateway.open()

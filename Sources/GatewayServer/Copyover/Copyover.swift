@@ -37,7 +37,7 @@ struct Copyover {
         guard !gateway.state.drain.isHandingOver else {
             return .unchanged("this process has been replaced already: ask the new one")
         }
-        guard let program = program ?? NewProcess.programAtStart else {
+        guard let program = program ?? gateway.program else {
             return .unchanged("the program of this process isn't known: name one")
         }
         record("upgrade_begun", .done, "with the program \(program)")

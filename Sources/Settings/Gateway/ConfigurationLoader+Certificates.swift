@@ -13,8 +13,9 @@ extension ConfigurationLoader {
     typealias FileSetting = (setting: Setting<String?>, path: String)
 
     mutating func checkServerCertificate(_ certificate: FileSetting, _ keyFile: FileSetting) {
-        let chain = certificates(certificate.setting, certificate.path)
-        let key = privateKey(keyFile)
+        let pair = NamedFile.pair(certificate.path, keyFile.path)
+        let chain = certificates(certificate.setting, pair.first)
+        let key = privateKey((keyFile.setting, pair.second))
         if NamedFile.isReadableByEverybody(keyFile.path) {
             warn(keyFile.setting, "all users of this machine can read the key: chmod 600 it.")
         }
