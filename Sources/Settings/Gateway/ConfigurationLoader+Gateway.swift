@@ -9,7 +9,8 @@ extension ConfigurationLoader {
         let (secrets, blockList) = (sharedSecrets(), blockList())
         let attestation = attestation()
         let clientCertificates = clientCertificates()
-        if attestation != nil { checkKeyStore() }
+        let fleetStore = fleetStore()
+        if attestation != nil, fleetStore == nil { checkKeyStore() }
         let tickets = tickets()
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
@@ -34,7 +35,8 @@ extension ConfigurationLoader {
         return GatewayConfiguration(
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
-            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken)
+            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
+            fleetStore: fleetStore)
     }
 
     private mutating func checkKeyStore() {

@@ -31,6 +31,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let trustedProxies: TrustedProxies
     /// Nil if the internal listener requires no token.
     package let internalToken: InternalToken?
+    /// Nil: the store is the file of ATTESTED_KEYS_PATH.
+    package let fleetStore: FleetStoreConfiguration?
 
     package subscript<Section: SettingSection>(
         dynamicMember section: KeyPath<GatewaySettings, Section>
