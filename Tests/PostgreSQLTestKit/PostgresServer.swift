@@ -16,6 +16,8 @@ package final class PostgresServer: Sendable {
         package var access: [String]?
         /// The tables on a disk of their own of so many megabytes.
         package var diskMegabytes: Int?
+        /// It follows this server until it is promoted.
+        package var primary: PostgresServer?
         /// TLS on the loopback port.
         package var certificates: PostgresCertificates?
 
@@ -41,7 +43,11 @@ package final class PostgresServer: Sendable {
         self.options = options
         directory = try Self.makeDirectory()
         port = options.listens ? try Self.freePort() : 5432
-        try Self.pristine.get().withCopy(at: data)
+        if let primary = options.primary {
+            try copy(primary)
+        } else {
+            try Self.pristine.get().withCopy(at: data)
+        }
         try configure()
         try start()
     }
@@ -67,8 +73,11 @@ package final class PostgresServer: Sendable {
         ]
     }
 
+    /// Also on a server that only reads.
     package func session(database: String = "postgres") throws -> PostgreSQLSession {
-        try PostgreSQLSession(DriverOptions(parameters: parameters(database: database)))
+        var parameters = parameters(database: database)
+        parameters["target_session_attrs"] = "any"
+        return try PostgreSQLSession(DriverOptions(parameters: parameters))
     }
 
     /// An empty database.
@@ -203,6 +212,14 @@ extension PostgresServer {
         ]
         try Program.run(PostgresPrograms.asUser(words), output: directory + "/log")
         return Pristine(path: directory + "/data")
+    }
+
+    private func copy(_ primary: PostgresServer) throws {
+        let words = [
+            try PostgresPrograms.path("pg_basebackup"), "-D", data, "-h", primary.directory, "-p", String(primary.port),
+            "-U", "portcullis", "-R", "-X", "stream", "-c", "fast", "--no-sync",
+        ]
+        try Program.run(PostgresPrograms.asUser(words), output: log)
     }
 
     private static func makeDirectory() throws -> String {

@@ -77,6 +77,52 @@ struct PostgreSQLCrashTests {
         #expect(try store.signingKeys() == keys)
     }
 
+    @Test func `moves to a standby that lags, and admits no old assertion there`() async throws {
+        let primary = try makeServer()
+        var options = PostgresServer.Options()
+        options.primary = primary
+        let standby = try PostgresServer(options)
+        let database = try await FleetDatabase(on: primary)
+        var parameters = database.options.parameters
+        parameters["host"] = "\(primary.directory),\(standby.directory)"
+        parameters["port"] = "\(primary.port),\(standby.port)"
+        let store = try FleetDatabase.registry(.patient(parameters))
+        let feed = PostgreSQLRevocations(of: store)
+        // What is confirmed now is on the standby, too.
+        try primary.session().run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try primary.session().run("SELECT pg_reload_conf()")
+        for key in UInt8(1)...3 { _ = try await store.enrol(.sample(key)) }
+        _ = try await store.revoke(.sample(3), reason: "lost", at: 5)
+        let home = try await store.incarnation()
+        #expect(try await feed.ifChanged()?.keys == [.sample(3)])
+        // From now on the standby hears nothing.
+        try primary.session().run("ALTER SYSTEM SET synchronous_standby_names = ''")
+        try primary.session().run("SELECT pg_reload_conf()")
+        try standby.session().run("ALTER SYSTEM SET primary_conninfo = ''")
+        try standby.session().run("SELECT pg_reload_conf()")
+        _ = try await eventually {
+            try standby.session().run("SELECT count(*) FROM pg_stat_wal_receiver", []).only().integer(0) == 0
+                ? true : nil
+        }
+        let uses = (1...20).map { counter in
+            AssertionUse(mark: .sample(UInt64(counter)), key: .sample(1), counter: UInt32(counter), time: 1)
+        }
+        for use in uses { #expect(try await store.admit(use, in: home) == .admitted) }
+        _ = try await store.revoke(.sample(2), reason: "not on the standby", at: 6)
+        #expect(try await feed.ifChanged()?.keys == [.sample(2), .sample(3)])
+
+        primary.crash()
+        try standby.session().run("SELECT pg_promote(true)")
+        let next = try await eventually { try await store.incarnation() }
+        #expect(next != home)
+        #expect(try await store.key(.sample(1))?.counter == 0)
+        for use in uses { #expect(try await store.admit(use, in: home) == .refused(.foreign)) }
+        #expect(try await store.key(.sample(3))?.isRevoked == true)
+        // The feed has gone back, and is read as a whole.
+        #expect(try await feed.ifChanged()?.keys == [.sample(3)])
+        store.close()
+    }
+
     @Test func `is another incarnation, but not after a clean restart`() async throws {
         let database = try await FleetDatabase(on: try makeServer())
         let store = database.registry
