@@ -80,7 +80,7 @@ package struct FleetStoreAdministration {
     }
 
     private func connect() throws(FleetStoreError) -> PostgreSQLSession {
-        var options = DriverOptions(parameters: configuration.connectionParameters)
+        var options = configuration.driverOptions
         options.maximumAnswerBytes = Self.answerBytes
         do throws(DatabaseError) {
             return try PostgreSQLSession(options)
@@ -93,6 +93,17 @@ package struct FleetStoreAdministration {
         _ body: () throws(PostgreSQLSchemaError) -> Value
     ) throws(FleetStoreError) -> Value {
         do throws(PostgreSQLSchemaError) { return try body() } catch { throw .database("\(configuration)", "\(error)") }
+    }
+}
+
+extension FleetStoreConfiguration {
+    /// With the announcements of changes.
+    var driverOptions: DriverOptions {
+        var options = DriverOptions(parameters: connectionParameters)
+        options.connections = connections
+        options.statementMilliseconds = timeoutMilliseconds
+        options.channel = PostgreSQLKeyRegistry.channel
+        return options
     }
 }
 

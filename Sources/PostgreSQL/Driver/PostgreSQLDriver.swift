@@ -11,22 +11,20 @@ package final class PostgreSQLDriver: Sendable {
     /// - Parameter report: called on the driver's thread; it must not wait.
     package init(_ options: DriverOptions, report: @escaping @Sendable (DriverEvent) -> Void = { _ in }) {
         self.options = options
-        let thread = Thread { [mailbox] in
+        Thread.detachNewThread { [mailbox] in
+            Thread.current.name = "postgresql"
             // The thread's own: the driver isn't retained.
             DriverLoop(options, mailbox, dial: { Self.dial($0, options, mailbox) }, report: report).run()
         }
-        thread.name = "postgresql"
-        thread.start()
     }
 
     deinit { mailbox.close() }
 
     private static func dial(_ lane: Int, _ options: DriverOptions, _ mailbox: Mailbox) {
-        let thread = Thread {
+        Thread.detachNewThread {
+            Thread.current.name = "postgresql-dial"
             mailbox.add(LibpqConnection.connect(options.connectionParameters), lane: lane)
         }
-        thread.name = "postgresql-dial"
-        thread.start()
     }
 
     /// Hands a statement over.
