@@ -13,9 +13,9 @@ struct FleetStoreAdministrationTests {
     private let server: PostgresServer
     private let database: String
 
-    init() throws {
-        server = try PostgresServer.shared.get()
-        database = try server.makeDatabase()
+    init() async throws {
+        server = try await PostgresServer.shared()
+        database = try await server.makeDatabase()
         folder = NSTemporaryDirectory() + "portcullis-fleet-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try Data((String(repeating: "5c", count: 32) + "\n").utf8).write(to: URL(fileURLWithPath: folder + "/keys"))

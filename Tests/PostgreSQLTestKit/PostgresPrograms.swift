@@ -151,3 +151,10 @@ enum Leftovers {
         for directory in directories { try? FileManager.default.removeItem(atPath: directory) }
     }
 }
+
+/// Runs what blocks on a thread of its own: Swift's pool has few, and other tests need them.
+func offPool<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}

@@ -39,7 +39,11 @@ package final class PostgresServer: Sendable {
     private var log: String { directory + "/log" }
 
     /// Initialises and starts a server.
-    package init(_ options: Options = Options()) throws {
+    package static func launch(_ options: Options = Options()) async throws -> PostgresServer {
+        try await offPool { try PostgresServer(options) }
+    }
+
+    private init(_ options: Options = Options()) throws {
         self.options = options
         directory = try Self.makeDirectory()
         port = options.listens ? try Self.freePort() : 5432
@@ -49,7 +53,7 @@ package final class PostgresServer: Sendable {
             try Self.pristine.get().withCopy(at: data)
         }
         try configure()
-        try start()
+        try startNow()
     }
 
     deinit {
@@ -59,7 +63,9 @@ package final class PostgresServer: Sendable {
     }
 
     /// The server that tests share which don't disturb it.
-    package static let shared = Result { try PostgresServer() }
+    package static func shared() async throws -> PostgresServer { try await offPool { try only.get() } }
+
+    private static let only = Result { try PostgresServer() }
 
     /// libpq's parameters.
     package func parameters(database: String = "postgres") -> [String: String] {
@@ -83,7 +89,11 @@ package final class PostgresServer: Sendable {
     /// An empty database.
     ///
     /// - Parameter template: a database of this server's that nobody is connected to.
-    package func makeDatabase(template: String = "template0") throws -> String {
+    package func makeDatabase(template: String = "template0") async throws -> String {
+        try await offPool { [self] in try makeDatabaseNow(template) }
+    }
+
+    private func makeDatabaseNow(_ template: String) throws -> String {
         let number = state.withLock { state in
             state.databases += 1
             return state.databases
@@ -95,7 +105,9 @@ package final class PostgresServer: Sendable {
 
     // MARK: Its life
 
-    package func start() throws {
+    package func start() async throws { try await offPool { [self] in try startNow() } }
+
+    private func startNow() throws {
         let ended = DispatchSemaphore(value: 0)
         let process = try Program.start(try command(), output: log, ended: ended)
         Leftovers.add(process: process)
@@ -126,7 +138,9 @@ package final class PostgresServer: Sendable {
     }
 
     /// Ends it at once as a crash of the machine does, except that what the kernel has is kept.
-    package func crash() {
+    package func crash() async throws { try await offPool { [self] in crashNow() } }
+
+    private func crashNow() {
         guard let process = state.withLock({ $0.process }) else { return }
         // The children first could make the main process recover by itself.
         kill(process, SIGSTOP)
@@ -137,9 +151,9 @@ package final class PostgresServer: Sendable {
         while all.contains(where: { kill($0, 0) == 0 }) { usleep(1_000) }
     }
 
-    package func stop() {
+    package func stop() async throws {
         signal(SIGINT)
-        awaitEnd()
+        try await offPool { [self] in awaitEnd() }
     }
 
     private func awaitEnd() {

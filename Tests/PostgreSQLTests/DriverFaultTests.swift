@@ -12,7 +12,7 @@ struct DriverFaultTests {
     }
 
     @Test func `says that the outcome is unknown when the server is killed, and recovers by itself`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer.launch()
         let events = Events()
         let driver = PostgreSQLDriver(.patient(server.parameters())) { events.take($0) }
         try await expectAnswer(driver)
@@ -21,7 +21,7 @@ struct DriverFaultTests {
         _ = try await eventually { driver.figures.statements == 8 ? true : nil }
         // They are on their way, since an answer has come after them.
         try await expectAnswer(PostgreSQLDriver(.patient(server.parameters())))
-        server.crash()
+        try await server.crash()
         for answer in try await answers.wait(8) {
             guard case .failure(let error) = answer else { throw PostgresTestError("\(answer)") }
             switch error {
@@ -40,7 +40,7 @@ struct DriverFaultTests {
         }
         guard case .unreachable(_, let seconds) = refused else { throw PostgresTestError("\(refused)") }
         #expect((1...4).contains(seconds))
-        try server.start()
+        try await server.start()
         try await expectAnswer(driver)
         _ = try await eventually { events.all.last == .reachable ? true : nil }
         let kinds = events.all.map { if case .unreachable = $0 { "down" } else { "up" } }
@@ -48,7 +48,7 @@ struct DriverFaultTests {
     }
 
     @Test func `answers in time while the server is frozen, and recovers when it thaws`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer.launch()
         let driver = PostgreSQLDriver(.impatient(server.parameters()))
         try await expectAnswer(driver)
         server.signal(SIGSTOP)
@@ -67,7 +67,7 @@ struct DriverFaultTests {
     @Test func `answers in time while the network is silent, and recovers when it speaks or is cut`() async throws {
         var options = PostgresServer.Options()
         options.listens = true
-        let server = try PostgresServer(options)
+        let server = try await PostgresServer.launch(options)
         let relay = try TCPRelay(to: server.port)
         let driver = PostgreSQLDriver(.impatient(server.networkParameters(port: relay.port)))
         try await expectAnswer(driver)
@@ -86,7 +86,7 @@ struct DriverFaultTests {
     @Test func `pipelines statements through a slow network`() async throws {
         var options = PostgresServer.Options()
         options.listens = true
-        let server = try PostgresServer(options)
+        let server = try await PostgresServer.launch(options)
         let relay = try TCPRelay(to: server.port)
         let driver = PostgreSQLDriver(.patient(server.networkParameters(port: relay.port)))
         try await expectAnswer(driver)
@@ -97,7 +97,7 @@ struct DriverFaultTests {
     }
 
     @Test func `moves to the server that can be written`() async throws {
-        let (first, second) = (try PostgresServer(), try PostgresServer())
+        let (first, second) = (try await PostgresServer.launch(), try await PostgresServer.launch())
         var parameters = first.parameters()
         parameters["host"] = [first, second].map(\.directory).joined(separator: ",")
         parameters["port"] = "5432,5432"
@@ -107,10 +107,10 @@ struct DriverFaultTests {
         func isSecond() async throws -> Bool { try await driver.run(databases).only().integer(0) == 1 }
         #expect(try await eventually { try await isSecond() } == false)
         // A failover to another address.
-        first.crash()
+        try await first.crash()
         _ = try await eventually { try await isSecond() ? true : nil }
         // The old one returns as a server that only reads, and the new one becomes one: its connections are given up.
-        try first.start()
+        try await first.start()
         let session = try second.session()
         try session.run("ALTER SYSTEM SET default_transaction_read_only = on")
         try session.run("SELECT pg_reload_conf()")
@@ -123,7 +123,7 @@ struct DriverFaultTests {
     func `says that the disk is full, and goes on when there is room`() async throws {
         var options = PostgresServer.Options()
         options.diskMegabytes = 64
-        let server = try PostgresServer(options)
+        let server = try await PostgresServer.launch(options)
         try server.session().run("CREATE TABLE public.filled (content text)")
         let driver = PostgreSQLDriver(.patient(server.parameters()))
         let fill = SQLStatement("fill", isDurable: true, "INSERT INTO public.filled VALUES (repeat($1::text, 4000))")
@@ -144,7 +144,7 @@ struct DriverFaultTests {
     }
 
     @Test func `replaces a connection that the operator ends`() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer.launch()
         let driver = PostgreSQLDriver(.patient(server.parameters()))
         try await expectAnswer(driver)
         let answers = Answers()

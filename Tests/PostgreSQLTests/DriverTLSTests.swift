@@ -7,13 +7,13 @@ struct DriverTLSTests {
     private let certificates: PostgresCertificates
     private let server: PostgresServer
 
-    init() throws {
+    init() async throws {
         certificates = try PostgresCertificates(name: "db.example.org")
         var options = PostgresServer.Options()
         options.listens = true
         options.certificates = certificates
         options.access = ["local all all trust", "hostssl all all 127.0.0.1/32 trust"]
-        server = try PostgresServer(options)
+        server = try await PostgresServer.launch(options)
     }
 
     private func parameters(host: String = "db.example.org", authority: String? = nil) -> [String: String] {

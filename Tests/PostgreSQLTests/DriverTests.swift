@@ -7,8 +7,8 @@ struct DriverTests {
     private let server: PostgresServer
     private let driver: PostgreSQLDriver
 
-    init() throws {
-        server = try PostgresServer.shared.get()
+    init() async throws {
+        server = try await PostgresServer.shared()
         driver = PostgreSQLDriver(.patient(server.parameters()))
     }
 
@@ -79,7 +79,7 @@ struct DriverTests {
     }
 
     @Test func `says that a statement failed which failed in its commit`() async throws {
-        let database = try server.makeDatabase()
+        let database = try await server.makeDatabase()
         try server.session(database: database).run(
             """
             CREATE TABLE public.parent (id int8 PRIMARY KEY);
@@ -169,7 +169,7 @@ struct DriverTests {
         var options = PostgresServer.Options()
         options.access = ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"]
         options.listens = true
-        let server = try PostgresServer(options)
+        let server = try await PostgresServer.launch(options)
         try server.session().run("CREATE ROLE gateway LOGIN PASSWORD 'opensesame'")
         var parameters = server.networkParameters()
         parameters["user"] = "gateway"

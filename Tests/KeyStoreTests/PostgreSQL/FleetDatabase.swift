@@ -15,16 +15,16 @@ final class FleetDatabase: Sendable {
 
     /// On the server that all tests share.
     convenience init() async throws {
-        try await self.init(on: PostgresServer.shared.get(), template: Self.template.get())
+        try await self.init(on: PostgresServer.shared(), template: Self.template.value)
     }
 
     /// - Parameter template: of the server's; it has the schema already.
     init(on server: PostgresServer, template: String? = nil) async throws {
         self.server = server
         if let template {
-            name = try server.makeDatabase(template: template)
+            name = try await server.makeDatabase(template: template)
         } else {
-            name = try server.makeDatabase()
+            name = try await server.makeDatabase()
             _ = try PostgreSQLSchema.current.migrate(server.session(database: name))
         }
         registry = try Self.registry(.patient(server.parameters(database: name)))
@@ -49,9 +49,9 @@ final class FleetDatabase: Sendable {
         return PostgreSQLKeyRegistry(PostgreSQLDriver(options, report: report), sealing: sealing)
     }
 
-    private static let template = Result { () throws -> String in
-        let server = try PostgresServer.shared.get()
-        let name = try server.makeDatabase()
+    private static let template = Task { () async throws -> String in
+        let server = try await PostgresServer.shared()
+        let name = try await server.makeDatabase()
         _ = try PostgreSQLSchema.current.migrate(server.session(database: name))
         return name
     }

@@ -9,20 +9,20 @@ import Testing
 @Suite("A fleet's store after a crash")
 struct PostgreSQLCrashTests {
     /// Commits that don't wait for the disk stay in the server's memory until the log's writer comes by: here, ten seconds.
-    private func makeServer() throws -> PostgresServer {
+    private func makeServer() async throws -> PostgresServer {
         var options = PostgresServer.Options()
         options.synchronizes = true
         options.settings = ["wal_writer_delay = 10s", "wal_writer_flush_after = 1GB"]
-        return try PostgresServer(options)
+        return try await PostgresServer.launch(options)
     }
 
     private func restart(_ database: FleetDatabase) async throws {
-        database.server.crash()
-        try database.server.start()
+        try await database.server.crash()
+        try await database.server.start()
     }
 
     @Test func `may have lost counters, and admits no old assertion then`() async throws {
-        let server = try makeServer()
+        let server = try await makeServer()
         let database = try await FleetDatabase(on: server)
         let store = database.registry
         let home = try await store.incarnation()
@@ -51,7 +51,7 @@ struct PostgreSQLCrashTests {
     }
 
     @Test func `has every registration, revocation, token and signing key that was confirmed`() async throws {
-        let server = try makeServer()
+        let server = try await makeServer()
         let database = try await FleetDatabase(on: server)
         let store = database.registry
         let token = DevelopmentToken.sample()
@@ -78,10 +78,10 @@ struct PostgreSQLCrashTests {
     }
 
     @Test func `moves to a standby that lags, and admits no old assertion there`() async throws {
-        let primary = try makeServer()
+        let primary = try await makeServer()
         var options = PostgresServer.Options()
         options.primary = primary
-        let standby = try PostgresServer(options)
+        let standby = try await PostgresServer.launch(options)
         let database = try await FleetDatabase(on: primary)
         var parameters = database.options.parameters
         parameters["host"] = "\(primary.directory),\(standby.directory)"
@@ -111,7 +111,7 @@ struct PostgreSQLCrashTests {
         _ = try await store.revoke(.sample(2), reason: "not on the standby", at: 6)
         #expect(try await feed.ifChanged()?.keys == [.sample(2), .sample(3)])
 
-        primary.crash()
+        try await primary.crash()
         try standby.session().run("SELECT pg_promote(true)")
         let next = try await eventually { try await store.incarnation() }
         #expect(next != home)
@@ -124,12 +124,12 @@ struct PostgreSQLCrashTests {
     }
 
     @Test func `is another incarnation, but not after a clean restart`() async throws {
-        let database = try await FleetDatabase(on: try makeServer())
+        let database = try await FleetDatabase(on: makeServer())
         let store = database.registry
         let home = try await store.incarnation()
         #expect(try await store.spend(.sample(1), in: home) == .spent)
-        database.server.stop()
-        try database.server.start()
+        try await database.server.stop()
+        try await database.server.start()
         #expect(try await eventually { try await store.incarnation() } == home)
         #expect(try await store.spend(.sample(1), in: home) == .alreadySpent)
         // A crash of one server process is one, too: all of them start again, and the unlogged tables are empty.
@@ -141,7 +141,7 @@ struct PostgreSQLCrashTests {
     }
 
     @Test func `gets one incarnation from many gateways at once`() async throws {
-        let database = try await FleetDatabase(on: try makeServer())
+        let database = try await FleetDatabase(on: makeServer())
         let gateways = try (0..<4).map { _ in try database.anotherRegistry() }
         for _ in 0..<3 {
             try await restart(database)

@@ -10,9 +10,9 @@ struct PostgreSQLSchemaTests {
     private let server: PostgresServer
     private let name: String
 
-    init() throws {
-        server = try PostgresServer.shared.get()
-        name = try server.makeDatabase()
+    init() async throws {
+        server = try await PostgresServer.shared()
+        name = try await server.makeDatabase()
     }
 
     private func driver() -> PostgreSQLDriver { PostgreSQLDriver(.patient(server.parameters(database: name))) }
@@ -38,7 +38,7 @@ struct PostgreSQLSchemaTests {
     @Test func `is upgraded from every older version, step by step`() async throws {
         let all = [PostgreSQLSchema.Migration.first, second, third]
         for start in 0..<all.count {
-            let name = try server.makeDatabase()
+            let name = try await server.makeDatabase()
             let session = try server.session(database: name)
             if start > 0 { _ = try PostgreSQLSchema(migrations: Array(all.prefix(start))).migrate(session) }
             let driver = PostgreSQLDriver(.patient(server.parameters(database: name)))
