@@ -159,6 +159,7 @@ package final class Gateway: Sendable {
 /// Why the gateway can't start, in words for the operator.
 package enum GatewayError: Error, CustomStringConvertible {
     case store(path: String, String)
+    case fleetStore(String, String)
     case auditLog(String)
     case trustRoot(String)
     case targetTLS(String)
@@ -170,6 +171,7 @@ package enum GatewayError: Error, CustomStringConvertible {
         switch self {
         case .store(let path, let reason):
             "the key store \(NamedFile.absolute(path)) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
+        case .fleetStore(let name, let reason): "the database \(name) can't be used: \(reason). Check STORE_URL."
         case .auditLog(let reason): "the audit log can't be written: \(reason). Check AUDIT_LOG_PATH."
         case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
         case .targetTLS(let reason): "TLS toward the target can't be set up: \(reason)"

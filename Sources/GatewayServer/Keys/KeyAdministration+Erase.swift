@@ -1,6 +1,6 @@
 package import FoundationEssentials
-import KeyStore
-package import KeyStoreSQLite
+package import KeyStore
+import KeyStoreSQLite
 
 extension Erasure {
     /// For the operator, a sentence each.

@@ -9,7 +9,8 @@ extension ConfigurationLoader {
         let (secrets, blockList) = (sharedSecrets(), blockList())
         let attestation = attestation()
         let clientCertificates = clientCertificates()
-        if attestation != nil { checkKeyStore() }
+        let fleetStore = fleetStore()
+        if attestation != nil, fleetStore == nil { checkKeyStore() }
         let tickets = tickets()
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
@@ -38,7 +39,7 @@ extension ConfigurationLoader {
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
             clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
-            internalTLS: internalTLS, internalSocketGroup: internalSocketGroup)
+            internalTLS: internalTLS, internalSocketGroup: internalSocketGroup, fleetStore: fleetStore)
     }
 
     private mutating func checkKeyStore() {

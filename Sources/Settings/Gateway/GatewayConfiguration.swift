@@ -35,6 +35,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let internalTLS: InternalTLS?
     /// The number of ADMIN_SOCKET_GROUP; nil: the process' own group.
     package let internalSocketGroup: UInt32?
+    /// Nil: the store is the file of ATTESTED_KEYS_PATH.
+    package let fleetStore: FleetStoreConfiguration?
 
     package subscript<Section: SettingSection>(
         dynamicMember section: KeyPath<GatewaySettings, Section>

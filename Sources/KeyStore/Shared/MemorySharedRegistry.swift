@@ -1,0 +1,116 @@
+import Synchronization
+
+/// The reference implementation of a shared store, used in tests. Nothing here waits.
+package final class MemorySharedRegistry: SharedKeyRegistry {
+    private struct Name: Hashable {
+        let kind: SingleUseMark.Kind
+        let bytes: [UInt8]
+    }
+
+    private struct State {
+        var incarnation: StoreIncarnation
+        var marks: [Name: Int64] = [:]
+        var tickets: [[UInt8]: SealedTicket] = [:]
+        /// Marks that expired until then were forgotten, and are refused.
+        var forgotten = Int64.min
+        var isFull = false
+    }
+
+    private let keys = MemoryKeyRegistry()
+    private let state: Mutex<State>
+
+    package init(_ incarnation: StoreIncarnation) { state = Mutex(State(incarnation: incarnation)) }
+
+    /// As a crash does that has lost all but the keys.
+    package func begin(_ incarnation: StoreIncarnation) { state.withLock { $0 = State(incarnation: incarnation) } }
+
+    package func incarnation(then: @escaping @Sendable (Result<StoreIncarnation, KeyRegistryError>) -> Void) {
+        then(.success(state.withLock { $0.incarnation }))
+    }
+
+    package func standing(
+        of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void
+    ) { then(.success(keys.standing(of: id))) }
+
+    package func admit(
+        _ use: AssertionUse, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void
+    ) {
+        let spending = spent(use.mark, in: incarnation)
+        guard spending == .spent else { return then(.success(.refused(spending))) }
+        let advance = keys.advanceCounter(of: use.key, to: use.counter, at: use.time)
+        then(.success(advance == .advanced ? .admitted : .notAdvanced(advance)))
+    }
+
+    package func spend(
+        _ mark: SingleUseMark, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) { then(.success(spent(mark, in: incarnation))) }
+
+    private func spent(_ mark: SingleUseMark, in incarnation: StoreIncarnation) -> MarkSpending {
+        state.withLock { state in
+            let name = Name(kind: mark.kind, bytes: mark.bytes)
+            guard state.incarnation == incarnation else { return .foreign }
+            guard mark.expires > state.forgotten else { return .expired }
+            guard state.marks[name] == nil else { return .alreadySpent }
+            guard !state.isFull else { return .full }
+            state.marks[name] = mark.expires
+            return .spent
+        }
+    }
+
+    package func keep(
+        _ ticket: SealedTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        let outcome = state.withLock { state -> MarkSpending in
+            guard state.incarnation == incarnation else { return .foreign }
+            guard ticket.expires > state.forgotten else { return .expired }
+            guard state.tickets[ticket.hash] == nil else { return .alreadySpent }
+            guard !state.isFull else { return .full }
+            state.tickets[ticket.hash] = ticket
+            return .spent
+        }
+        then(.success(outcome))
+    }
+
+    package func takeTicket(
+        hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<SealedTicket?, KeyRegistryError>) -> Void
+    ) {
+        let ticket = state.withLock { state -> SealedTicket? in
+            guard state.incarnation == incarnation, let ticket = state.tickets.removeValue(forKey: hash) else {
+                return nil
+            }
+            return ticket.expires > time ? ticket : nil
+        }
+        then(.success(ticket))
+    }
+
+    package func forgetMarks(expiredAt time: Int64, maximum: Int) {
+        state.withLock { state in
+            let limit = max(state.forgotten, time)
+            state.forgotten = limit
+            state.marks = state.marks.filter { $0.value > limit }
+            state.tickets = state.tickets.filter { $0.value.expires > limit }
+            state.isFull = state.marks.count + state.tickets.count > maximum
+        }
+    }
+}
+
+// MARK: Keys
+
+extension MemorySharedRegistry {
+    package func enrol(_ key: DeviceKey) -> Enrolment { keys.enrol(key) }
+    package func key(_ id: KeyID) -> DeviceKey? { keys.key(id) }
+    package func standing(of id: KeyID) -> KeyStanding? { keys.standing(of: id) }
+    package func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
+        keys.advanceCounter(of: id, to: counter, at: time)
+    }
+    package func keys(after: KeyID?, limit: Int) -> [DeviceKey] { keys.keys(after: after, limit: limit) }
+    package func revoke(_ id: KeyID, reason: String, at time: Int64) -> Bool {
+        keys.revoke(id, reason: reason, at: time)
+    }
+    package func restore(_ id: KeyID) -> Bool { keys.restore(id) }
+    package func forget(_ id: KeyID) -> Forgetting { keys.forget(id) }
+}

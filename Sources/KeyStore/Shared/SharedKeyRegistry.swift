@@ -1,0 +1,83 @@
+/// A store that several gateways share: with it they act as one gate. Each of its steps is atomic in the whole fleet.
+///
+/// Its answers come on any thread, once, and in time: a store that isn't reached answers with an error. The calls with `then` are for reactors:
+/// they neither wait nor start a task.
+///
+/// After `.busy` or `.unavailable` a step may have been done all the same: its answer was lost. A mark is then used and a counter risen, without
+/// anyone admitted. The client gets a new challenge.
+package protocol SharedKeyRegistry: KeyRegistry {
+    /// The present incarnation, which new challenges are bound to.
+    func incarnation(then: @escaping @Sendable (Result<StoreIncarnation, KeyRegistryError>) -> Void)
+
+    func standing(of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void)
+
+    /// Spends the mark and raises the counter, in one step: both if the incarnation is the present one, the mark is new, and the key is
+    /// known, not revoked, and its counter lower.
+    func admit(
+        _ use: AssertionUse, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void)
+
+    /// Spends a mark.
+    func spend(
+        _ mark: SingleUseMark, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
+
+    /// Keeps a ticket. Its hash is spent like a mark: `.alreadySpent` if there is one with this hash.
+    func keep(
+        _ ticket: SealedTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
+
+    /// Takes a ticket out; exactly one of several callers gets it. Nil if there is none of this hash, or it has expired.
+    ///
+    /// - Parameter time: Unix milliseconds.
+    func takeTicket(
+        hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<SealedTicket?, KeyRegistryError>) -> Void)
+
+    /// Forgets what has expired at this time, as often as it is called. From then on such marks are refused as expired, whatever the clock
+    /// of the caller is.
+    ///
+    /// - Parameters:
+    ///   - time: Unix milliseconds. An earlier time than before changes nothing.
+    ///   - maximum: more marks than this, and the store is full until the next call.
+    func forgetMarks(expiredAt time: Int64, maximum: Int) async throws(KeyRegistryError)
+}
+
+extension SharedKeyRegistry {
+    package func incarnation() async throws(KeyRegistryError) -> StoreIncarnation {
+        try await answer { incarnation(then: $0) }
+    }
+
+    package func admit(
+        _ use: AssertionUse, in incarnation: StoreIncarnation
+    ) async throws(KeyRegistryError) -> AssertionSpending {
+        try await answer { admit(use, in: incarnation, then: $0) }
+    }
+
+    package func spend(
+        _ mark: SingleUseMark, in incarnation: StoreIncarnation
+    ) async throws(KeyRegistryError) -> MarkSpending {
+        try await answer { spend(mark, in: incarnation, then: $0) }
+    }
+
+    package func keep(
+        _ ticket: SealedTicket, in incarnation: StoreIncarnation
+    ) async throws(KeyRegistryError) -> MarkSpending {
+        try await answer { keep(ticket, in: incarnation, then: $0) }
+    }
+
+    package func takeTicket(
+        hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation
+    ) async throws(KeyRegistryError) -> SealedTicket? {
+        try await answer { takeTicket(hash: hash, at: time, in: incarnation, then: $0) }
+    }
+
+    private func answer<Value: Sendable>(
+        _ call: (@escaping @Sendable (Result<Value, KeyRegistryError>) -> Void) -> Void
+    ) async throws(KeyRegistryError) -> Value {
+        let result: Result<Value, KeyRegistryError> = await withCheckedContinuation { continuation in
+            call { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+}
