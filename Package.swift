@@ -66,6 +66,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // Pure cores.
         .target(name: "WireText", swiftSettings: pureSettings),
@@ -97,6 +98,9 @@ let package = Package(
             name: "KeyStoreSQLite",
             dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: houseSettings),
+        .target(name: "PostgreSQL", dependencies: ["CLibpq"], swiftSettings: houseSettings),
+        .target(
+            name: "KeyStorePostgreSQL", dependencies: ["KeyStore", "PostgreSQL", crypto], swiftSettings: houseSettings),
         .target(
             name: "Admission",
             dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", crypto, x509, deque],
@@ -139,7 +143,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
-                "KeyStoreSQLite", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText",
+                "Reactors", "Relay", "RelayCore",
                 "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -200,9 +205,15 @@ let package = Package(
         .testTarget(
             name: "KeyStoreTests",
             dependencies: [
-                "KeyStore", "KeyStoreSQLite", "StallTestKit", .product(name: "GRDB", package: "GRDB.swift"),
+                "KeyStore", "KeyStoreSQLite", "KeyStorePostgreSQL", "PostgreSQL", "PostgreSQLTestKit", "StallTestKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: houseSettings),
+        .target(
+            name: "PostgreSQLTestKit", dependencies: ["PostgreSQL"], path: "Tests/PostgreSQLTestKit",
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "PostgreSQLTests", dependencies: ["PostgreSQL", "PostgreSQLTestKit"], swiftSettings: houseSettings),
         .testTarget(
             name: "AdmissionTests",
             dependencies: [
@@ -236,7 +247,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite",
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
-                "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509, asn1,
+                "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509, asn1,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),

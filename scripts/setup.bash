@@ -1,5 +1,5 @@
 # Shared by the scripts: messages, usage and the installation of missing packages. Sourced, not run: `usage`, `refuse_usage`,
-# `require_swift`, `require_packages NAME…`, `require_servers NAME…`.
+# `require_swift`, `require_packages NAME…`, `require_servers NAME…`, `require_postgresql`.
 
 say() { printf '%s: %s\n' "$script_name" "$*"; }
 
@@ -20,7 +20,7 @@ refuse_usage() {
 }
 
 # Packages for building and running the gateway; `libwebsockets-evlib-uv` is loaded at run time.
-build_packages=(libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config openssl)
+build_packages=(libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libssl-dev libsqlite3-dev zlib1g-dev libpq-dev pkg-config openssl)
 
 # The libraries that Swift's own programs are linked with.
 swift_runtime_packages=(libncurses6 libedit2 libxml2 libcurl4 libsqlite3-0 libz3-4 libgcc-s1 libstdc++6 zlib1g tzdata)
@@ -136,4 +136,33 @@ unpack_server() {
     mkdir -p "$servers_folder"
     dpkg -x "$folder"/*.deb "$servers_folder"
     rm -rf "$folder"
+}
+
+# Makes PostgreSQL's server programs available as Debian has them. As with `require_servers` they are only unpacked, so that no server is started; the libraries that they need are
+# installed. Sets `postgresql` to the folder of the programs.
+require_postgresql() {
+    postgresql=$(find_postgresql) || { unpack_postgresql; postgresql=$(find_postgresql); } \
+        || die "PostgreSQL can't be had." "install postgresql with your system's package manager."
+    say "PostgreSQL: $postgresql"
+}
+
+# Prints the folder with the programs of the newest version that runs.
+find_postgresql() {
+    local folder
+    for folder in $(printf '%s\n' /usr/lib/postgresql/*/bin "$PWD/$servers_folder"/usr/lib/postgresql/*/bin | sort -Vr); do
+        "$folder/postgres" --version >/dev/null 2>&1 && [ -x "$folder/initdb" ] || continue
+        printf '%s' "$folder"
+        return 0
+    done
+    return 1
+}
+
+unpack_postgresql() {
+    command -v apt-cache >/dev/null 2>&1 || return 1
+    local version libraries
+    version=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
+    [ -n "$version" ] || return 1
+    libraries=$(apt-cache depends "postgresql-$version" | sed -n 's/^ *Depends: \(lib[^ ]*\)$/\1/p')
+    require_packages $libraries tzdata util-linux
+    unpack_server "postgresql-client-$version" && unpack_server "postgresql-$version"
 }

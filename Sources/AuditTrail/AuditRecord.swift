@@ -66,6 +66,9 @@ package struct AuditRecord: Sendable, Equatable {
 }
 
 extension AuditRecord {
+    /// The line as it was read, but safe on a terminal.
+    package var json: String { String(decoding: line, as: UTF8.self).shownJSON }
+
     /// Its known members as one JSON object: what else somebody wrote into the file isn't passed on.
     package var object: [UInt8] {
         var writer = JSONWriter()

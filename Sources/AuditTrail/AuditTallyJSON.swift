@@ -7,7 +7,7 @@ extension AuditTally {
             var writer = JSONWriter()
             for (key, value) in zip(keys, row.values) { writer.member(key.rawValue, value) }
             writer.member("count", Int64(row.count))
-            return String(decoding: writer.object, as: UTF8.self)
+            return String(decoding: writer.object, as: UTF8.self).shownJSON
         }
     }
 }

@@ -10,7 +10,7 @@ extension Explanation {
         writer.member("counts", json: counts.map(\.object))
         if !isFound { writer.member("possibleCounts", json: possible.map(\.object)) }
         writer.member("malformedLines", Int64(malformed))
-        return String(decoding: writer.object, as: UTF8.self)
+        return String(decoding: writer.object, as: UTF8.self).shownJSON
     }
 
     private static func json(of record: AuditRecord) -> [UInt8] {

@@ -29,6 +29,14 @@ package final class Gateway: Sendable {
     let reloads = ReloadQueue()
     let upgrades = UpgradeQueue()
     let manager: ServiceManager
+    /// Held while the new process begins to serve. A shutdown waits for it.
+    let handingOver = Mutex(())
+    /// To the process that has replaced this one.
+    let successor = Mutex<HandoverChannel?>(nil)
+    /// To the process that this one has replaced.
+    let predecessor = Mutex<HandoverChannel?>(nil)
+    /// Asked for at the start: once the file is replaced, which an upgrade follows, the kernel calls it deleted.
+    let program = NewProcess.programAtStart
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector
@@ -56,6 +64,7 @@ package final class Gateway: Sendable {
     ) throws(GatewayError) {
         FileLimit.raise()
         let configuration = loaded.configuration
+        try Self.checkPlainText(sockets, configuration)
         let state = try GatewayState(configuration, logger: logger)
         let pinned = StartupPinned(configuration)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
@@ -107,11 +116,12 @@ package final class Gateway: Sendable {
                 logger: logger)
         }
         let devices = state.store.map { KeyDesk($0, audit: state.audit, server: server) }
-        internalAddress = try configuration.internalListener.address.map { address throws(GatewayError) in
+        internalAddress = try parts.listening.map { listening throws(GatewayError) in
+            try sockets.checkInternalListener(replacing: listening.address)
             do throws(ReactorError) {
                 return try server.listenInternally(
-                    on: address, inspection: inspector.inspection, inherited: sockets.internalListener, devices: devices
-                )
+                    on: listening, inspection: inspector.inspection, inherited: sockets.internalListener,
+                    devices: devices)
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")
@@ -121,6 +131,18 @@ package final class Gateway: Sendable {
             internalListener: configuration.internalListener.address == nil,
             control: configuration.tickets.controlSocketPath == nil)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
+    }
+
+    /// Sockets of another process may lead elsewhere than `BIND_HOST` says.
+    private static func checkPlainText(
+        _ sockets: InheritedSockets, _ configuration: GatewayConfiguration
+    ) throws(GatewayError) {
+        guard configuration.tls == nil, !configuration.inboundTLS.allowsPlainText,
+            let open = sockets.edge.first(where: { !$0.isLocal })
+        else { return }
+        throw .edge(
+            "\(open.name) was opened by another process, and INBOUND_TLS_MODE is off: other machines could reach it. Use TLS,"
+                + " or set ALLOW_INSECURE_INBOUND_NO_TLS=true.")
     }
 
     /// Writes the ready line. Scripts wait for it, so it is written at every `LOG_LEVEL`, in the format of the log.
@@ -137,6 +159,7 @@ package final class Gateway: Sendable {
 /// Why the gateway can't start, in words for the operator.
 package enum GatewayError: Error, CustomStringConvertible {
     case store(path: String, String)
+    case fleetStore(String, String)
     case auditLog(String)
     case trustRoot(String)
     case targetTLS(String)
@@ -148,6 +171,7 @@ package enum GatewayError: Error, CustomStringConvertible {
         switch self {
         case .store(let path, let reason):
             "the key store \(NamedFile.absolute(path)) can't be used: \(reason). Check ATTESTED_KEYS_PATH and its folder."
+        case .fleetStore(let name, let reason): "the database \(name) can't be used: \(reason). Check STORE_URL."
         case .auditLog(let reason): "the audit log can't be written: \(reason). Check AUDIT_LOG_PATH."
         case .trustRoot(let reason): "APPATTEST_ROOT_CA_PATH holds no usable certificate: \(reason)"
         case .targetTLS(let reason): "TLS toward the target can't be set up: \(reason)"

@@ -15,6 +15,8 @@ struct GatewayParts {
     let edge: EdgeSettings
     /// Made from `edge.tls`, so the edge and the gate trust the same authorities.
     let material: TLSMaterial?
+    /// Nil without ADMIN_BIND.
+    let listening: InternalListening?
 
     private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
@@ -25,6 +27,8 @@ struct GatewayParts {
         let edge = Self.edge(configuration, pinned, state.compression)
         self.edge = edge
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
+        let listening = try Self.listening(configuration, pinned)
+        self.listening = listening
         let appAttest = try Self.appAttest(configuration, pinned, state: state)
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, leases: state.leases)
@@ -52,8 +56,15 @@ struct GatewayParts {
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.appAuth = configuration.gate.appAuthDemand
-        relay.internalToken = configuration.internalToken
-        relay.certificate = material?.validity.map(CertificateValidity.init)
+        relay.internalAccess = InternalAccess(
+            token: configuration.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)
+        relay.servesConsole = configuration.internalListener.console == .on
+        relay.certificate = material?.validity.map { CertificateValidity($0) }
+        if pinned.internalTLS?.hasOwnCertificate == true {
+            relay.internalCertificate = listening?.material?.validity.map {
+                CertificateValidity($0, of: .internalListener)
+            }
+        }
         relay.forwardAuthorization = appAttest?.tokens.map { tokens in
             ForwardAuthorization(
                 tokens, blockList: configuration.blockList, admits: configuration.internalListener.admits.methods)
@@ -67,6 +78,27 @@ struct GatewayParts {
                 keySetMaximumAge: TokenState.keySetMaximumAge(configuration.tokens))
         }
         self.relay = relay
+    }
+
+    private static func listening(
+        _ configuration: GatewayConfiguration, _ pinned: StartupPinned
+    ) throws(GatewayError) -> InternalListening? {
+        guard let address = configuration.internalListener.address else { return nil }
+        let material = try pinned.internalTLS.map { tls throws(GatewayError) in
+            let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
+            do throws(TLSMaterialError) {
+                return try TLSMaterial(
+                    TLSSettings(
+                        certificatePath: pair.first, privateKeyPath: pair.second,
+                        clientCAPath: tls.clients?.authorityPath, clientCRLPath: tls.clients?.revocationListPath))
+            } catch {
+                throw .internalListener("TLS could not be set up: \(error)")
+            }
+        }
+        return InternalListening(
+            address, socketGroup: configuration.internalSocketGroup, material: material,
+            maximumPerAddress: configuration.internalListener.maximumPerAddress,
+            demandsAccess: configuration.internalToken != nil || configuration.internalTLS?.clients != nil)
     }
 
     private static func traffic(_ traffic: SectionValues<TrafficSection>, _ messages: AddressPaces) -> TrafficSettings {
@@ -91,8 +123,10 @@ struct GatewayParts {
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
         limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
         let tls = pinned.tls.map { tls in
-            TLSSettings(
-                certificatePath: tls.certificatePath, privateKeyPath: tls.keyPath,
+            // Each reactor reads them again, and a link may be switched meanwhile.
+            let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
+            return TLSSettings(
+                certificatePath: pair.first, privateKeyPath: pair.second,
                 clientCAPath: pinned.clientCertificates?.authorityPath,
                 clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }

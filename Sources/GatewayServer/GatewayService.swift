@@ -67,7 +67,7 @@ struct GatewayService: Service {
     /// Periodic housekeeping: it writes to the audit log, and trims the heap.
     private func keepUp() async {
         var memory = MemoryReturn()
-        var certificate = CertificateReminder()
+        var (certificate, internalCertificate) = (CertificateReminder(), CertificateReminder())
         var rotation = KeyRotationReport()
         var report = ReportReminder()
         while await pause() {
@@ -78,6 +78,7 @@ struct GatewayService: Service {
             let time = Int64(Date.now.timeIntervalSince1970)
             let warnings = [
                 certificate.due(gateway.server.certificate, at: time),
+                internalCertificate.due(gateway.server.internalCertificate, at: time),
                 report.due(gateway.server.appAuth, at: time * 1_000),
             ]
             for warning in warnings.compactMap(\.self) { gateway.logger.warning("\(warning)") }

@@ -64,6 +64,10 @@ struct GatewayState: Sendable {
             timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
         directory = SessionDirectory(SessionLeaseLimits(configuration.session))
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
+        // Until the gate can wait for a database. It must not serve from another store than the operator named.
+        if let fleetStore = configuration.fleetStore {
+            throw .fleetStore("\(fleetStore)", "this version administers it, and can't serve from it yet")
+        }
         store = try configuration.appAttest.map { _ throws(GatewayError) in
             try Self.openStore(
                 configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count,

@@ -37,7 +37,8 @@ struct ReportReminder {
 struct ReportEnd {
     static let looks = 10
 
-    private var wasOpen = false
+    /// True at first: a process that has taken over sessions may begin behind the end of the mode.
+    private var wasOpen = true
     private var looksLeft = 0
 
     /// Call it every half second.

@@ -1,3 +1,4 @@
+import Admission
 import BlockingWork
 import Dispatch
 import Glibc
@@ -70,6 +71,8 @@ struct Shutdown {
         let start = ContinuousClock.now
         let deadline = start + .milliseconds(limit)
         leave(by: .now() + .milliseconds(limit))
+        // A new process that is beginning to serve goes first.
+        gateway.handingOver.withLock { _ in gateway.state.drain.beginDraining() }
         gateway.server.beginDraining()
         gateway.control?.close()
         gateway.reportDrain()

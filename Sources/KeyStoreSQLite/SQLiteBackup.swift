@@ -81,11 +81,24 @@ private struct Draft {
     let path: String
 
     init(beside target: String) throws(SQLiteBackupError) {
-        path = "\(target).part-\(getpid())"
+        path = "\(target).part-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+        try Self.checkDirectory(of: target)
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure("\(path) can't be created") }
         defer { close(descriptor) }
         guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure("the mode of \(path) can't be set") }
+    }
+
+    /// Who may rename files there could put one of their own in the draft's place, and read what is written into it.
+    private static func checkDirectory(of target: String) throws(SQLiteBackupError) {
+        let directory = SQLiteStoreFile.directory(of: target)
+        var status = stat()
+        guard stat(directory, &status) == 0 else { throw failure("\(directory) can't be looked at") }
+        let isShared = status.st_mode & 0o022 != 0 && status.st_mode & S_ISVTX == 0
+        guard !isShared, [0, geteuid()].contains(status.st_uid) else {
+            throw .copy(
+                .unavailable("\(directory) may be written by other users, who could read the copy: use another"))
+        }
     }
 
     /// After this, the copy survives a power cut.

@@ -59,6 +59,12 @@ extension SQLiteKeyRegistry: DevelopmentTokenStore, ImmediateDevelopmentTokenReg
         try database.standing(ofGrant: id, at: time)
     }
 
+    package func standing(
+        ofGrant id: String, at time: Int64
+    ) async throws(KeyRegistryError) -> DevelopmentStanding {
+        try await read { database throws(KeyRegistryError) in try database.standing(ofGrant: id, at: time) }
+    }
+
     package func redeem(
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64
     ) async throws(KeyRegistryError) -> DevelopmentStanding {

@@ -4,30 +4,6 @@ import GRDB
 import Glibc
 package import KeyStore
 
-/// A device's place on a development token.
-package struct DevelopmentPlace: Hashable, Sendable {
-    package let token: DevelopmentTokenID
-    package let name: String
-    package let firstUsedAt: Int64
-    package let lastUsedAt: Int64
-}
-
-/// What was done to a key in the erasure of its device.
-package enum KeyErasure: Hashable, Sendable {
-    case unknown
-    /// Every row is gone.
-    case removed
-    /// The key was revoked: its identifier and the time of the revocation stay, and keep it out. All else is gone.
-    case reducedToRevocation
-}
-
-/// What the erasure of a device did.
-package struct Erasure: Hashable, Sendable {
-    package let key: KeyErasure
-    /// Places on development tokens that the device had. They are free again.
-    package let places: Int
-}
-
 /// The erasure of all that is stored about a device. It has two steps, so that a gateway that uses the store closes the device's sessions: a key
 /// is first marked as revoked, which gateways look for, and removed when they have noticed.
 extension SQLiteKeyDatabase {
@@ -92,6 +68,8 @@ extension SQLiteKeyDatabase {
         let end = DispatchTime.now() + .milliseconds(limits.administrationBusyMilliseconds)
         repeat {
             do {
+                // The passive one copies most of it without the lock that counters need.
+                try checkpoints.use { _ = try $0.checkpoint(.passive) }
                 try checkpoints.use { _ = try $0.checkpoint(.truncate) }
                 if walBytes == 0 { return true }
             } catch .busy {}
@@ -111,7 +89,7 @@ extension DeviceKey {
     }
 }
 
-extension SQLiteKeyRegistry {
+extension SQLiteKeyRegistry: KeyMaintenance {
     package func beginErasure(of id: KeyID, at time: Int64) async throws(KeyRegistryError) -> Bool {
         try await write { database, deadline throws(KeyRegistryError) in
             try database.beginErasure(of: id, at: time, until: deadline)

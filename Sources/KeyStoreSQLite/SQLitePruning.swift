@@ -2,14 +2,6 @@ package import Dispatch
 import GRDB
 package import KeyStore
 
-/// What one transaction of a pruning has done.
-package struct PrunedBatch: Hashable, Sendable {
-    /// Those that were still idle; the others have been used or revoked meanwhile.
-    package let forgotten: Set<KeyID>
-    /// How many of the given keys were looked at, from the beginning. The rest needs another transaction.
-    package let handled: Int
-}
-
 extension SQLiteKeyDatabase {
     /// How long a transaction of a pruning deletes keys, in milliseconds: a fraction of what a counter waits for the lock at most. The commit
     /// and its fsync are added, as with a registration.

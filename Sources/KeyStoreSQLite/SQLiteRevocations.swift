@@ -3,22 +3,11 @@ import GRDB
 package import KeyStore
 import Synchronization
 
-/// All revocations of a store, and its signing keys, which any process may have changed.
-package struct StoreRevocations: Hashable, Sendable {
-    /// Devices' keys.
-    package var keys: Set<KeyID>
-    /// Development tokens, by ``DevelopmentGrant/id``.
-    package var grants: Set<String> = []
-    package var signingKeys = StoredSigningKeys()
-
-    package init(keys: Set<KeyID> = []) { self.keys = keys }
-}
-
 /// The revocations of a store, made for polling: a call is almost free as long as nothing was written.
 ///
 /// SQLite's change counter shows whether something was written; a clock could jump. This type has its own connection and thread, so neither
 /// a writer nor a call that waits for the disk delays it.
-package final class SQLiteRevocations: Sendable {
+package final class SQLiteRevocations: RevocationSource {
     private let connection: SQLiteConnectionPool
     /// SQLite's `data_version` at the last answer; it changes with every commit of any other connection.
     private let seen = Mutex<Int64?>(nil)

@@ -57,6 +57,14 @@ package struct EscapedText: Sendable, CustomStringConvertible {
         return String(validating: bytes.prefix(length), as: UTF8.self)?.unicodeScalars.first
     }
 
+    /// A character inside a string of JSON: itself if it is visible, else `\uXXXX`, with two surrogates beyond the BMP (RFC 8259, section 7).
+    package static func inJSON(_ scalar: Unicode.Scalar) -> String {
+        guard !scalar.isVisible else { return String(scalar) }
+        return UTF16.encode(scalar).map { units in
+            units.map { "\\u" + hexadecimal(UInt32($0), digits: 4) }.joined()
+        } ?? "\\uFFFD"
+    }
+
     private static func escaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\\": "\\\\"

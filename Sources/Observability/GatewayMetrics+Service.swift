@@ -15,6 +15,7 @@ extension GatewayMetrics {
         begin(.throttled, "side", ThrottledSide.self)
         begin(.reloads, "outcome", ReloadResult.self)
         begin(.connectionsRefused, "reason", ConnectionRefusal.self)
+        begin(.internalConnectionsRefused, "reason", InternalConnectionRefusal.self)
         for call in StoreCall.allCases {
             for reason in StoreFailure.allCases {
                 _ = counter(.storeFailures, [("operation", call.rawValue), ("reason", reason.rawValue)])
@@ -81,6 +82,10 @@ extension GatewayMetrics {
     }
 
     package func internalRequestRefused() { counter(.internalRequestsRefused).increment() }
+
+    package func internalConnectionRefused(_ reason: InternalConnectionRefusal) {
+        counter(.internalConnectionsRefused, [("reason", reason.rawValue)]).increment()
+    }
 
     package func reloaded(_ outcome: ReloadResult) { counter(.reloads, [("outcome", outcome.rawValue)]).increment() }
 }
@@ -154,4 +159,14 @@ package enum StoreFailure: String, MetricLabel, CaseIterable {
 
 package enum ReloadResult: String, MetricLabel, CaseIterable {
     case applied, refused
+}
+
+/// Why a connection to the internal listener was closed before a request.
+package enum InternalConnectionRefusal: String, MetricLabel, CaseIterable {
+    case total
+    case perAddress = "per_address"
+    case handshakeRate = "handshake_rate"
+    case handshakeFailed = "handshake_failed"
+    case handshakeTimedOut = "handshake_timed_out"
+    case noCertificate = "no_certificate"
 }

@@ -97,11 +97,7 @@ struct JSONLine {
         case "\n": return "\\n"
         case "\r": return "\\r"
         case "\t": return "\\t"
-        default:
-            guard !scalar.isVisible else { return String(scalar) }
-            return UTF16.encode(scalar).map { units in
-                units.map { "\\u" + hexadecimal(UInt32($0), digits: 4) }.joined()
-            } ?? "\\uFFFD"
+        default: return EscapedText.inJSON(scalar)
         }
     }
 }

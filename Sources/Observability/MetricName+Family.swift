@@ -30,7 +30,8 @@ extension MetricName {
         case .registrations: "Registrations of devices."
         case .tokens: "Requests for access tokens."
         case .requestsRefused: "Requests that were refused before the gate, answered or not."
-        case .internalRequestsRefused: "Requests to the internal listener without its token."
+        case .internalRequestsRefused: "Requests to the internal listener without its token or a client certificate."
+        case .internalConnectionsRefused: "Connections to the internal listener that were closed before a request."
         case .challengesIssued: "Challenges that clients were given."
         case .challengesSpent: "Challenges that were used."
         case .challengesRemembered:

@@ -7,6 +7,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case tokens = "portcullis_tokens_total"
     case requestsRefused = "portcullis_requests_refused_total"
     case internalRequestsRefused = "portcullis_internal_requests_refused_total"
+    case internalConnectionsRefused = "portcullis_internal_connections_refused_total"
     case challengesIssued = "portcullis_challenges_issued_total"
     case challengesSpent = "portcullis_challenges_spent_total"
     case challengesRemembered = "portcullis_challenges_remembered"

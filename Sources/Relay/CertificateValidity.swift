@@ -2,9 +2,14 @@ package import Admission
 import FoundationEssentials
 package import Reactors
 
-/// The period in which the server's certificate is valid, and its warnings. The texts are public: every client sees the
-/// certificate.
+/// The period in which a certificate that the gateway presents is valid, and its warnings. The texts are public: they tell the period alone.
 package struct CertificateValidity: Sendable, Equatable {
+    /// Which certificate.
+    package enum Owner: String, Sendable {
+        case server = "The server's certificate"
+        case internalListener = "The internal listener's certificate"
+    }
+
     package enum State: Sendable, Equatable {
         case notYetValid, valid, expiring, expired
     }
@@ -14,9 +19,11 @@ package struct CertificateValidity: Sendable, Equatable {
 
     /// Seconds since 1970, both included.
     package let period: ClosedRange<Int64>
+    package let owner: Owner
 
-    package init(_ period: ClosedRange<Int64>) {
+    package init(_ period: ClosedRange<Int64>, of owner: Owner = .server) {
         self.period = period
+        self.owner = owner
     }
 
     package func state(at time: Int64) -> State {
@@ -34,9 +41,9 @@ package struct CertificateValidity: Sendable, Equatable {
         switch state(at: time) {
         case .valid: nil
         case .notYetValid:
-            "The server's certificate isn't valid until \(Self.shown(period.lowerBound)): clients can't connect"
-        case .expiring: "The server's certificate expires at \(Self.shown(period.upperBound))"
-        case .expired: "The server's certificate expired at \(Self.shown(period.upperBound)): clients can't connect"
+            "\(owner.rawValue) isn't valid until \(Self.shown(period.lowerBound)): clients can't connect"
+        case .expiring: "\(owner.rawValue) expires at \(Self.shown(period.upperBound))"
+        case .expired: "\(owner.rawValue) expired at \(Self.shown(period.upperBound)): clients can't connect"
         }
     }
 

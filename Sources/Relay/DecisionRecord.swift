@@ -201,7 +201,8 @@ struct DecisionRecord: Sendable {
             method: method.label, who: who, reason: refusal?.code.rawValue, detail: refusal?.detail ?? detail,
             requestID: context.id, address: context.address.text)
         if let failed = refusal?.failed {
-            (entry.check, entry.expected, entry.received) = (failed.check.rawValue, failed.expected, failed.received)
+            entry.check = failed.check.rawValue
+            (entry.expected, entry.received) = failed.texts
         }
         let isWritten = audit.record(entry)
         if !isWritten { metrics.auditLineLost() }

@@ -10,10 +10,10 @@ enum HealthAnswer {
     static func make(_ settings: RelaySettings, at reactor: Reactor) -> HTTPAnswer {
         let time = reactor.moment.unixMilliseconds / 1_000
         let isDraining = settings.drain.isDraining
-        let certificate = settings.certificate?.warning(at: time)
+        let certificates = [settings.certificate, settings.internalCertificate].map { $0?.warning(at: time) }
         let report = settings.appAuth.warning(at: reactor.moment.unixMilliseconds)
         let warnings =
-            settings.warnings + [report, certificate].compactMap(\.self) + settings.audit.condition.warnings
+            settings.warnings + ([report] + certificates).compactMap(\.self) + settings.audit.condition.warnings
         let isDegraded = settings.certificate.map { !$0.isValid(at: time) } ?? false
         return JSONAnswers.health(
             isDraining ? 503 : 200, status: isDraining ? "draining" : isDegraded ? "degraded" : "healthy",

@@ -56,21 +56,23 @@ package final class RelayServer: Sendable {
     /// - Parameter devices: for the console; nil without a store.
     /// - Returns: the address, with the port that the kernel chose if it was 0.
     package func listenInternally(
-        on address: InternalAddress, inspection: GatewayInspection, inherited: InheritedListener? = nil,
+        on listening: InternalListening, inspection: GatewayInspection, inherited: InheritedListener? = nil,
         devices: (any DeviceDesk)?
     ) throws(ReactorError) -> String {
         let settings = settings.withLock { $0 }
         var handlers: [Pinned<any InternalHandler>] = []
         let metrics = MetricsEndpoint.makePending()
-        let console = ConsoleEndpoint(self, at: address, devices: devices)
+        let console = ConsoleEndpoint(self, at: listening.address, devices: devices)
+        let refusals = InternalRefusals()
         for reactor in pool.reactors {
             let router = InternalRouter(
-                settings: settings, inspection: inspection, metrics: metrics, console: console)
+                settings: settings, inspection: inspection, metrics: metrics, console: console, refusals: refusals)
             internalRouters.withLock { $0.append(Pinned(router, to: reactor)) }
             handlers.append(Pinned(router, to: reactor))
         }
-        if case .network = address { isInternalListenerPublic.store(true, ordering: .relaxed) }
-        let server = try InternalServer(address, on: pool, inherited: inherited, handlers: handlers)
+        let isPublic = inherited.map { !$0.isLocal } ?? listening.address.isPublic
+        isInternalListenerPublic.store(isPublic, ordering: .relaxed)
+        let server = try InternalServer(listening, on: pool, inherited: inherited, handlers: handlers)
         internalServer.withLock { $0 = server }
         return server.address
     }
@@ -90,9 +92,18 @@ package final class RelayServer: Sendable {
     /// - Parameters:
     ///   - settings: must have the same `drain` as the original ones.
     ///   - material: made from `edge.tls`.
-    package func replace(_ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?) async {
-        let settings = keepingToken(settings)
+    ///   - listening: of the internal listener; nil: the settings have none.
+    package func replace(
+        _ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?, listening: InternalListening?
+    ) async {
+        // Settings without ADMIN_BIND say nothing about who may use the listener, which lasts until a restart.
+        let settings = keepingAccess(settings, isDemanded: listening?.demandsAccess ?? true)
         self.settings.withLock { $0 = settings }
+        if let listening {
+            internalServer.withLock {
+                $0?.replace(material: listening.material, maximumPerAddress: listening.maximumPerAddress)
+            }
+        }
         for router in internalRouters.withLock({ $0 }) {
             router.reactor.submit { router.value.replace(settings) }
         }
@@ -107,13 +118,12 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// The address of the internal listener changes with a restart only. Until then one that other machines reach keeps its token, though the
-    /// new settings have none.
-    private func keepingToken(_ new: RelaySettings) -> RelaySettings {
+    /// See `InternalAccess.replacing`.
+    private func keepingAccess(_ new: RelaySettings, isDemanded: Bool) -> RelaySettings {
         var settings = new
-        if settings.internalToken == nil, isInternalListenerPublic.load(ordering: .relaxed) {
-            settings.internalToken = self.settings.withLock { $0.internalToken }
-        }
+        let isPublic = isInternalListenerPublic.load(ordering: .relaxed)
+        let old = self.settings.withLock { $0.internalAccess }
+        settings.internalAccess = new.internalAccess.replacing(old, mustBeLimited: isPublic || isDemanded)
         return settings
     }
 
@@ -160,6 +170,9 @@ package final class RelayServer: Sendable {
 
     /// Of the server's certificate; nil without TLS.
     package var certificate: CertificateValidity? { settings.withLock { $0.certificate } }
+
+    /// Of the internal listener's own.
+    package var internalCertificate: CertificateValidity? { settings.withLock { $0.internalCertificate } }
 
     /// `SESSION_OUTLIVES_TOKEN`
     package var sessionOutlivesToken: Bool {

@@ -35,14 +35,17 @@ package struct RelaySettings: Sendable {
     package var warnings: [String]
     /// Of the server's certificate; nil without TLS.
     package var certificate: CertificateValidity?
+    /// Of the internal listener's certificate; nil if it has none of its own.
+    package var internalCertificate: CertificateValidity?
     package var version: String
     package var audit: AuditLog
     package var journal: RefusalJournal
     /// `AUDIT_FULL`
     package var whenAuditFails: AuditFull
     package var metrics: GatewayMetrics
-    /// `ADMIN_TOKEN_PATH`; nil: the internal listener requires no token.
-    package var internalToken: InternalToken?
+    package var internalAccess = InternalAccess()
+    /// `ADMIN_CONSOLE`
+    package var servesConsole = false
     package var logger: Logger
 
     package init(

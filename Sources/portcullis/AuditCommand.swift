@@ -51,7 +51,7 @@ struct AuditCommand: ParsableCommand {
     @Flag(help: "Go on with what is appended, through rotations; without --since only that is shown.")
     var follow = false
 
-    @Flag(help: "The lines as they are, or counts as JSON.")
+    @Flag(help: "The lines as they are, with escapes for what is invisible, or counts as JSON.")
     var json = false
 
     func validate() throws {
@@ -70,7 +70,7 @@ struct AuditCommand: ParsableCommand {
     }
 
     private func show(_ record: AuditRecord) {
-        Console.say(json ? String(decoding: record.line, as: UTF8.self) : record.readable)
+        Console.say(json ? record.json : record.readable)
     }
 
     private func count(by keys: [AuditTally.Key], _ filter: AuditFilter) throws {

@@ -57,6 +57,20 @@ enum Console {
         }
     }
 
+    /// The database of STORE_URL, or all errors of the settings.
+    static func fleetStore(_ options: SettingsOptions) throws -> FleetStoreConfiguration {
+        let store: FleetStoreConfiguration?
+        do throws(ConfigurationErrors) {
+            store = try ConfigurationLoading.loadFleetStore(
+                environment: environment, environmentFile: options.environmentFile)
+        } catch {
+            complain("portcullis: error: \(error)")
+            throw ExitCode(78)
+        }
+        guard let store else { throw failure("STORE_URL isn't set", hint: "it names the database of a fleet.") }
+        return store
+    }
+
     /// AUDIT_LOG_PATH, or all errors of the settings.
     static func auditLogPath(_ options: SettingsOptions) throws -> String? {
         do throws(ConfigurationErrors) {

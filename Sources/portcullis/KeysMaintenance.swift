@@ -70,9 +70,9 @@ extension KeysCommand {
 
     struct Erase: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove all that the store has about a device, and close its sessions.",
+            abstract: "Remove all that the store has about a device, and close the sessions of its key.",
             discussion: """
-                A revoked key stays refused: of it, the identifier and the time of the revocation stay. Lines of the audit log and backups aren't \
+                Sessions of a development token go on until they are closed. A revoked key stays refused: of it, the identifier and the time of the revocation stay. Lines of the audit log and backups aren't \
                 changed. KEY may also be the thumbprint of a device's key that used development tokens.
                 """)
 
@@ -90,8 +90,9 @@ extension KeysCommand {
             let gateway = Console.runningGateway(options.settings)
             try await options.administer { (keys) async throws(KeyAdministrationError) in
                 let erasure = try await keys.erase(key.keyID, at: .now) {
-                    if let gateway, gateway.awaitNotice(ofRevoking: key.keyID) == true { return }
+                    let hasNoticed = gateway?.awaitNotice(ofRevoking: key.keyID) ?? true
                     try? await Task.sleep(for: .seconds(KeyAdministration.noticeSeconds))
+                    return hasNoticed
                 }
                 for line in erasure.lines { Console.say(line) }
             }

@@ -3,8 +3,9 @@ import GatewayServer
 
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "store", abstract: "Back up and check the key store, also while the gateway runs.",
-        subcommands: [Backup.self, Check.self])
+        commandName: "store",
+        abstract: "Back up and check the key store, also while the gateway runs; prepare, fill and copy a fleet's.",
+        subcommands: [Backup.self, Check.self, Migrate.self, Import.self, Export.self])
 
     struct Options: ParsableArguments {
         @OptionGroup var settings: SettingsOptions

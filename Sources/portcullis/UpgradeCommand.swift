@@ -44,7 +44,7 @@ struct UpgradeCommand: ParsableCommand {
         Console.say("\(report.moved) sessions went to it")
         guard report.staying > 0 else { return Console.say("no session stays with the old process") }
         Console.say(
-            "\(report.staying) sessions stay with the old process, for \(report.stayMinutes) minutes at most: their dialect"
+            "\(report.staying) sessions stay with the old process (\(report.formerID)), for \(report.stayMinutes) minutes at most: their dialect"
                 + " can't be resumed, or their target has TLS")
     }
 }

@@ -32,6 +32,18 @@ import WireText
         #expect(new.spend(new.issue(at: start + 1_000).nonce, at: later).isSpent)
     }
 
+    /// The one before has forgotten which of them were used.
+    @Test func `refuses what had expired for the one before, however long challenges live for itself`() throws {
+        let old = Challenges(epoch: epoch, timeToLive: .seconds(10))
+        let (used, unused) = (old.issue(at: start).nonce, old.issue(at: start + 30_000).nonce)
+        #expect(old.spend(used, at: start.monotonic).isSpent)
+        #expect(old.spend(old.issue(at: start + 30_000).nonce, at: (start + 30_000).monotonic).isSpent)
+        let new = Challenges(epoch: epoch, timeToLive: .seconds(600))
+        try new.restore(crossed(old.carried))
+        #expect(new.spend(used, at: (start + 30_000).monotonic).detail == "challenge has expired")
+        #expect(new.spend(unused, at: (start + 60_000).monotonic).isSpent)
+    }
+
     /// With a maximum of its own that is lower: to forget one would be to accept it again.
     @Test func `forgets no used challenge for want of room`() throws {
         let old = Challenges(epoch: epoch)

@@ -26,6 +26,37 @@ struct AuditRecordTests {
         #expect(!summary.spans(Timestamp(unixMilliseconds: first - 1)))
     }
 
+    /// U+0085 is a C1 control, U+009B begins control sequences, U+202E reverses text, U+E0001 is a tag, and U+7F and tabs are ASCII's.
+    @Test func `is printed as JSON without anything invisible, and with the same meaning`() throws {
+        let text = "\u{85}\u{9B}31m\u{202E}\u{E0001}\u{7F}\u{2028}é\u{1F409}\\\\"
+        let line = #"{"time":"2026-11-22T21:00:00.123Z",\#t"event":"upgrade" \#r,"detail":"\#(text)"}"#
+        let record = try #require(AuditRecord(Array(line.utf8)))
+        let json = record.json
+        #expect(
+            json == #"{"time":"2026-11-22T21:00:00.123Z", "event":"upgrade"  ,"detail":"#
+                + #""\u0085\u009B31m\u202E\uDB40\uDC01\u007F\u2028é\#u{1F409}\\"}"#)
+        let again = try #require(AuditRecord(Array(json.utf8)))
+        #expect(again.detail == record.detail && again.detail?.hasSuffix("\u{1F409}\\") == true)
+        #expect(again.json == json)
+        let plain = Lines.entry(detail: "text")
+        #expect(AuditRecord(plain)?.json == String(decoding: plain, as: UTF8.self))
+    }
+
+    @Test func `is shown without anything invisible by counts and explanations too`() throws {
+        let line = Lines.entry()
+        let hostile = String(decoding: line, as: UTF8.self)
+            .replacing("assertion_rejected", with: "a\u{9B}\u{202E}b").replacing("app_attest", with: "\u{E0001}")
+        let record = try #require(AuditRecord(Array(hostile.utf8)))
+        var tally = AuditTally(by: [.reason, .method])
+        tally.add(record)
+        var explanation = Explanation(of: Lines.id, at: nil)
+        explanation.add(record)
+        for json in tally.jsonLines + [explanation.json] {
+            #expect(json.contains(#"a\u009B\u202Eb"#) && json.contains(#"\uDB40\uDC01"#), "\(json)")
+            #expect(!json.unicodeScalars.contains { ["\u{9B}", "\u{202E}", "\u{E0001}"].contains($0) })
+        }
+    }
+
     @Test func `may have members of later versions`() {
         let line =
             #"{"time":"2026-11-22T21:00:00.123Z","event":"upgrade","new":[1,{}],"requestId":"x","truncated":true}"#

@@ -90,6 +90,48 @@ extension EdgeTests {
             #expect(kept.count == 2 && kept.contains(newest), "\(kept)")
         }
 
+        /// The first one's reload waits for the second one's start.
+        @Test func `two runs at once take turns`() async throws {
+            let (begun, release, order) = (directory.file("begun"), directory.file("release"), directory.file("order"))
+            for fifo in [begun, release] { _ = try await ChildProcess.check("mkfifo", [fifo]) }
+            let slow = "echo >'\(begun)'; read line <'\(release)'; cat '\(pair.certificate)' >>'\(order)'"
+            let (old, new) = (
+                try lineage("old", certificates.server), try lineage("new", certificates.otherServer)
+            )
+            let first = Task { try await run(old, reload: slow) }
+            _ = try await ChildProcess.check("cat", [begun])
+            let second = Task { try await run(new, reload: "cat '\(pair.certificate)' >>'\(order)'") }
+            // The second run waits for the lock of the folder, which the kernel shows.
+            let folder = try folderNumber()
+            try await awaitWaiter(for: folder)
+            try expect(certificates.server)
+            _ = try await ChildProcess.check("sh", ["-c", "echo >'\(release)'"])
+            #expect(try await first.value.ending == .exited(0))
+            #expect(try await second.value.ending == .exited(0))
+            try expect(certificates.otherServer)
+            let expected = try content(certificates.server.certificate) + content(certificates.otherServer.certificate)
+            #expect(try content(order) == expected)
+        }
+
+        /// The kernel's list has no event to wait for.
+        private func awaitWaiter(for folder: Int) async throws {
+            let end = ContinuousClock.now + .seconds(60)
+            while true {
+                let isWaiting = try content("/proc/locks").split(separator: "\n").contains { line in
+                    line.contains("-> FLOCK") && line.contains(":\(folder) ")
+                }
+                if isWaiting { return }
+                guard ContinuousClock.now < end else { throw EdgeTestError("waited in vain for the second run") }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+
+        /// The inode of the folder that the hook locks.
+        private func folderNumber() throws -> Int {
+            let attributes = try FileManager.default.attributesOfItem(atPath: directory.path)
+            return try #require(attributes[.systemFileNumber] as? Int)
+        }
+
         enum Fault: CaseIterable {
             case noLineage, noFolder, noKey, noCertificate, otherKey, emptyKey, expired
         }

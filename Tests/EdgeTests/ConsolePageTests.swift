@@ -15,7 +15,9 @@ extension EdgeTests {
 
         @Test func `sessions are listed, and a device is revoked and restored`() async throws {
             let apple = try SimulatedApple()
-            let edge = try await Edge.start { $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0") }
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on")
+            }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let other = try await apple.enrolledDevice(at: edge.gateway)
             // What the page shows isn't markup, whoever wrote it.
@@ -55,7 +57,7 @@ extension EdgeTests {
         }
 
         @Test func `everything has a name, and the keyboard reaches it`() async throws {
-            let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0") }
+            let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on") }
             let socket = try await edge.gateway.open(Handshake())
             try await Edge.expectEcho(socket)
             let page = try await Chromium.start().page()

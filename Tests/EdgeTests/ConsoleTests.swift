@@ -6,7 +6,9 @@ extension EdgeTests {
     /// The console's requests on the internal listener, made and forged.
     @Suite struct ConsoleTests {
         private func start(_ apple: SimulatedApple) async throws -> Edge {
-            try await Edge.start { $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0") }
+            try await Edge.start {
+                $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on")
+            }
         }
 
         private func get(_ edge: Edge, _ path: String, _ fields: String = "Host: localhost\r\n") async throws
@@ -63,6 +65,16 @@ extension EdgeTests {
             #expect(try await get(edge, "/console/api/sessions?route=%3Cscript%3E").status == 200)
         }
 
+        @Test func `without the setting there is no console, and a reload switches it`() async throws {
+            let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0") }
+            for path in ["/console", "/console/api/sessions", "/console/api/devices/revoke"] {
+                #expect(try await get(edge, path).status == 404)
+            }
+            #expect(try await post(edge, "/console/api/sessions/close?id=x", token: "x").status == 404)
+            try await edge.gateway.reload(edge.gateway.settings.setting("ADMIN_CONSOLE", "on"))
+            #expect(try await get(edge, "/console").status == 200)
+        }
+
         @Test func `a device is revoked and restored, and both are recorded`() async throws {
             let apple = try SimulatedApple()
             let edge = try await start(apple)
@@ -108,7 +120,7 @@ extension EdgeTests {
         }
 
         @Test func `a session is closed, and lists have pages`() async throws {
-            let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0") }
+            let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on") }
             var sockets: [TestWebSocket] = []
             for _ in 0..<120 { sockets.append(try await edge.gateway.open(Handshake())) }
             try await Edge.expectEcho(sockets[0])

@@ -23,8 +23,20 @@ actor CopyoverPlayer {
     private var id = "", token = ""
     /// The number of the last message, or the bytes, that the client has seen.
     private var seen = 0
-    private(set) var received: [UInt8] = []
+    private(set) var received: [UInt8] = [] {
+        didSet { progress.update { [count = received.count] in $0.bytes = count } }
+    }
     private(set) var closes: [CloseFrame] = []
+    /// For those who wait for it.
+    nonisolated let progress = Awaited(Progress())
+
+    struct Progress: Sendable {
+        /// From the target.
+        var bytes = 0
+        /// How often it was sent away and is back.
+        var returns = 0
+    }
+
     /// Hints of when to come back.
     private(set) var hints = 0
     private var isOpen = true
@@ -129,6 +141,7 @@ actor CopyoverPlayer {
             token = resumed["token"] ?? ""
         }
         isOpen = true
+        progress.update { $0.returns += 1 }
         if acknowledged < lines.count { for number in acknowledged + 1...lines.count { post(number) } }
     }
 }

@@ -1,3 +1,4 @@
+// Long because: every case is one upgrade of a whole gateway.
 import EdgeTestKit
 import Foundation
 import Testing
@@ -39,17 +40,25 @@ extension EdgeTests {
                         said += "line \(round)\r\n"
                         try await target.send("<\(round)>")
                         sent += "<\(round)>"
-                        try await Task.sleep(for: .milliseconds(5))
+                        // Both directions go on while the client is away, as far as the window allows.
+                        let least = sent.utf8.count - Self.windowBytes
+                        try await player.progress.wait(for: "output", within: .seconds(60)) {
+                            $0.bytes >= least ? true : nil
+                        }
                     }
                     try await target.send("<end>")
                     return (said, sent + "<end>")
                 }
             }
             let reading = pairs.map { pair in Task { try await pair.player.read(upTo: "<end>") } }
-            for (player, _) in pairs { try await Awaited.until("traffic") { await player.received.count > 30 } }
+            for (player, _) in pairs {
+                try await player.progress.wait(for: "traffic", within: .seconds(60)) { $0.bytes > 30 ? true : nil }
+            }
             let successor = try await Successor.start(replacing: edge.gateway)
             #expect(successor.report.contains("\(count) sessions went to it"), "\(successor.report)")
-            for (player, _) in pairs { try await Awaited.until("a return") { await player.closes.count == 1 } }
+            for (player, _) in pairs {
+                try await player.progress.wait(for: "a return", within: .seconds(60)) { $0.returns == 1 ? true : nil }
+            }
             isOver.update { $0 = true }
             for (index, pair) in pairs.enumerated() {
                 let (said, sent) = try await talks[index].value
@@ -63,6 +72,9 @@ extension EdgeTests {
             try await edge.gateway.child.output.wait(for: "the old process' end") { $0.ending }
             #expect(edge.gateway.child.output.current.ending == .exited(0))
         }
+
+        /// What a target may have sent before its player has read it.
+        private static let windowBytes = 120
 
         @Test func `a second upgrade follows the first`() async throws {
             let edge = try await start()
@@ -81,6 +93,22 @@ extension EdgeTests {
             try await player.read(upTo: "<end>")
             #expect(await String(decoding: player.received, as: UTF8.self) == "<1><2><3><end>")
             #expect(edge.target.connectionCount == 1)
+        }
+
+        /// As a package manager does it: the new file gets the name of the old one.
+        @Test func `a program that was replaced on the disk is started from its place`() async throws {
+            let (program, renewed) = (directory.file("portcullis"), directory.file("portcullis.new"))
+            for path in [program, renewed] {
+                try FileManager.default.copyItem(atPath: Binaries.portcullis(), toPath: path)
+            }
+            let target = try await TargetServer.start(.echo)
+            let settings = GatewaySettings(targetPort: target.port)
+                .setting("CONTROL_SOCKET_PATH", directory.file("control.sock"))
+            let gateway = try await GatewayProcess.start(settings, program: program)
+            _ = try await ChildProcess.check("mv", ["-T", renewed, program])
+            let successor = try await Successor.start(replacing: gateway)
+            let running = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(successor.processID)/exe")
+            #expect(running == program)
         }
 
         @Test func `a session without a client keeps what its target says meanwhile`() async throws {
@@ -125,6 +153,65 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(handshake))
             expectRefusal(try await edge.gateway.refusal(handshake), 401, "invalid_ticket")
             withExtendedLifetime(successor) {}
+        }
+
+        @Test func `sessions that report mode has admitted cross, and end with the mode`() async throws {
+            let apple = try SimulatedApple()
+            func date(in seconds: Int) -> String { (Date.now + TimeInterval(seconds)).formatted(.iso8601) }
+            let edge = try await start(.echo) {
+                $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "report").setting("REPORT_UNTIL", date(in: 86_400))
+            }
+            let device = try await apple.enrolledDevice(at: edge.gateway)
+            let proven = try await TypedSession.connect(edge.gateway.open(device.handshake(at: edge.gateway)))
+            let player = try await CopyoverPlayer(.typed, at: edge)
+            let reading = Task { try await player.readPast(closes: 1) }
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await reading.value
+            #expect(successor.report.contains("2 sessions went to it"), "\(successor.report)")
+            await player.say("echo")
+            try await player.read(upTo: "echo\r\n")
+            // The new process knows that it was only reported: the end of the mode ends it, and nobody else's session.
+            try change(edge, "REPORT_UNTIL", date(in: 5))
+            kill(successor.processID, SIGHUP)
+            await #expect(throws: EdgeTestError.self) { try await player.readPast(closes: 2) }
+            #expect(await player.closes.map(\.code) == [1012, 1008])
+            try await edge.gateway.auditLine("\"session\"", "\"ended\"", "session_expired")
+            let (back, _) = try await proven.resumed(
+                at: edge, after: 0, presenting: device.handshake(at: edge.gateway))
+            try await back.send(text: #"{"type":"input","text":"echo"}"#)
+            #expect(try await back.typedText(4) == "echo")
+        }
+
+        @Test func `sessions of report mode end if the new process begins without the mode`() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await start {
+                $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "report")
+                    .setting("REPORT_UNTIL", (Date.now + 86_400).formatted(.iso8601))
+            }
+            let socket = try await edge.gateway.open()
+            _ = try await TypedSession.connect(socket)
+            _ = try await edge.target.connection()
+            await socket.connection.reset()
+            try await edge.gateway.logLine("session detached")
+            try change(edge, "REQUIRE_APP_AUTH", "true")
+            let successor = try await Successor.start(replacing: edge.gateway)
+            #expect(successor.report.contains("1 sessions went to it"), "\(successor.report)")
+            try await edge.gateway.auditLine("\"session\"", "\"ended\"", "session_expired")
+        }
+
+        @Test func `the audit log has the begin and the outcome of an upgrade`() async throws {
+            let edge = try await start(.echo)
+            _ = try await upgrade(to: "exit 3", edge)
+            let failed = try await edge.gateway.auditLine("\"operation\"", "upgrade_failed", "status 3")
+            #expect(failed.contains("\"failed\""), "\(failed)")
+            let player = try await CopyoverPlayer(.gmcp, at: edge)
+            let reading = Task { try await player.readPast(closes: 1) }
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await reading.value
+            try await edge.gateway.auditLine("\"operation\"", "\"done\"", "upgrade_begun", "with the program")
+            try await edge.gateway.auditLine(
+                "\"operation\"", "\"done\"", "upgrade_done", "process \(successor.processID) ",
+                "1 sessions went, 0 stay")
         }
 
         // MARK: What stays
@@ -210,6 +297,27 @@ extension EdgeTests {
             withExtendedLifetime(successor) {}
         }
 
+        @Test func `an internal listener with TLS that other machines reach goes on`() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await start(.echo) {
+                $0.setting("ADMIN_BIND", "0.0.0.0:0").setting("ADMIN_CLIENT_CA_PATH", certificates.clientCA)
+                    .setting("ADMIN_TLS_CERT_PATH", certificates.server.certificate)
+                    .setting("ADMIN_TLS_KEY_PATH", certificates.server.key)
+            }
+            let port = try await edge.gateway.internalPort()
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await edge.gateway.child.output.wait(for: "the old process' end") { $0.ending }
+            func open(_ identity: DevCertificates.Identity) async throws -> RawConnection {
+                let tls = TLSChoice(trustedCA: certificates.serverCA, identity: identity)
+                let connection = try await RawConnection.open(port: port, tls: tls)
+                connection.post(Array("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+                return connection
+            }
+            #expect(try await open(certificates.client).answer().status == 200)
+            #expect(try await open(certificates.foreignClient).receiveToEnd().isEmpty)
+            withExtendedLifetime(successor) {}
+        }
+
         @Test func `wrong settings leave everything as it is`() async throws {
             let edge = try await start(.echo)
             try change(edge, "PING_INTERVAL_SECONDS", "often")
@@ -230,10 +338,12 @@ extension EdgeTests {
 
         @Test(arguments: [
             ("exit 3", "it ended with status 3"), ("exec sleep 600", "didn't answer in time"),
-            (Self.saying(#"ready"#, format: 999), "takes over state of form 999"),
+            (HandoverScript.ready(format: 999) + HandoverScript.take(1_500), "takes over state of form 999"),
         ])
         func `a new process that isn't ready changes nothing`(script: String, reason: String) async throws {
-            let edge = try await start(.echo) { $0.setting("COPYOVER_READY_MS", 1000) }
+            // Only for the one that never answers: a busy machine needs longer to start any other.
+            let isSilent = script.contains("sleep")
+            let edge = try await start(.echo) { isSilent ? $0.setting("COPYOVER_READY_MS", 1000) : $0 }
             let raw = try await edge.gateway.open(Handshake().offering("telnet"))
             try await raw.send(binary: Array("one".utf8))
             let socket = try await edge.gateway.open()
@@ -246,6 +356,11 @@ extension EdgeTests {
             try await socket.send(text: #"{"type":"input","text":"echo"}"#)
             #expect(try await socket.typedText(4) == "echo")
             try await edge.expectHealthy()
+            if isSilent {
+                try change(edge, "COPYOVER_READY_MS", "60000")
+                edge.gateway.child.signal(SIGHUP)
+                try await edge.gateway.errorLine("setting changed", "COPYOVER_READY_MS")
+            }
             let successor = try await Successor.start(replacing: edge.gateway)
             #expect(successor.report.contains("1 sessions went to it"), "\(successor.report)")
         }
@@ -258,7 +373,7 @@ extension EdgeTests {
             try await player.read(upTo: "<1>")
             await player.say("one")
             let reading = Task { try await player.readPast(closes: 1) }
-            let output = try await upgrade(to: Self.saying("ready", format: 1), edge)
+            let output = try await upgrade(to: HandoverScript.ready() + HandoverScript.take(1_500), edge)
             #expect(output.ending == .exited(1) && output.errorText.contains("nothing has changed"), "\(output)")
             try await reading.value
             await player.say("two")
@@ -274,19 +389,6 @@ extension EdgeTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
             return try await GatewayProcess.run(
                 ["upgrade", "--program", program, "--socket", directory.file("control.sock")])
-        }
-
-        /// A record of the channel on descriptor 3: `{"ready":{"format":…,"version":"x"}}`. Then the program takes what comes for a while.
-        private static func saying(_ word: String, format: UInt16) -> String {
-            func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + text.utf8 }
-            let number: [UInt8] = format < 128 ? [UInt8(format)] : [UInt8(format & 0x7F) | 0x80, UInt8(format >> 7)]
-            let record: [UInt8] =
-                [9, 1] + text(word) + [9, 2] + text("format") + [3] + number + text("version") + [6] + text("x")
-            let bytes: [UInt8] = [0, 0, 0, UInt8(record.count), 0, 0, 0, 0] + record
-            let octal = bytes.map {
-                "\\" + String(repeating: "0", count: $0 < 8 ? 2 : $0 < 64 ? 1 : 0) + String($0, radix: 8)
-            }
-            return "printf '\(octal.joined())' >&3; head -c 1500 <&3 >/dev/null; exit 1"
         }
 
         // MARK: How it is asked for
@@ -325,17 +427,6 @@ extension EdgeTests {
             isOver.update { $0 = true }
             for visitor in visitors { #expect(try await visitor.value > 0) }
             withExtendedLifetime(successor) {}
-        }
-    }
-}
-
-extension Awaited where State == Bool {
-    /// Looks until it holds; what is looked at has no event to wait for.
-    static func until(_ what: String, _ holds: @Sendable () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try await !holds() {
-            guard ContinuousClock.now < end else { throw EdgeTestError("waited in vain for \(what)") }
-            try await Task.sleep(for: .milliseconds(10))
         }
     }
 }

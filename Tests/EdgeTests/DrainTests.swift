@@ -5,7 +5,7 @@ extension EdgeTests {
     /// SIGTERM: no new clients, every client is told, and the process ends in time.
     @Suite struct DrainTests {
         @Test func `a drain tells all clients and exits with status 0`() async throws {
-            let edge = try await Edge.start { $0.setting("SHUTDOWN_GRACE_MS", 3000) }
+            let edge = try await Edge.start { $0.setting("SHUTDOWN_GRACE_MS", 8000) }
             let socket = try await edge.gateway.open()
             try await Edge.expectEcho(socket)
             edge.gateway.terminate()
@@ -22,7 +22,9 @@ extension EdgeTests {
 
         @Test func `a drain spends no challenge`() async throws {
             let apple = try SimulatedApple()
-            let edge = try await Edge.start { $0.appAttest(apple).setting("SHUTDOWN_GRACE_MS", 3000) }
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("SHUTDOWN_GRACE_MS", 600_000).setting("SHUTDOWN_DEADLINE_MS", 3_600_000)
+            }
             let device = try await apple.enrolledDevice(at: edge.gateway)
             let held = try await edge.gateway.open(device.handshake(at: edge.gateway))
             try await Edge.expectEcho(held)

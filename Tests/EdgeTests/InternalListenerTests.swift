@@ -154,6 +154,18 @@ extension EdgeTests {
             #expect(try await get("/livez", "Authorization: Bearer \(Self.token)\r\n", of: edge).status == 200)
         }
 
+        @Test func `a reload without the listener's address doesn't take its token away`() async throws {
+            let directory = try TemporaryDirectory()
+            let path = try directory.write(Self.token, to: "admin.token")
+            let edge = try await start { $0.setting("ADMIN_TOKEN_PATH", path) }
+            try await edge.gateway.reload(edge.gateway.settings.removing("ADMIN_BIND"))
+            #expect(try await get("/livez", of: edge).status == 401)
+            #expect(try await get("/livez", "Authorization: Bearer \(Self.token)\r\n", of: edge).status == 200)
+            // The address stays, and its token isn't wanted any more.
+            try await edge.gateway.reload(edge.gateway.settings.removing("ADMIN_TOKEN_PATH"))
+            #expect(try await get("/livez", of: edge).status == 200)
+        }
+
         @Test func `without a valid certificate the gateway isn't ready`() async throws {
             let folder = try TemporaryDirectory()
             let certificates = try await DevCertificates.shared()

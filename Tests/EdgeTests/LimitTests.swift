@@ -37,20 +37,22 @@ extension EdgeTests {
 
         @Test func `a TLS handshake that never ends is cut off`() async throws {
             let certificates = try await DevCertificates.shared()
-            let edge = try await Edge.start { $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 300) }
+            let edge = try await Edge.start { $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 2000) }
             let silent = try await RawConnection.open(port: edge.gateway.port)
-            _ = try await silent.receiveToEnd()
             let begun = try await RawConnection.open(port: edge.gateway.port)
             try await begun.send([0x16, 0x03, 0x01, 0x02])
-            _ = try await begun.receiveToEnd()
+            for connection in [silent, begun] { _ = try await connection.receiveToEnd() }
             try await edge.expectHealthy()
         }
 
         @Test func `a header that never ends is cut off`() async throws {
-            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 300) }
-            for beginning in ["", "G", "GET /health HTTP/1.1\r\nHost: loc"] {
-                let connection = try await edge.gateway.connect()
-                if !beginning.isEmpty { try await connection.send(beginning) }
+            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 2000) }
+            let beginnings = ["", "G", "GET /health HTTP/1.1\r\nHost: loc"]
+            let connections = try await inParallel(beginnings.count) { _ in try await edge.gateway.connect() }
+            for (connection, beginning) in zip(connections, beginnings) where !beginning.isEmpty {
+                connection.post(Array(beginning.utf8))
+            }
+            for connection in connections {
                 let bytes = try await connection.receiveToEnd()
                 #expect(!String(decoding: bytes, as: UTF8.self).contains(" 200 "))
             }
@@ -61,7 +63,7 @@ extension EdgeTests {
         @Test(arguments: ["G", "GET /health HTTP/1.1\r\nHost: loc"])
         func `a later header that never ends is cut off`(beginning: String) async throws {
             let edge = try await Edge.start {
-                $0.setting("HTTP_HEADER_TIMEOUT_MS", 300).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
+                $0.setting("HTTP_HEADER_TIMEOUT_MS", 2000).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
             }
             let connection = try await edge.gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -113,8 +115,8 @@ extension EdgeTests {
         /// The HTTP time limits don't apply to a session.
         @Test func `the time limits of HTTP don't end a session`() async throws {
             let edge = try await Edge.start {
-                $0.setting("HTTP_HEADER_TIMEOUT_MS", 200).setting("HTTP_BODY_TIMEOUT_MS", 200)
-                    .setting("HTTP_KEEPALIVE_SECONDS", 1).setting("PING_INTERVAL_SECONDS", 2)
+                $0.setting("HTTP_HEADER_TIMEOUT_MS", 2000).setting("HTTP_BODY_TIMEOUT_MS", 2000)
+                    .setting("HTTP_KEEPALIVE_SECONDS", 2).setting("PING_INTERVAL_SECONDS", 3)
             }
             let socket = try await edge.gateway.open()
             #expect(try await socket.nextFrame().opcode == WebSocketFrame.Opcode.ping)

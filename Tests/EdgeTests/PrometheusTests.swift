@@ -51,6 +51,22 @@ extension EdgeTests {
                 promtool, ["test", "rules", ServerProgram.repository + "/Tests/Prometheus/alerts.yml"])
         }
 
+        @Test func `Prometheus scrapes over TLS with a client certificate`() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("ADMIN_BIND", "0.0.0.0:0")
+                    .setting("ADMIN_CLIENT_CA_PATH", certificates.clientCA)
+            }
+            let tls = TLSChoice(trustedCA: certificates.serverCA, identity: certificates.client)
+            let prometheus = try await PrometheusProcess.start(
+                scraping: edge.gateway.internalPort(), token: nil, tls: tls)
+            try await expectQuiet(prometheus, edge.gateway)
+            let other = TLSChoice(trustedCA: certificates.serverCA, identity: certificates.foreignClient)
+            let stranger = try await PrometheusProcess.start(
+                scraping: edge.gateway.internalPort(), token: nil, tls: other)
+            try await stranger.wait(until: "PortcullisDown")
+        }
+
         @Test(.enabled(if: StoreLock.isAvailable, "needs the sqlite3 program"))
         func `refusals and a locked store and a lost target and a crash raise alerts`() async throws {
             let apple = try SimulatedApple()

@@ -289,14 +289,18 @@ struct TypedSession: Sendable {
     }
 
     /// A new connection that has asked for the session.
-    func attempt(at edge: Edge, after lastSeq: Int) async throws -> TestWebSocket {
-        let socket = try await edge.gateway.open()
+    func attempt(
+        at edge: Edge, after lastSeq: Int, presenting handshake: Handshake = Handshake()
+    ) async throws -> TestWebSocket {
+        let socket = try await edge.gateway.open(handshake)
         try await socket.send(text: message(after: lastSeq))
         return socket
     }
 
-    func resumed(at edge: Edge, after lastSeq: Int) async throws -> (TestWebSocket, ReceivedMessage) {
-        let socket = try await attempt(at: edge, after: lastSeq)
+    func resumed(
+        at edge: Edge, after lastSeq: Int, presenting handshake: Handshake = Handshake()
+    ) async throws -> (TestWebSocket, ReceivedMessage) {
+        let socket = try await attempt(at: edge, after: lastSeq, presenting: handshake)
         return (socket, try await socket.nextTyped("resumed"))
     }
 }

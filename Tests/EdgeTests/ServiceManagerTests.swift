@@ -66,6 +66,21 @@ extension EdgeTests {
             #expect(times[0] < times[1] && times[1] < limit && times[0] + 60_000_000 > limit)
         }
 
+        @Test func `an upgrade names the new process, and the old one's end isn't the service's`() async throws {
+            let receiver = try NotificationReceiver(directory.file("notify"))
+            let control = directory.file("control.sock")
+            let edge = try await start(receiver) { $0.setting("CONTROL_SOCKET_PATH", control) }
+            try await receiver.next("READY=1")
+            let successor = try await Successor.start(replacing: edge.gateway)
+            try await receiver.next("MAINPID=\(successor.processID)")
+            // The new process has its output.
+            let ending = try await edge.gateway.child.output.wait(for: "the old process' end") { $0.ending }
+            #expect(ending == .exited(0))
+            #expect(!receiver.messages.current.contains { $0.contains("STOPPING=1") })
+            kill(successor.processID, SIGTERM)
+            try await receiver.next("STOPPING=1")
+        }
+
         @Test func `the watchdog hears of a living process again and again, while it drains too`() async throws {
             let receiver = try NotificationReceiver(directory.file("notify"))
             let edge = try await start(receiver, ["WATCHDOG_USEC": "100000"]) {

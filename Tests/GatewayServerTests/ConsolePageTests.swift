@@ -7,7 +7,7 @@ import Testing
 @Suite("The console's page")
 struct ConsolePageTests {
     private let page = String(decoding: ConsolePage.source, as: UTF8.self)
-    private let policy = ConsolePage.contentSecurityPolicy.components(separatedBy: "; ")
+    private let policy = ConsolePage.policy.contentSecurityPolicy.components(separatedBy: "; ")
 
     /// The contents of all elements of a name.
     private func elements(_ name: String) throws -> [String] {
@@ -29,7 +29,7 @@ struct ConsolePageTests {
         ] {
             #expect(policy.contains(directive))
         }
-        #expect(policy.count == 9 && !ConsolePage.contentSecurityPolicy.contains("unsafe"))
+        #expect(policy.count == 9 && !ConsolePage.policy.contentSecurityPolicy.contains("unsafe"))
     }
 
     @Test func `it loads nothing, and has no handler or style in its markup`() throws {

@@ -128,6 +128,19 @@ import Testing
         return text
     }
 
+    @Test func `nothing is erased while a gateway hasn't noticed, and the key is refused`() async throws {
+        let store = try SQLiteKeyDatabase(path: path)
+        _ = try store.enrol(key(1))
+        let keys = try KeyAdministration(path: path)
+        await #expect(throws: KeyAdministrationError.notNoticed) {
+            try await keys.erase(key(1).id.base64, at: .now) { false }
+        }
+        #expect(try store.key(key(1).id)?.isRevoked == true)
+        let erasure = try await keys.erase(key(1).id.base64, at: .now) { true }
+        #expect(erasure.key == .removed)
+        #expect(try store.key(key(1).id) == nil)
+    }
+
     @Test func `a pruning forgets what it has shown before, in as many transactions as it needs`() async throws {
         let day: Int64 = 86_400_000
         let now = Date(timeIntervalSince1970: 1_000 * 86_400)

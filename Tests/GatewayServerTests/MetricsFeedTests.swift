@@ -24,11 +24,10 @@ struct MetricsFeedTests {
     private let bench: ConfigurationBench
     private let gateway: Gateway
     private let port: Int
-    private let folder: TemporaryDirectory
+    private let internalPort: Int
 
     init() async throws {
         (apple, bench) = (try SimulatedApple(), try ConfigurationBench())
-        folder = try TemporaryDirectory()
         target = try await TargetServer.start(.echo)
         let settings = try bench.secured([
             "WS_PORT": "0", "REACTOR_THREADS": "1", "TN_HOST": "127.0.0.1", "TN_PORT": "\(target.port)",
@@ -38,7 +37,8 @@ struct MetricsFeedTests {
             // The test may wait for a processor much longer than a client would.
             "TLS_HANDSHAKE_TIMEOUT_MS": "120000", "HTTP_HEADER_TIMEOUT_MS": "120000", "HTTP_BODY_TIMEOUT_MS": "120000",
             "UPGRADE_TIMEOUT_MS": "120000", "CHALLENGE_TTL_SECONDS": "600",
-            "MESSAGES_PER_SECOND": "20", "ADMIN_BIND": "unix:" + folder.file("admin.sock"),
+            "MESSAGES_PER_SECOND": "20", "ADMIN_BIND": "127.0.0.1:0",
+            "ADMIN_TLS_CERT_PATH": bench.folder + "/server.pem", "ADMIN_TLS_KEY_PATH": bench.folder + "/server.key",
             "ADMIN_TOKEN_PATH": bench.file("admin.token", Self.token),
             // Every line is lost, and clients are admitted none the less.
             "AUDIT_LOG_PATH": "/dev/full", "AUDIT_FULL": "continue",
@@ -48,6 +48,7 @@ struct MetricsFeedTests {
             source.load(now: bench.now), from: source,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         port = try #require(gateway.address.split(separator: ":").last.flatMap { Int($0) })
+        internalPort = try #require(gateway.internalAddress?.split(separator: ":").last.flatMap { Int($0) })
     }
 
     @Test func `a gateway in use feeds every metric`() async throws {
@@ -59,6 +60,9 @@ struct MetricsFeedTests {
         let original = "X-Original-Method: GET\r\nX-Original-URL: https://localhost/\r\n"
         #expect(try await ask("/authz", original).status == 401)
         #expect(try await ask("/metrics", token: nil).status == 401)
+        let plain = try await RawConnection.open(port: internalPort)
+        try await plain.send("GET /metrics HTTP/1.1\r\n\r\n")
+        _ = try await plain.receiveToEnd()
         guard case .refused(let answer, _) = try await TestWebSocket.attempt(Handshake(), on: connect()) else {
             throw EdgeTestError("a client without credentials is admitted")
         }
@@ -209,7 +213,7 @@ struct MetricsFeedTests {
     // MARK: Requests
 
     private func ask(_ path: String, _ fields: String = "", token: String? = token) async throws -> ReceivedAnswer {
-        let connection = try await RawConnection.open(socketPath: folder.file("admin.sock"))
+        let connection = try await RawConnection.open(port: internalPort, tls: TLSChoice())
         let shown = token.map { "X-Portcullis-Internal-Token: \($0)\r\n" } ?? ""
         try await connection.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(shown)\(fields)\r\n")
         return try await connection.answer()

@@ -38,6 +38,13 @@ struct ReportModeTests {
         #expect(closing([(demand, end - 1), (.required, end - 1)]) == [false, true])
         #expect(closing([(demand, end - 1), (.reported(until: end + day), end)]) == [false, false])
         #expect(closing([(demand, end - 1), (.notRequired, end)]) == [false, false])
-        #expect(closing([(.required, end)]) == [false])
+        #expect(closing([(.notRequired, end), (.notRequired, end)]) == [false, false])
+    }
+
+    /// The process before may have admitted them, and the mode have ended since.
+    @Test func `is looked for at the start, too`() {
+        #expect(closing([(.required, end), (.required, end)]) == [true, true])
+        let looks = closing((0..<ReportEnd.looks + 5).map { (demand, end + Int64($0) * 500) })
+        #expect(looks == (0..<ReportEnd.looks + 5).map { $0 < ReportEnd.looks })
     }
 }

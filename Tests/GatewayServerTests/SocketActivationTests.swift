@@ -73,6 +73,7 @@ import Testing
         let sockets = try Sockets([{ try listening() }, { try listening() }, { try listening("127.0.0.2") }])
         let found = try activated(sockets.count, names: "edge:edge:admin")
         #expect(found.edge.count == 2 && found.internalListener?.isLocal == true)
+        try found.checkInternalListener(replacing: .unix(path: "/run/admin.sock"))
     }
 
     @Test func `the variables are removed`() throws {
@@ -102,9 +103,17 @@ import Testing
         withExtendedLifetime(local) {}
     }
 
-    @Test func `the internal listener isn't on an address of other machines`() throws {
+    @Test func `the internal listener is on an address of other machines only if ADMIN_BIND is`() throws {
         let sockets = try Sockets([{ try listening("0.0.0.0") }])
-        #expect(reason(sockets.count, names: "admin").contains("loopback"))
+        let found = try activated(sockets.count, names: "admin")
+        for address in [InternalAddress.loopback(host: "127.0.0.1", port: 0), .unix(path: "/run/admin.sock")] {
+            do throws(GatewayError) {
+                try found.checkInternalListener(replacing: address)
+                Issue.record("accepted in place of \(address)")
+            } catch { #expect("\(error)".contains("must be a Unix socket or on a loopback address")) }
+        }
+        try found.checkInternalListener(replacing: .network(host: "0.0.0.0", port: 0))
+        withExtendedLifetime(sockets) {}
     }
 
     @Test func `names and numbers that make no sense are refused`() throws {

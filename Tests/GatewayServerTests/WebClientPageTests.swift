@@ -9,8 +9,8 @@ import Testing
 struct WebClientPageTests {
     private let page = String(decoding: WebClientPage.answer.body, as: UTF8.self)
     private let policy = Dictionary(
-        uniqueKeysWithValues: WebClientPage.contentSecurityPolicy.components(separatedBy: "; ").map { directive in
-            let words = directive.split(separator: " ", maxSplits: 1).map(String.init)
+        uniqueKeysWithValues: WebClientPage.policy.contentSecurityPolicy.components(separatedBy: "; ").map {
+            let words = $0.split(separator: " ", maxSplits: 1).map(String.init)
             return (words[0], words[1])
         })
 
@@ -34,7 +34,7 @@ struct WebClientPageTests {
             #expect(policy[name] == "'none'")
         }
         #expect(policy["require-trusted-types-for"] == "'script'")
-        #expect(!WebClientPage.contentSecurityPolicy.contains("unsafe"))
+        #expect(!WebClientPage.policy.contentSecurityPolicy.contains("unsafe"))
     }
 
     @Test func `the page loads nothing and has no inline handler or style`() throws {

@@ -82,6 +82,15 @@ enum ImportTable {
                 deadline.
                 """),
         ImportRow(
+            target: "PostgreSQL", isPure: false, ours: ["CLibpq"], others: ["Foundation", "Glibc", "Synchronization"],
+            reason: """
+                The only target that touches libpq; it knows statements and rows, and nothing of keys. Foundation starts and names threads, Glibc polls.
+                """),
+        ImportRow(
+            target: "KeyStorePostgreSQL", isPure: false, ours: ["KeyStore", "PostgreSQL"],
+            others: ["Crypto", "FoundationEssentials"],
+            reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
+        ImportRow(
             target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
@@ -134,7 +143,8 @@ enum ImportTable {
             target: "GatewayServer", isPure: false,
             ours: [
                 "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
-                "KeyStoreSQLite", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText",
+                "Reactors", "Relay", "RelayCore",
                 "StateCoding", "Telnet", "CharacterSets", "WireText",
             ],
             others: [

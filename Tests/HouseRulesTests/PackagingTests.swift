@@ -48,6 +48,26 @@ struct PackagingTests {
         }
     }
 
+    /// Its user can check the settings before the first start, and after a stop.
+    @Test func `makes the folder of the control socket as the unit does`() throws {
+        let mode = try #require(unit.firstMatch(of: /\nRuntimeDirectoryMode=(\d+)\n/)?.1)
+        let made = try Repository.text("config/debian/portcullis.tmpfiles")
+        #expect(made.contains("\nd /run/portcullis \(mode) portcullis portcullis -\n"))
+        #expect(unit.contains("\nRuntimeDirectoryPreserve=yes\n"))
+    }
+
+    /// The package installs these into the folder from which the guide copies them.
+    @Test func `has the examples that the guide copies`() throws {
+        let script = try Repository.text("scripts/package")
+        let list = try #require(script.firstMatch(of: /\ncp config\/\{(.+)\} "\$tree\/files\/examples\/"\n/)?.1)
+        let packaged = Set(list.split(separator: ",").map(String.init))
+        let guide = try Repository.text("docs/OPERATIONS.md") + Repository.text("config/debian/settings")
+        let path = /\/usr\/share\/doc\/portcullis\/examples\/([A-Za-z.-]+[a-z])/
+        let named = guide.matches(of: path).map { String($0.1) }
+        #expect(named.count >= 4)
+        #expect(Set(named).subtracting(packaged).isEmpty)
+    }
+
     /// The image installs the package, and so its dependencies. Recommendations are left out there.
     @Test func `gives the image what the package only recommends, as far as an image needs it`() throws {
         let control = try Repository.text("config/debian/control")

@@ -6,15 +6,17 @@ import Testing
 @Suite("A store of development tokens")
 struct DevelopmentTokenContractTests {
     enum Kind: CaseIterable, Sendable {
-        case memory, sqlite
+        case memory, sqlite, postgresql
 
-        func make() throws -> (store: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry, owner: AnyObject?)
-        {
+        func make() async throws -> (store: any DevelopmentTokenStore, owner: AnyObject?) {
             switch self {
             case .memory: return (MemoryDevelopmentTokens(), nil)
             case .sqlite:
                 let directory = try TemporaryDirectory()
                 return (try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient), directory)
+            case .postgresql:
+                let database = try await FleetDatabase()
+                return (database.registry, database)
             }
         }
     }
@@ -23,31 +25,31 @@ struct DevelopmentTokenContractTests {
 
     @Test(arguments: Kind.allCases)
     func `admits the devices of a token until it expires`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         let token = DevelopmentToken.sample(routes: ["live", "test"])
         #expect(try await store.issue(token) == .issued)
         #expect(token.grant.routes == ["live", "test"] && token.grant.name == token.name)
         #expect(try await store.redeem(token.hash, by: device(1), at: 1_999) == .granted(token.grant))
-        #expect(try store.standing(ofGrant: token.grant.id, at: 1_999) == .granted(token.grant))
+        #expect(try await store.standing(ofGrant: token.grant.id, at: 1_999) == .granted(token.grant))
         #expect(try await store.redeem(token.hash, by: device(1), at: 2_000) == .refused(.expired))
-        #expect(try store.standing(ofGrant: token.grant.id, at: 2_000) == .refused(.expired))
+        #expect(try await store.standing(ofGrant: token.grant.id, at: 2_000) == .refused(.expired))
         withExtendedLifetime(owner) {}
     }
 
     @Test(arguments: Kind.allCases)
     func `refuses a token that wasn't issued`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         _ = try await store.issue(.sample(1))
         #expect(try await store.redeem(DevelopmentToken.sample(2).hash, by: device(1), at: 1_000) == .refused(.unknown))
         for id in [DevelopmentToken.sample(2).grant.id, "", "0101", DevelopmentToken.sample(1).grant.id + " "] {
-            #expect(try store.standing(ofGrant: id, at: 1_000) == .refused(.unknown))
+            #expect(try await store.standing(ofGrant: id, at: 1_000) == .refused(.unknown))
         }
         withExtendedLifetime(owner) {}
     }
 
     @Test(arguments: Kind.allCases)
     func `counts devices, not uses, and no refused ones`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         let token = DevelopmentToken.sample(devices: 2)
         _ = try await store.issue(token)
         #expect(try await store.redeem(token.hash, by: device(9), at: 3_000) == .refused(.expired))
@@ -57,7 +59,7 @@ struct DevelopmentTokenContractTests {
         #expect(try await store.redeem(token.hash, by: device(3), at: 1_600) == .refused(.deviceLimit))
         #expect(try await store.redeem(token.hash, by: device(2), at: 1_700) == .granted(token.grant))
         // A known device isn't counted again.
-        #expect(try store.standing(ofGrant: token.grant.id, at: 1_700) == .granted(token.grant))
+        #expect(try await store.standing(ofGrant: token.grant.id, at: 1_700) == .granted(token.grant))
         let listed = try #require(try await store.developmentTokens().first)
         #expect(listed.devices == 2 && listed.lastUsedAt == 1_700)
         withExtendedLifetime(owner) {}
@@ -65,7 +67,7 @@ struct DevelopmentTokenContractTests {
 
     @Test(arguments: Kind.allCases)
     func `gives the last place to exactly one of many concurrent devices`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         let token = DevelopmentToken.sample(devices: 3)
         _ = try await store.issue(token)
         let granted = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -83,13 +85,13 @@ struct DevelopmentTokenContractTests {
 
     @Test(arguments: Kind.allCases)
     func `refuses a revoked token permanently`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         let token = DevelopmentToken.sample()
         _ = try await store.issue(token)
         _ = try await store.redeem(token.hash, by: device(1), at: 1_100)
         #expect(try await store.revoke(token.id, at: 1_200))
         #expect(try await store.redeem(token.hash, by: device(1), at: 1_300) == .refused(.revoked))
-        #expect(try store.standing(ofGrant: token.grant.id, at: 1_300) == .refused(.revoked))
+        #expect(try await store.standing(ofGrant: token.grant.id, at: 1_300) == .refused(.revoked))
         #expect(try await store.revoke(token.id, at: 1_900))
         #expect(try await store.developmentTokens().first?.revokedAt == 1_200)
         #expect(try await store.issue(token) == .repeated)
@@ -99,7 +101,7 @@ struct DevelopmentTokenContractTests {
 
     @Test(arguments: Kind.allCases)
     func `lists tokens in the order of their issue`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         let tokens = [
             DevelopmentToken.sample(9, issuedAt: 1_000), .sample(3, routes: ["live"], issuedAt: 1_001),
             .sample(7, issuedAt: 1_001),
@@ -111,7 +113,7 @@ struct DevelopmentTokenContractTests {
 
     @Test(arguments: Kind.allCases)
     func `has a maximum, and deletes tokens that ended 90 days ago`(kind: Kind) async throws {
-        let (store, owner) = try kind.make()
+        let (store, owner) = try await kind.make()
         func token(_ number: Int, issuedAt: Int64, expiresAt: Int64) throws -> DevelopmentToken {
             let bytes = [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 0, count: 30)
             return DevelopmentToken(

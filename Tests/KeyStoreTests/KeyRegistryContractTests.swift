@@ -6,7 +6,7 @@ import Testing
 struct KeyRegistryContractTests {
     @Test(arguments: RegistryKind.allCases)
     func `returns the enrolled key`(kind: RegistryKind) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         var plain = DeviceKey.sample(2)
         plain.validationCategory = nil
         plain.bundleVersion = nil
@@ -19,9 +19,9 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test(arguments: RegistryKind.allCases, StorePart.allCases)
+    @Test(arguments: StorePart.all)
     func `reports a key's current state`(kind: RegistryKind, part: StorePart) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let key = DeviceKey.sample(counter: 3)
         func expectStanding(counter: UInt32, isRevoked: Bool = false, app: String = key.app) async throws {
             let expected = KeyStanding(
@@ -47,12 +47,10 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test(
-        arguments: RegistryKind.allCases,
-        StorePart.allCases)
+    @Test(arguments: StorePart.all)
     func `takes over a newer attestation and keeps the key's history`(kind: RegistryKind, part: StorePart) async throws
     {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let first = DeviceKey.sample()
         #expect(try await registry.enrol(first) == .enrolled)
         #expect(try await part.advance(first.id, to: 8, at: 1000, in: registry) == .advanced)
@@ -77,7 +75,7 @@ struct KeyRegistryContractTests {
 
     @Test(arguments: RegistryKind.allCases)
     func `never lowers a counter by enrolment, but raises it`(kind: RegistryKind) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         for (counter, expected) in [(5, 5), (4, 5), (0, 5), (6, 6)] as [(UInt32, UInt32)] {
             _ = try await registry.enrol(.sample(counter: counter))
             #expect(try await registry.key(.sample(1))?.counter == expected)
@@ -85,9 +83,9 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test(arguments: RegistryKind.allCases, StorePart.allCases)
+    @Test(arguments: StorePart.all)
     func `advances a counter only upwards, up to its last value`(kind: RegistryKind, part: StorePart) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
         #expect(try await part.advance(id, to: 0, at: 1, in: registry) == .notHigher(stored: 0))
@@ -104,13 +102,11 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test(
-        arguments: RegistryKind.allCases,
-        StorePart.allCases)
+    @Test(arguments: StorePart.all)
     func `lets exactly one of many concurrent callers advance to a counter`(kind: RegistryKind, part: StorePart)
         async throws
     {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
         for counter in UInt32(1)...20 {
@@ -121,9 +117,9 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test(arguments: RegistryKind.allCases, StorePart.allCases)
+    @Test(arguments: StorePart.all)
     func `ends at the highest counter of many concurrent callers`(kind: RegistryKind, part: StorePart) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let id = DeviceKey.sample().id
         _ = try await registry.enrol(.sample())
         // Concurrent registrations of the same key must not lower the counter.
@@ -134,13 +130,11 @@ struct KeyRegistryContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test(
-        arguments: RegistryKind.allCases,
-        StorePart.allCases)
+    @Test(arguments: StorePart.all)
     func `keeps a revoked key revoked until it is restored`(kind: RegistryKind, part: StorePart)
         async throws
     {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let key = DeviceKey.sample(counter: 3)
         _ = try await registry.enrol(key)
         #expect(try await registry.revoke(key.id, reason: "lost", at: 50))
@@ -165,7 +159,7 @@ struct KeyRegistryContractTests {
 
     @Test(arguments: RegistryKind.allCases)
     func `forgets a key that isn't revoked, and registers it again`(kind: RegistryKind) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let key = DeviceKey.sample(counter: 3)
         _ = try await registry.enrol(key)
         _ = try await registry.enrol(.sample(2))
@@ -179,7 +173,7 @@ struct KeyRegistryContractTests {
 
     @Test(arguments: RegistryKind.allCases)
     func `reports administration of an unknown key`(kind: RegistryKind) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         #expect(try await !registry.revoke(.sample(1), reason: "lost", at: 1))
         #expect(try await !registry.restore(.sample(1)))
         #expect(try await registry.forget(.sample(1)) == .unknown)
@@ -191,7 +185,7 @@ struct KeyRegistryContractTests {
         arguments: RegistryKind.allCases,
         [1, 2, 3, 5, 6, 1000])
     func `lists all keys in pages, in the order of their identifiers`(kind: RegistryKind, limit: Int) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         let order: [UInt8] = [0, 1, 0x7F, 0x80, 0xFF]
         for byte in order.reversed() { _ = try await registry.enrol(.sample(byte)) }
 
@@ -208,7 +202,7 @@ struct KeyRegistryContractTests {
 
     @Test(arguments: RegistryKind.allCases, [0, -1, Int.min])
     func `returns nothing for a page of no keys`(kind: RegistryKind, limit: Int) async throws {
-        let (registry, owner) = try kind.make()
+        let (registry, owner) = try await kind.make()
         _ = try await registry.enrol(.sample())
         #expect(try await registry.keys(after: nil, limit: limit).isEmpty)
         withExtendedLifetime(owner) {}

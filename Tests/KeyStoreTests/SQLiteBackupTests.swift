@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import KeyStore
 import Testing
 
@@ -127,6 +128,18 @@ struct SQLiteBackupTests {
         }
         try whole.write(to: URL(fileURLWithPath: path))
         #expect(try SQLiteBackup(of: path, to: target, replacing: false).keys == 200)
+    }
+
+    /// They could put a file of their own in the place of the copy that is being written.
+    @Test func `isn't made in a directory that others may write, unless it is sticky`() throws {
+        _ = try SQLiteKeyDatabase(path: path).enrol(.sample())
+        let shared = directory.file("shared")
+        try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: false)
+        for (mode, isAccepted) in [(0o770, false), (0o707, false), (0o1777, true), (0o755, true)] {
+            #expect(chmod(shared, mode_t(mode)) == 0)
+            let copy = { try SQLiteBackup(of: path, to: shared + "/copy-\(mode)", replacing: false).keys }
+            if isAccepted { #expect(try copy() == 1) } else { #expect(throws: SQLiteBackupError.self) { try copy() } }
+        }
     }
 
     @Test func `isn't made where no file can be made`() throws {

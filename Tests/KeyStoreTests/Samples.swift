@@ -2,6 +2,7 @@ import Foundation
 import KeyStore
 import KeyStoreSQLite
 import Synchronization
+import Testing
 
 /// A temporary directory that is removed with its last reference.
 final class TemporaryDirectory: Sendable {
@@ -22,14 +23,18 @@ final class TemporaryDirectory: Sendable {
 enum RegistryKind: CaseIterable, Sendable {
     case memory
     case sqlite
+    case postgresql
 
     /// An empty store, and the objects that must live as long as it does.
-    func make() throws -> (registry: any KeyRegistry & ImmediateKeyRegistry, owner: AnyObject?) {
+    func make() async throws -> (registry: any KeyRegistry, owner: AnyObject?) {
         switch self {
         case .memory: return (MemoryKeyRegistry(), nil)
         case .sqlite:
             let directory = try TemporaryDirectory()
             return (try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient), directory)
+        case .postgresql:
+            let database = try await FleetDatabase()
+            return (database.registry, database)
         }
     }
 }
@@ -39,34 +44,38 @@ enum StorePart: CaseIterable, Sendable {
     case immediate
     case asynchronous
 
-    func standing(of id: KeyID, in store: any KeyRegistry & ImmediateKeyRegistry) async throws -> KeyStanding? {
+    /// Every part of every store. A store that is queried over a network has no immediate part.
+    static let all: [(RegistryKind, StorePart)] = RegistryKind.allCases.flatMap { kind in
+        allCases.filter { kind != .postgresql || $0 == .asynchronous }.map { (kind, $0) }
+    }
+
+    func standing(of id: KeyID, in store: any KeyRegistry) async throws -> KeyStanding? {
         switch self {
-        case .immediate: try (store as any ImmediateKeyRegistry).standing(of: id)
-        case .asynchronous: try await (store as any KeyRegistry).standing(of: id)
+        case .immediate: try #require(store as? any ImmediateKeyRegistry).standing(of: id)
+        case .asynchronous: try await store.standing(of: id)
         }
     }
 
     func advance(
-        _ id: KeyID, to counter: UInt32, at time: Int64, in store: any KeyRegistry & ImmediateKeyRegistry
+        _ id: KeyID, to counter: UInt32, at time: Int64, in store: any KeyRegistry
     ) async throws -> CounterAdvance {
         switch self {
-        case .immediate: try (store as any ImmediateKeyRegistry).advanceCounter(of: id, to: counter, at: time)
-        case .asynchronous: try await (store as any KeyRegistry).advanceCounter(of: id, to: counter, at: time)
+        case .immediate:
+            try #require(store as? any ImmediateKeyRegistry).advanceCounter(of: id, to: counter, at: time)
+        case .asynchronous: try await store.advanceCounter(of: id, to: counter, at: time)
         }
     }
 
     /// Many calls at once, on threads or in tasks; the outcomes are unordered.
     func race(
-        _ count: Int, for id: KeyID, in store: any KeyRegistry & ImmediateKeyRegistry,
-        to counter: @escaping @Sendable (Int) -> UInt32
+        _ count: Int, for id: KeyID, in store: any KeyRegistry, to counter: @escaping @Sendable (Int) -> UInt32
     ) async throws -> [CounterAdvance] {
         switch self {
         case .immediate:
-            let store: any ImmediateKeyRegistry = store
+            let store = try #require(store as? any ImmediateKeyRegistry)
             return try onThreads(count) { try store.advanceCounter(of: id, to: counter($0), at: Int64($0)) }
                 .map { try $0.get() }
         case .asynchronous:
-            let store: any KeyRegistry = store
             return try await withThrowingTaskGroup(of: CounterAdvance.self) { group in
                 for racer in 0..<count {
                     group.addTask { try await store.advanceCounter(of: id, to: counter(racer), at: Int64(racer)) }

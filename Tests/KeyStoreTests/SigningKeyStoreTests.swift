@@ -7,13 +7,15 @@ import Testing
 struct SigningKeyStoreTests {
     private let directory: TemporaryDirectory
     private let sqlite: SQLiteKeyDatabase
+    private let fleet: FleetDatabase
 
-    init() throws {
+    init() async throws {
         directory = try TemporaryDirectory()
         sqlite = try SQLiteKeyDatabase(path: directory.file("keys.sqlite"))
+        fleet = try await FleetDatabase()
     }
 
-    private var stores: [any SigningKeyStore] { [MemorySigningKeyStore(), sqlite] }
+    private var stores: [any SigningKeyStore] { [MemorySigningKeyStore(), sqlite, fleet.registry] }
 
     private func key(_ number: Int64) -> StoredSigningKey {
         StoredSigningKey(

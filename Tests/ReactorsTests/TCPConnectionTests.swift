@@ -87,7 +87,7 @@ struct TCPConnectionTests {
 
     @Test func `a slow reader gets every byte, in order, before our FIN`() async throws {
         let server = try PlainServer()
-        let gate = DispatchFlag<Bool>()
+        let gate = BlockingAnswer<Bool>()
         let bytes = Self.pattern(8 << 20)
         async let arrived = server.serve { socket in
             _ = gate.wait()  // Until then only the kernel's buffers take bytes.
@@ -193,7 +193,7 @@ struct TCPConnectionTests {
 
     @Test func `a drop during a write frees its memory`() async throws {
         let server = try PlainServer()
-        let gate = DispatchFlag<Bool>()
+        let gate = BlockingAnswer<Bool>()
         async let served: Void? = server.serve { _ in _ = gate.wait() }
         var (connection, heard) = await WatchedConnection.dial(server.port)
         #expect(await heard.next() == .connected)

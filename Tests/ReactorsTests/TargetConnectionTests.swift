@@ -171,7 +171,7 @@ struct TargetConnectionTests {
     ) async throws {
         let server = try PlainServer()
         let bytes = TCPConnectionTests.pattern(3 << 20)
-        let gate = DispatchFlag<Bool>()
+        let gate = BlockingAnswer<Bool>()
         async let arrived = server.serve { socket -> [UInt8]? in
             guard let peer = TLSPeer.accept(socket, .init(version: version)) else { return nil }
             _ = gate.wait()

@@ -165,7 +165,7 @@ struct TargetFallbackTests {
     @Test func `the plain connection begins with the prologue too, and passes the filter`() async throws {
         let server = try PlainServer()
         async let first: Void? = server.serve { Plain.speaksFirst.play($0) }
-        let asked = DispatchFlag<Bool>()
+        let asked = BlockingAnswer<Bool>()
         var options = DialOptions.patient
         options.prologue = { _, _ in [9] }
         options.accepts = { address in

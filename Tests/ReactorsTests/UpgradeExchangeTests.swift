@@ -42,8 +42,7 @@ struct UpgradeExchangeTests {
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
         socket.write(upgradeRequest())
         await bench.pending(1)
-        if resets { socket.resetAtClose() }
-        socket.close()
+        socket.hangUp(resets: resets)
         await bench.closed(1)
         let opened = await bench.reactor.run { bench.exchanges.map { $0.isPending || $0.accept(Echo()) } }
         #expect(opened == [false])
@@ -56,9 +55,7 @@ struct UpgradeExchangeTests {
         let bench = LaterBench()
         let port = try await bench.serve()
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
-        await bench.closeBeforeHandling {
-            if resets { socket.resetAtClose() }; socket.close()
-        }
+        await bench.closeBeforeHandling { socket.hangUp(resets: resets) }
         socket.write(upgradeRequest())
         await bench.closed(1)
         #expect(await bench.reactor.run { bench.wasPending } == [false])
@@ -72,11 +69,10 @@ struct UpgradeExchangeTests {
         let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
         socket.write(upgradeRequest())
         await bench.pending(1)
-        socket.resetAtClose()
         let handler = Echo()
         let isOpen = await bench.reactor.run {
             // The reactor is busy here, so it can't have detected the close.
-            socket.close()
+            socket.hangUp(resets: true)
             return bench.exchanges[0].accept(handler)
         }
         #expect(!isOpen && !handler.hasOpened)
@@ -93,8 +89,7 @@ struct UpgradeExchangeTests {
         socket.write(upgradeRequest())
         await bench.pending(1)
         _ = socket.fill(with: clientFrame(2, [UInt8](repeating: 7, count: 60_000)))
-        if resets { socket.resetAtClose() }
-        socket.close()
+        socket.hangUp(resets: resets)
         if resets { #expect(await bench.reactor.run { bench.exchanges[0].isPending } == false) }
         await bench.decide { $0.abandon() }
         await bench.closed(1)

@@ -32,6 +32,13 @@ struct ConsoleGuardTests {
         #expect(try loopback.check(head("Host: \(host)")) == .foreignHost)
     }
 
+    @Test func `over TLS any name is the listener's own, and other sites are refused as before`() throws {
+        let host = "Host: mud.example.com:9464"
+        #expect(try loopback.check(head(host), isTLS: true) == nil)
+        #expect(try loopback.check(head(host, "Origin: https://evil.example"), isTLS: true) == .foreignOrigin)
+        #expect(try loopback.checkAction(head(host, "Origin: https://mud.example.com:9464"), isTLS: true) == .noToken)
+    }
+
     @Test func `a request that another site has caused is refused`() throws {
         let host = "Host: localhost:9090"
         for field in ["Origin: null", "Origin: http://evil.example", "Origin: http://localhost:9091"] {

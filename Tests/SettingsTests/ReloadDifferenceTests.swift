@@ -61,10 +61,12 @@ struct ReloadDifferenceTests {
     @Test func `these settings change only with a restart`() {
         #expect(
             GatewaySettings.table.rows.filter { $0.reload == .restart }.map(\.name) == [
-                "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_BUSY_MS",
-                "ACCESS_TOKEN_ISSUER", "ACCESS_TOKEN_AUDIENCE", "MAX_SPENT_PROOFS", "ADMIN_BIND", "TICKET_TTL_SECONDS",
-                "MAX_TICKETS", "CONTROL_SOCKET_PATH", "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_SPENT_CHALLENGES",
-                "MAX_LIMITER_ENTRIES", "REACTOR_THREADS", "LOG_LEVEL", "LOG_FORMAT", "AUDIT_LOG_PATH",
+                "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_URL",
+                "STORE_PASSWORD_PATH", "STORE_SECRETS_KEY_PATH", "ALLOW_INSECURE_STORE_TLS", "STORE_CONNECTIONS",
+                "STORE_TIMEOUT_MS", "STORE_BUSY_MS", "ACCESS_TOKEN_ISSUER", "ACCESS_TOKEN_AUDIENCE", "MAX_SPENT_PROOFS",
+                "ADMIN_BIND", "ADMIN_SOCKET_GROUP", "TICKET_TTL_SECONDS", "MAX_TICKETS", "CONTROL_SOCKET_PATH",
+                "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_SPENT_CHALLENGES", "MAX_LIMITER_ENTRIES",
+                "REACTOR_THREADS", "LOG_LEVEL", "LOG_FORMAT", "AUDIT_LOG_PATH",
             ])
     }
 }

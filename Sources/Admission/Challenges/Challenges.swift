@@ -157,7 +157,7 @@ package final class Challenges: Sendable {
     package var carried: CarriedChallenges {
         let origin = origin.withLock { $0 }
         return CarriedChallenges(
-            key: origin.key.secret, tokenKey: origin.tokenKey.secret, epoch: origin.epoch,
+            key: origin.key.secret, tokenKey: origin.tokenKey.secret, epoch: origin.epoch, timeToLive: timeToLive,
             spent: spent.withLock { $0.carried },
             spentForRegistrations: spentForRegistrations.withLock { $0.carried },
             spentForTokens: spentForTokens.withLock { $0.carried })
@@ -165,9 +165,10 @@ package final class Challenges: Sendable {
 
     /// Before the first challenge is issued or spent.
     package func restore(_ carried: CarriedChallenges) throws {
-        try spent.withLock { try $0.restore(carried.spent) }
-        try spentForRegistrations.withLock { try $0.restore(carried.spentForRegistrations) }
-        try spentForTokens.withLock { try $0.restore(carried.spentForTokens) }
+        let life = carried.timeToLive
+        try spent.withLock { try $0.restore(carried.spent, timeToLive: life) }
+        try spentForRegistrations.withLock { try $0.restore(carried.spentForRegistrations, timeToLive: life) }
+        try spentForTokens.withLock { try $0.restore(carried.spentForTokens, timeToLive: life) }
         origin.withLock {
             $0 = Origin(
                 key: OwnChallengeKey(carried.key), tokenKey: OwnChallengeKey(carried.tokenKey), epoch: carried.epoch)

@@ -24,6 +24,8 @@ struct SpentSet {
     /// The latest time seen. Reactors pass their own times, which aren't synchronised. Without this a late time could accept a challenge
     /// again whose set was already dropped.
     private var latest: UInt64 = 0
+    /// What was issued before has expired, whatever `timeToLive` is: an earlier process may have forgotten that it was spent.
+    private var expiredBefore: UInt64 = 0
 
     init(maximum: Int, timeToLive: UInt64, tolerance: UInt64 = Challenges.clockTolerance) {
         self.maximum = maximum
@@ -35,7 +37,7 @@ struct SpentSet {
     mutating func insert(_ identity: ChallengeIdentity, issuedAt: UInt64, at time: UInt64) -> Insertion {
         forgetExpired(at: time)
         guard issuedAt <= latest + tolerance else { return .notYetIssued }
-        guard issuedAt + timeToLive > latest else { return .expired }
+        guard issuedAt + timeToLive > latest, issuedAt >= expiredBefore else { return .expired }
         let bucket = issuedAt / Self.millisecondsPerBucket
         guard buckets[bucket]?.contains(identity) != true else { return .alreadySpent }
         guard count < maximum else { return .full(forgetsIn: timeUntilRoom()) }
@@ -69,9 +71,12 @@ struct SpentSet {
     }
 
     /// Takes over all challenges of an earlier process, also beyond the maximum: to forget one would be to accept it again.
-    mutating func restore(_ carried: CarriedSpentSet) throws {
+    ///
+    /// - Parameter earlierLife: the time to live in that process, in milliseconds.
+    mutating func restore(_ carried: CarriedSpentSet, timeToLive earlierLife: UInt64) throws {
         guard carried.challenges.count.isMultiple(of: CarriedSpentSet.entryBytes) else { throw CarriedStateFault() }
         latest = max(latest, carried.latest)
+        expiredBefore = carried.latest > earlierLife ? carried.latest - earlierLife : 0
         for start in stride(from: 0, to: carried.challenges.count, by: CarriedSpentSet.entryBytes) {
             let words = (0..<3).map { index in
                 carried.challenges[(start + index * 8)..<(start + index * 8 + 8)].reduce(UInt64(0)) {

@@ -86,23 +86,52 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
 }
 
 /// The check at which a request was refused, with what it expected and what it got. For the audit log alone: see `portcullis explain`.
-package struct FailedCheck: Hashable, Sendable {
+///
+/// Most refusals of a flood are only counted. So the texts are made when they are read, which is for a line of the log.
+package struct FailedCheck: Sendable {
     /// Bytes of each text: enough for two fingerprints with a name.
     package static let maximumTextBytes = 240
 
-    package let check: AdmissionCheck
-    package let expected: String?
-    /// May hold text of the client's, which the audit log escapes. Never a secret.
-    package let received: String?
+    /// `received` may hold text of the client's, which the audit log escapes. Never a secret.
+    package typealias Texts = (expected: String?, received: String?)
 
-    package init(_ check: AdmissionCheck, expected: String? = nil, received: String? = nil) {
+    package let check: AdmissionCheck
+    private let make: (@Sendable () -> Texts)?
+
+    package init(
+        _ check: AdmissionCheck, expected: @autoclosure @escaping @Sendable () -> String? = nil,
+        received: @autoclosure @escaping @Sendable () -> String? = nil
+    ) {
         self.check = check
-        self.expected = expected.map(Self.cut)
-        self.received = received.map(Self.cut)
+        make = { (expected(), received()) }
     }
 
-    init(_ check: AdmissionCheck, _ discrepancy: (expected: String, received: String)?) {
-        self.init(check, expected: discrepancy?.expected, received: discrepancy?.received)
+    package init(_ check: AdmissionCheck) {
+        self.check = check
+        make = nil
+    }
+
+    init(
+        _ check: AdmissionCheck,
+        _ discrepancy: @autoclosure @escaping @Sendable () -> (expected: String, received: String)?
+    ) {
+        self.check = check
+        make = { discrepancy().map { ($0.expected, $0.received) } ?? (nil, nil) }
+    }
+
+    /// Made at each call.
+    package var texts: Texts {
+        guard let texts = make?() else { return (nil, nil) }
+        return (texts.expected.map(Self.cut), texts.received.map(Self.cut))
+    }
+
+    package var expected: String? { texts.expected }
+    package var received: String? { texts.received }
+
+    /// With its texts made, for what is kept: until then the request is kept too.
+    var made: FailedCheck {
+        let texts = texts
+        return FailedCheck(check, expected: texts.expected, received: texts.received)
     }
 
     /// Between two characters.
@@ -116,5 +145,11 @@ package struct FailedCheck: Hashable, Sendable {
             cut.unicodeScalars.append(scalar)
         }
         return cut + "…"
+    }
+}
+
+extension FailedCheck: Equatable {
+    package static func == (one: FailedCheck, other: FailedCheck) -> Bool {
+        one.check == other.check && one.texts == other.texts
     }
 }

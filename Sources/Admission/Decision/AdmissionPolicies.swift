@@ -124,22 +124,21 @@ struct OriginPolicy: AdmissionPolicy {
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         let request = attempt.request
         guard let text = request.origin else {
-            return allowsMissing
-                ? .passed
-                : .refused(
-                    .originRefused, "no origin, and ALLOW_MISSING_ORIGIN is false",
-                    FailedCheck(.origin, expected: expected(by: request), received: "none"))
+            return allowsMissing ? .passed : refused("no origin, and ALLOW_MISSING_ORIGIN is false", request)
         }
-        let failed = FailedCheck(.origin, expected: expected(by: request), received: text)
-        guard let origin = WebOrigin(text) else {
-            return .refused(.originRefused, "origin is null or malformed", failed)
-        }
+        guard let origin = WebOrigin(text) else { return refused("origin is null or malformed", request) }
         return allowed.contains(origin) || ownOrigins(of: request).contains(origin)
-            ? .passed : .refused(.originRefused, "origin is not allowed", failed)
+            ? .passed : refused("origin is not allowed", request)
     }
 
-    private func expected(by request: AdmissionRequest) -> String {
-        let host = request.host.map { "the origin of \($0), to which the request was sent" } ?? "the request's own host"
+    private func refused(_ detail: String, _ request: AdmissionRequest) -> PolicyOutcome {
+        let (origin, host) = (request.origin, request.host)
+        return .refused(
+            .originRefused, detail, FailedCheck(.origin, expected: expected(at: host), received: origin ?? "none"))
+    }
+
+    private func expected(at host: String?) -> String {
+        let host = host.map { "the origin of \($0), to which the request was sent" } ?? "the request's own host"
         return allowed.isEmpty ? host : "\(host), or one of ALLOWED_ORIGINS"
     }
 

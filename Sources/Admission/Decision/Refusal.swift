@@ -8,7 +8,7 @@ package struct Refusal: Sendable {
     /// The `Allow` field of a 405 (RFC 9110 section 15.5.6).
     package let allowedMethods: [String]
     /// The check that the request failed, for the audit log alone.
-    package let failed: FailedCheck
+    package private(set) var failed: FailedCheck
     /// A new challenge for the client's next attempt. The gate sets it if ``carriesChallenge``.
     package internal(set) var freshChallenge: String?
     /// What clients of access tokens read; `nil` for all others.
@@ -32,6 +32,13 @@ package struct Refusal: Sendable {
         var refusal = Refusal(
             answer, detail: detail, retryAfter: retryAfter, allowedMethods: allowedMethods, failed: FailedCheck(check))
         (refusal.freshChallenge, refusal.token, refusal.method) = (freshChallenge, token, method)
+        return refusal
+    }
+
+    /// The same, for what is kept while a session lasts.
+    var withTextsMade: Refusal {
+        var refusal = self
+        refusal.failed = failed.made
         return refusal
     }
 

@@ -35,5 +35,7 @@ package struct CarriedSpentSet: Codable, Sendable {
 package struct CarriedChallenges: Codable, Sendable {
     let key, tokenKey: Secret
     let epoch: MonotonicTime
+    /// Milliseconds that a challenge was valid for.
+    let timeToLive: UInt64
     let spent, spentForRegistrations, spentForTokens: CarriedSpentSet
 }

@@ -95,10 +95,11 @@ package struct Registrar: Sendable {
             return await enrol(verified, as: request.keyID, at: moment, unless: refuse)
         } catch {
             let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
-            let discrepancy = verifier.discrepancy(
-                error, in: request.attestation, keyID: request.keyID.bytes, at: moment.date)
-            return .refused(
-                Refusal(answer, detail: "attestation: \(error)", failed: FailedCheck(error.check, discrepancy)))
+            let verifier = verifier
+            let failed = FailedCheck(
+                error.check,
+                verifier.discrepancy(error, in: request.attestation, keyID: request.keyID.bytes, at: moment.date))
+            return .refused(Refusal(answer, detail: "attestation: \(error)", failed: failed))
         }
     }
 
@@ -189,11 +190,11 @@ extension Registrar {
             verified = try await verify(
                 attestation, of: id, over: challenge.clientDataHash(binding: body.key), at: request.moment)
         } catch {
-            let discrepancy = verifier.discrepancy(
-                error, in: attestation, keyID: id.bytes, claimed: app, at: request.moment.date)
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "attestation: \(error)", failed: FailedCheck(error.check, discrepancy)))
+            let (verifier, time) = (verifier, request.moment.date)
+            let failed = FailedCheck(
+                error.check,
+                verifier.discrepancy(error, in: attestation, keyID: id.bytes, claimed: app, at: time))
+            throw RefusedRequest(.token(.attestationFailed, detail: "attestation: \(error)", failed: failed))
         }
         guard verified.app == app else {
             throw RefusedRequest(

@@ -134,11 +134,11 @@ package struct ResourceVerifier: Sendable {
             return try settings.keys.verify(
                 presented, issuer: settings.issuer, audience: settings.audience, at: time)
         } catch {
-            let discrepancy = AccessTokenVerifier.discrepancy(
-                error, of: presented, issuer: settings.issuer, audience: settings.audience, at: time)
-            throw RefusedRequest(
-                .token(
-                    .invalidToken, detail: "access token: \(error)", failed: FailedCheck(error.check, discrepancy)))
+            let (issuer, audience) = (settings.issuer, settings.audience)
+            let failed = FailedCheck(
+                error.check,
+                AccessTokenVerifier.discrepancy(error, of: presented, issuer: issuer, audience: audience, at: time))
+            throw RefusedRequest(.token(.invalidToken, detail: "access token: \(error)", failed: failed))
         }
     }
 

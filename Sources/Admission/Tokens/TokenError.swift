@@ -41,11 +41,11 @@ enum TokenEndpointKind {
 extension Refusal {
     /// - Parameter discrepancy: what the proof should have said, and what it says.
     static func proof(
-        _ refusal: ProofRefusal, _ discrepancy: ProofDiscrepancy?, at kind: TokenEndpointKind, time: Date,
-        freshNonce: String?
+        _ refusal: ProofRefusal, _ discrepancy: @autoclosure @escaping @Sendable () -> ProofDiscrepancy?,
+        at kind: TokenEndpointKind, time: Date, freshNonce: String?
     ) -> Refusal {
         let detail = "proof: \(refusal)"
-        let failed = FailedCheck(refusal.check, discrepancy)
+        let failed = FailedCheck(refusal.check, discrepancy())
         switch refusal.code {
         case .useNonce: return .token(.useNonce, detail: detail, nonce: freshNonce, failed: failed)
         case .clockSkew:

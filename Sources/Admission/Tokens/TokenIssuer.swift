@@ -134,11 +134,13 @@ extension TokenIssuer {
                 publicKeyX963: key.publicKeyX963, app: assertion.app,
                 previousCounter: settings.fleet == nil ? key.counter : 0)
         } catch {
-            let discrepancy = devices.assertionVerifier.discrepancy(
-                error, in: assertion.object, app: assertion.app, others: devices.scope.sortedApps)
+            let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
             throw RefusedRequest(
                 .token(
-                    .attestationFailed, detail: "assertion: \(error)", failed: FailedCheck(error.check, discrepancy)))
+                    .attestationFailed, detail: "assertion: \(error)",
+                    failed: FailedCheck(
+                        error.check,
+                        verifier.discrepancy(error, in: assertion.object, app: assertion.app, others: others))))
         }
         try await advance(assertion.id, to: verified, spending: challenge, in: registry, at: moment)
         let holder = Holder(

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// The files of one audit log: the current one, and those that a rotation has moved away beside it.
 ///
@@ -9,7 +10,7 @@ package struct AuditLogFiles: Sendable, Equatable {
 
     /// The oldest first, the current one last.
     package private(set) var paths: [String] = []
-    /// Files that are there and can't be read: packed with something else than gzip, or too many.
+    /// Files that are there and aren't read: packed with something else than gzip, too many, or no regular files.
     package private(set) var unsupported: [String] = []
 
     /// - Parameter path: of the current file, which needn't exist at the moment.
@@ -19,14 +20,26 @@ package struct AuditLogFiles: Sendable, Equatable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         let rotated = names.compactMap { RotatedName($0, of: url.lastPathComponent) }.sorted()
         func full(_ name: RotatedName) -> String { folder.appendingPathComponent(name.text).path }
-        let readable = rotated.filter { $0.packing.isReadable }
-        unsupported =
-            rotated.filter { !$0.packing.isReadable }.map(full) + readable.dropLast(Self.maximumFiles).map(full)
+        func isReadable(_ name: RotatedName) -> Bool { name.packing.isReadable && Self.isRegular(full(name)) }
+        let readable = rotated.filter(isReadable)
+        unsupported = rotated.filter { !isReadable($0) }.map(full) + readable.dropLast(Self.maximumFiles).map(full)
         paths = readable.suffix(Self.maximumFiles).map(full)
-        if FileManager.default.fileExists(atPath: path) { paths.append(path) }
+        if Self.isRegular(path, followingLinks: true) {
+            paths.append(path)
+        } else if FileManager.default.fileExists(atPath: path) {
+            unsupported.append(path)
+        }
     }
 
-    /// Files that the operator names, in the given order.
+    /// Nobody has named the files that are found, so they must be what a rotation leaves: a FIFO would wait for ever, and a link leads
+    /// elsewhere. The current file is named by AUDIT_LOG_PATH, which may be a link.
+    private static func isRegular(_ path: String, followingLinks: Bool = false) -> Bool {
+        var status = stat()
+        guard (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return false }
+        return status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Files that the operator names, in the given order: anything that can be read.
     package init(paths: [String]) { self.paths = paths }
 }
 

@@ -13,7 +13,7 @@ package struct AuditReading: Sendable {
     package mutating func read(_ files: AuditLogFiles, _ body: (AuditRecord) -> Void) {
         for path in files.paths { read(path, body) }
         problems += files.unsupported.map {
-            "\(EscapedText($0)) is left out: only plain files and gzip are read, \(AuditLogFiles.maximumFiles) at most;"
+            "\(EscapedText($0)) is left out: only regular files, plain or packed with gzip, are read, \(AuditLogFiles.maximumFiles) at most;"
                 + " unpack it and name it with --file, or `-` for standard input"
         }
     }

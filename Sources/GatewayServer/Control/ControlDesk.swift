@@ -25,6 +25,8 @@ final class ControlDesk: Sendable {
             Result { () throws(ReactorError) in
                 let server = try ControlServer(path: path, inherited: inherited, on: reactor) { request, peer, reply in
                     switch request {
+                    case .ticket where relay.isHandingOver:
+                        reply(.refused(reason: "an upgrade is under way: try again"))
                     case .ticket(let seconds, let uses):
                         let record = OperatorRecord(
                             audit: audit, whenAuditFails: relay.whenAuditFails, logger: logger)

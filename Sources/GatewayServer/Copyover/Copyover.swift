@@ -29,19 +29,39 @@ struct Copyover {
     /// - Parameter program: nil: the one that this process runs.
     func perform(_ program: String?) -> UpgradeOutcome {
         guard !gateway.state.drain.isDraining else { return .unchanged("the gateway is stopping") }
+        // Its end is that of all processes of its namespace: of a container.
+        guard getpid() != 1 else {
+            return .unchanged(
+                "this is the first process of its container, which ends with it: start the container anew")
+        }
         guard !gateway.state.drain.isHandingOver else {
             return .unchanged("this process has been replaced already: ask the new one")
         }
-        guard let program = program ?? NewProcess.programAtStart else {
+        guard let program = program ?? gateway.program else {
             return .unchanged("the program of this process isn't known: name one")
         }
+        record("upgrade_begun", .done, "with the program \(program)")
         do {
-            return .handedOver(try handOver(to: program))
+            let report = try handOver(to: program)
+            record(
+                "upgrade_done", .done,
+                "process \(report.processID) (\(report.version)) serves: \(report.moved) sessions went,"
+                    + " \(report.staying) stay")
+            return .handedOver(report)
         } catch {
             let reason = "\(HandoverFailure(error))"
             gateway.logger.error("the upgrade failed, and this process goes on", metadata: [LogKeys.error: "\(reason)"])
+            record("upgrade_failed", .failed, reason)
             return .unchanged(reason)
         }
+    }
+
+    /// In the audit log, by this process: it knows the outcome whatever becomes of the other one.
+    private func record(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
+        gateway.state.audit.record(
+            AuditEntry(
+                time: .now(), event: .operation, outcome: outcome, method: "none", reason: reason, detail: detail,
+                requestID: "-", address: "-"))
     }
 
     private func handOver(to program: String) throws -> UpgradeReport {
@@ -103,18 +123,39 @@ struct Copyover {
             settle { server.registrationCount == 0 }
             guard server.registrationCount == 0 else { throw HandoverFailure("registrations wait for the disk") }
             sendSessionsAway()
-            frozen = freeze()
+            frozen = try freeze()
             try send(frozen, channel)
-            guard !gateway.state.drain.isDraining else { throw HandoverFailure("the gateway is stopping") }
         } catch {
             takeBack(frozen)
             throw HandoverFailure("the new process failed: \(HandoverFailure(error)); it \(process.end())")
         }
-        guard commit(channel, process) else {
-            takeBack(frozen)
-            throw HandoverFailure("the new process didn't begin to serve")
+        // A shutdown that begins now waits; one that has begun already goes first.
+        return try gateway.handingOver.withLock { _ in
+            guard !gateway.state.drain.isDraining else {
+                takeBack(frozen)
+                throw HandoverFailure("the gateway is stopping; the new process \(process.end())")
+            }
+            return try handOver(frozen, over: channel, to: process, version)
         }
-        return conclude(frozen, process, version)
+    }
+
+    private func handOver(
+        _ frozen: [FrozenSession], over channel: HandoverChannel, to process: NewProcess, _ version: String
+    ) throws -> UpgradeReport {
+        switch commit(channel, process) {
+        case .settled:
+            gateway.successor.withLock { $0 = channel }
+            return conclude(frozen, process, version)
+        case .notBegun(let end):
+            takeBack(frozen)
+            throw HandoverFailure("the new process didn't begin to serve; it \(end)")
+        case .died(let end):
+            // It may have read from the targets: what it has read is lost, and nobody may go on behind it.
+            server.release(frozen)
+            takeBack([])
+            throw HandoverFailure(
+                "the new process \(end) after it had begun to serve: \(frozen.count) sessions are lost with it")
+        }
     }
 
     /// Waits until `isDone`, for `COPYOVER_SETTLE_MS` at most.
@@ -130,13 +171,21 @@ struct Copyover {
         server.dropSentAway()
     }
 
-    /// A target's compressed stream may be inside a block: it is read on for a while.
-    private func freeze() -> [FrozenSession] {
+    /// A target's compressed stream may be inside a block: it is read on for a while. Clients of such sessions were sent away already, and the
+    /// new process wouldn't know them.
+    ///
+    /// - Throws: if one of them stays inside a block.
+    private func freeze() throws -> [FrozenSession] {
         var frozen = server.freezeSessions()
         settle {
             guard server.sessionsToFreeze > 0 else { return true }
             frozen += server.freezeSessions()
             return false
+        }
+        let left = server.sessionsToFreeze
+        guard left == 0 else {
+            server.thaw(frozen)
+            throw HandoverFailure("compressed streams of \(left) sessions stayed inside a block: try again")
         }
         return frozen
     }
@@ -158,19 +207,27 @@ struct Copyover {
 
     private static let ticketsPerRecord = 500
 
-    /// - Returns: false: the new process has ended, and has touched no session.
-    private func commit(_ channel: HandoverChannel, _ process: NewProcess) -> Bool {
+    private enum Commitment {
+        /// The new process serves, and nothing more can fail.
+        case settled
+        /// It has touched no session. The text says how it has ended, after "it".
+        case notBegun(String)
+        /// It has begun, and then ended.
+        case died(String)
+    }
+
+    private func commit(_ channel: HandoverChannel, _ process: NewProcess) -> Commitment {
         do {
             try channel.send(.commit)
-            if case .serving = try channel.next().record { return true }
-            process.end()
-            return false
+            guard case .serving = try channel.next().record else { return .notBegun(process.end()) }
         } catch {
             // It may have begun just now: only its end and what it has said before tell.
-            process.end()
-            if case .serving? = try? channel.next(within: 1_000).record { return true }
-            return false
+            let end = process.end()
+            guard case .serving? = try? channel.next(within: 1_000).record else { return .notBegun(end) }
+            return .died(end)
         }
+        guard case .settled? = try? channel.next().record else { return .died(process.end()) }
+        return .settled
     }
 
     private func takeBack(_ frozen: [FrozenSession]) {
@@ -184,19 +241,13 @@ struct Copyover {
 
     private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
         // While this process still is the one that the manager listens to.
-        gateway.manager.tell(.mainProcess(process.id))
+        gateway.manager.tellReplaced(by: process.id)
         server.release(frozen)
         gateway.pool.stopListening()
         server.stopListeningInternally(keepsFile: true)
         gateway.control?.close(keepsFile: true)
-        let left = server.sessionsToFreeze
-        if left > 0 {
-            gateway.logger.warning(
-                "sessions stay without their clients: a compressed stream was inside a block all the time",
-                metadata: [LogKeys.count: "\(left)"])
-        }
         let report = UpgradeReport(
-            processID: process.id, version: version, moved: frozen.count,
+            processID: process.id, formerID: getpid(), version: version, moved: frozen.count,
             staying: server.sessionsHere, stayMinutes: settings.stayMinutes,
             milliseconds: Int((Reactor.monotonicNow - start) / 1_000_000))
         gateway.logger.notice(
@@ -215,9 +266,32 @@ extension Gateway {
         for await (program, reply) in upgrades.requests {
             let outcome = Copyover(self).perform(program)
             reply(outcome)
-            if case .handedOver(let report) = outcome { await endWhenSilent(report) }
+            guard case .handedOver(let report) = outcome else { continue }
+            obeySuccessor()
+            await endWhenSilent(report)
         }
     }
+
+    /// Reloads when the new process does, as long as there are sessions here: block lists and revocation lists concern these too.
+    private func obeySuccessor() {
+        guard let channel = successor.withLock({ $0 }) else { return }
+        let reloads = reloads
+        Task(executorPreference: BlockingThreads("successor")) {
+            while true {
+                do {
+                    if case .reload = try channel.next(within: Self.successorMilliseconds).record {
+                        reloads.ask { _ in }
+                    }
+                } catch HandoverFault.timedOut {
+                    continue
+                } catch {
+                    return
+                }
+            }
+        }
+    }
+
+    private static let successorMilliseconds = 3_600_000
 
     /// The rest is the usual end of the process. Its shutdown waits for nobody who isn't here.
     private func endWhenSilent(_ report: UpgradeReport) async {

@@ -12,12 +12,16 @@ import StateCoding
 ///  │── gateway, tickets…, session…, complete ─▶│  makes the sessions, which don't run yet
 ///  │◀────────────────────────── staged ────────│
 ///  │── commit ────────────────────────────────▶│
-///  │◀────────────────────────── serving ───────│  the sessions run, connections are accepted
+///  │◀────────────────────────── serving ───────│  (the sessions run, connections are accepted)
+///  │◀────────────────────────── settled ───────│
+///  │  (stops listening)
+///  │◀────────────────────────── reload… ───────│  as long as sessions stay in the old gateway
 /// ```
-/// Until `serving` has come, the old gateway can take everything back; the new one has read nothing from any socket then.
+/// Until `serving` has come, the old gateway can take everything back; the new one has read nothing from any socket then. Until `settled` has
+/// come, the old one can still serve others if the new one dies.
 enum HandoverRecord: Codable, Sendable {
     /// The number of the form of all records but this one, `ready` and `refused`. Change it with every change to a type that crosses.
-    static let format = 1
+    static let format = 2
 
     // From the old process.
     case greeting(format: Int, version: String)
@@ -38,6 +42,9 @@ enum HandoverRecord: Codable, Sendable {
     case refused(reason: String)
     case staged
     case serving
+    case settled
+    /// Read the settings again.
+    case reload
 }
 
 /// What a listening socket is for.

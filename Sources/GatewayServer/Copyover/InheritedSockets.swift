@@ -24,6 +24,13 @@ package struct InheritedSockets: Sendable {
         if isControlUnused, let control { closeSocket(control.descriptor) }
     }
 
+    /// The settings of a listener that other machines reach demand a token or a certificate; those of other listeners may demand nothing.
+    func checkInternalListener(replacing address: InternalAddress) throws(GatewayError) {
+        guard let listener = internalListener, !listener.isLocal, !address.isPublic else { return }
+        throw .internalListener(
+            "\(listener.name) was inherited, and it must be a Unix socket or on a loopback address as ADMIN_BIND is")
+    }
+
     /// - Throws: words for the operator.
     mutating func add(_ descriptor: Int32, for use: ListenerUse, ownsFile: Bool) throws(SocketFault) {
         if let problem = InheritedListener.problem(with: descriptor) {
@@ -39,11 +46,6 @@ package struct InheritedSockets: Sendable {
             guard !listener.isUnix else { throw SocketFault("\(listener.name) can't serve clients: it must be TCP") }
             edge.append(listener)
         case .internalListener:
-            guard listener.isLocal else {
-                throw SocketFault(
-                    "\(listener.name) can't be the internal listener: it must be a Unix socket or on a loopback address"
-                )
-            }
             guard internalListener == nil else { throw SocketFault("there may be one internal listener only") }
             internalListener = listener
         case .control:

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Reactors
 import Relay
+import Synchronization
 
 /// In a gateway that replaces another one: takes over its sockets, secrets and sessions.
 package final class Takeover: Sendable {
@@ -18,6 +19,8 @@ package final class Takeover: Sendable {
         guard let descriptor = Int32(text), HandoverChannel.isChannel(descriptor) else {
             throw SocketFault("\(NewProcess.variable) is set, but there is no gateway to replace")
         }
+        // Until they are trapped, after the sessions are here, these would end this process.
+        for number in [SIGHUP, SIGUSR2] { signal(number, SIG_IGN) }
         do {
             return try Takeover(HandoverChannel(descriptor))
         } catch {
@@ -62,11 +65,15 @@ package final class Takeover: Sendable {
             guard case .commit = try channel.next().record else {
                 throw HandoverFailure("the other gateway took its sessions back")
             }
-            // From here on this process alone has the sessions.
-            try channel.send(.serving)
+            // From here on this process alone has the sessions, whether the other one hears of it or not.
+            try? channel.send(.serving)
             gateway.server.beginRestored()
             gateway.setAccepting(true)
             gateway.logger.notice("took over from another process", metadata: ["count": "\(count)"])
+            gateway.predecessor.withLock { $0 = channel }
+            // What the other one has read since this one read its settings.
+            gateway.reloads.ask { _ in }
+            try? channel.send(.settled)
         } catch {
             let failure = HandoverFailure(error)
             refuse("\(failure)")

@@ -1,6 +1,3 @@
-import Dispatch
-import Synchronization
-
 /// Requests for a new process to take over. They run one after the other on a thread of their own; only the first that succeeds matters.
 final class UpgradeQueue: Sendable {
     typealias Reply = @Sendable (UpgradeOutcome) -> Void
@@ -36,6 +33,8 @@ enum UpgradeOutcome: Sendable {
 package struct UpgradeReport: Codable, Sendable, Equatable {
     /// Of the new process.
     package var processID: Int32
+    /// Of the old process.
+    package var formerID: Int32
     package var version: String
     /// Sessions that the new process goes on with.
     package var moved: Int
@@ -44,21 +43,4 @@ package struct UpgradeReport: Codable, Sendable, Equatable {
     /// Minutes after which those are closed.
     package var stayMinutes: Int
     package var milliseconds: Int
-}
-
-/// What one thread finds out for another, once.
-final class BlockingAnswer<Value: Sendable>: Sendable {
-    private let value = Mutex<Value?>(nil)
-    private let done = DispatchSemaphore(value: 0)
-
-    func set(_ new: Value) {
-        value.withLock { $0 = new }
-        done.signal()
-    }
-
-    func wait() -> Value {
-        done.wait()
-        guard let value = value.withLock({ $0 }) else { preconditionFailure("answered without a value") }
-        return value
-    }
 }

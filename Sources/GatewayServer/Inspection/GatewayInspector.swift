@@ -135,10 +135,12 @@ final class CurrentCertificates: Sendable {
     var refusesWithoutAudit: Bool { values.withLock { $0.refusesWithoutAudit } }
 
     private static func read(_ parts: GatewayParts) -> Values {
-        let material = parts.material
+        let (material, other) = (parts.material, parts.listening?.material)
         let found = [
             ("server", material?.validity?.upperBound), ("client_ca", material?.authorityExpiry),
             ("revocation_list", material?.revocationListExpiry),
+            ("admin", parts.relay.internalCertificate?.period.upperBound), ("admin_client_ca", other?.authorityExpiry),
+            ("admin_revocation_list", other?.revocationListExpiry),
         ]
         return Values(
             server: parts.relay.certificate,

@@ -52,14 +52,20 @@ struct ProcessFigures {
     /// proc(5): the 22nd field of `stat`, in clock ticks after the system's start.
     private static func startTime() -> Double? {
         guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
-            let nameEnd = stat.lastIndex(of: ")"),
-            let boot = try? String(contentsOfFile: "/proc/stat", encoding: .utf8)
-                .split(separator: "\n").first(where: { $0.hasPrefix("btime ") })?.dropFirst(6)
+            let nameEnd = stat.lastIndex(of: ")")
         else { return nil }
         // The third field follows the name.
         let fields = stat[stat.index(after: nameEnd)...].split(separator: " ")
-        guard fields.count > 19, let ticks = Double(fields[19]), let bootSeconds = Double(boot) else { return nil }
-        return bootSeconds + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+        guard fields.count > 19, let ticks = Double(fields[19]) else { return nil }
+        // Not `btime` of /proc/stat, which a sandboxed service doesn't see.
+        let boot = seconds(of: CLOCK_REALTIME) - seconds(of: CLOCK_BOOTTIME)
+        return boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    private static func seconds(of clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private static func words(_ path: String) -> [String] {

@@ -1,6 +1,6 @@
 package import FoundationEssentials
-import KeyStore
-package import KeyStoreSQLite
+package import KeyStore
+import KeyStoreSQLite
 
 extension Erasure {
     /// For the operator, a sentence each.
@@ -17,23 +17,26 @@ extension Erasure {
 }
 
 extension KeyAdministration {
-    /// How long a gateway that can't be asked is given to close the device's sessions: three looks at the store.
+    /// How long gateways that can't be asked are given to close the device's sessions: three looks at the store. After an upgrade, a process of
+    /// before may still have some.
     package static let noticeSeconds = 1.5
 
     /// Erases all that the store has about a device.
     ///
     /// - Parameters:
     ///   - keyID: the key's identifier, or the thumbprint of a device's key that used development tokens.
-    ///   - awaitNotice: called when a gateway has to close the device's sessions before its key is removed. Returns when it has.
+    ///   - awaitNotice: called when a gateway has to close the device's sessions before its key is removed. Returns when it has; false: it hasn't.
     package func erase(
-        _ keyID: String, at time: Date, awaitNotice: () async -> Void
+        _ keyID: String, at time: Date, awaitNotice: () async -> Bool
     ) async throws(KeyAdministrationError) -> Erasure {
         let id = try parse(keyID)
         let milliseconds = Int64(time.timeIntervalSince1970 * 1_000)
         let needsNotice = try await administrationErrors { () async throws(KeyRegistryError) in
             try await store.beginErasure(of: id, at: milliseconds)
         }
-        if needsNotice { await awaitNotice() }
+        if needsNotice {
+            guard await awaitNotice() else { throw .notNoticed }
+        }
         let erased = try await administrationErrors { () async throws(KeyRegistryError) in
             try await store.finishErasure(of: id)
         }

@@ -90,7 +90,7 @@ package struct KeyAdministration {
     }
 }
 
-package enum KeyAdministrationError: Error, CustomStringConvertible {
+package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
     case store(String)
     /// The gateway hasn't run yet, or the path is wrong.
     case noStore(path: String)
@@ -101,6 +101,8 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
     case auditFile(String)
     /// The key's data may still be in the store's write-ahead log.
     case logNotEmptied
+    /// A running gateway didn't close the device's sessions: nothing is erased yet, and the key is refused.
+    case notNoticed
 
     package var description: String {
         switch self {
@@ -111,6 +113,8 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
         case .idleDays: "--idle is a number of days from 1 to \(KeyAdministration.maximumIdleDays), such as 90d"
         case .auditFile(let reason): "an audit log can't be read: \(reason)"
         case .logNotEmptied: "the key is erased, but its data may still be in the store's write-ahead log"
+        case .notNoticed:
+            "nothing is erased yet: the gateway hasn't noticed in time, so the device may still be connected"
         case .revokedKey: "the key is revoked: forgetting it would lift the revocation"
         }
     }
@@ -121,6 +125,7 @@ package enum KeyAdministrationError: Error, CustomStringConvertible {
         case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
         case .idleDays: "portcullis keys prune --idle 90d --dry-run shows what it would forget."
         case .auditFile: "name other files with --audit-file."
+        case .notNoticed: "the key is refused meanwhile. Run the command again."
         case .logNotEmptied: "run the command again when the store is less busy."
         case .revokedKey: "restore it first, if that is meant."
         }

@@ -20,9 +20,19 @@ extension Gateway {
             await reopenAuditLog()
             log(outcome)
             report(outcome)
+            tellPredecessor()
             reply(outcome)
         }
     }
+
+    /// Sessions that stayed with the process before obey the same lists.
+    private func tellPredecessor() {
+        predecessor.withLock { channel in
+            do { try channel?.send(.reload, within: Self.predecessorMilliseconds) } catch { channel = nil }
+        }
+    }
+
+    private static let predecessorMilliseconds = 1_000
 
     /// Reads the settings and their files again and applies them: all of them or, if any is wrong, none. Not on a reactor.
     ///
@@ -52,7 +62,8 @@ extension Gateway {
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
 
         state.setLimits(configuration)
-        await server.replace(parts.relay, edge: parts.edge, material: parts.material)
+        await server.replace(
+            parts.relay, edge: parts.edge, material: parts.material, listening: parts.listening)
         inspector.certificates.replace(parts)
         await shutOut(configuration.blockList)
         await shutOut(by: parts.material)
@@ -192,11 +203,12 @@ extension Logger {
     }
 }
 
-/// The parts of a configuration that are switched on or off at the start only: TLS toward clients and App Attest. If a reload would switch
-/// one of them, its last usable settings stay in effect.
+/// The parts of a configuration that are switched on or off at the start only: TLS toward clients, TLS of the internal listener, and App Attest.
+/// If a reload would switch one of them, its last usable settings stay in effect.
 struct StartupPinned: Sendable {
     let tls: GatewayConfiguration.TLS?
     let clientCertificates: GatewayConfiguration.ClientCertificates?
+    let internalTLS: GatewayConfiguration.InternalTLS?
     let appAttest: GatewayConfiguration.Attestation?
     /// The parts that the last reload would have switched.
     let kept: Set<SettingPart>
@@ -204,16 +216,22 @@ struct StartupPinned: Sendable {
     init(_ configuration: GatewayConfiguration) {
         tls = configuration.tls
         clientCertificates = configuration.clientCertificates
+        internalTLS = configuration.internalTLS
         appAttest = configuration.appAttest
         kept = []
     }
 
     init(_ configuration: GatewayConfiguration, after old: StartupPinned) {
         let keepsTLS = (configuration.tls == nil) != (old.tls == nil)
+        let keepsInternalTLS = (configuration.internalTLS == nil) != (old.internalTLS == nil)
         let keepsAppAttest = (configuration.appAttest == nil) != (old.appAttest == nil)
         tls = keepsTLS ? old.tls : configuration.tls
         clientCertificates = keepsTLS ? old.clientCertificates : configuration.clientCertificates
+        internalTLS = keepsInternalTLS ? old.internalTLS : configuration.internalTLS
         appAttest = keepsAppAttest ? old.appAttest : configuration.appAttest
-        kept = Set((keepsTLS ? [.clientTLS] : []) + (keepsAppAttest ? [.appAttest] : []))
+        let parts: [(SettingPart, Bool)] = [
+            (.clientTLS, keepsTLS), (.internalTLS, keepsInternalTLS), (.appAttest, keepsAppAttest),
+        ]
+        kept = Set(parts.filter(\.1).map(\.0))
     }
 }

@@ -12,6 +12,8 @@ final class ServiceManager: Sendable {
     let watchdogInterval: Duration?
     private let logger: Logger
     private let hasFailed = Atomic(false)
+    /// The manager listens to another process, and must hear nothing more of this one.
+    private let isReplaced = Mutex(false)
 
     /// - Parameter environment: that of the process.
     init(environment: [String: String], processID: Int32 = getpid(), logger: Logger) {
@@ -24,14 +26,29 @@ final class ServiceManager: Sendable {
         }
     }
 
-    /// Blocks for a second at most, so call it on no reactor.
+    /// Blocks for a second at most, so call it on no reactor. After ``tellReplaced(by:)`` nothing is sent.
     func tell(_ notifications: ServiceNotification...) {
-        guard let socket else { return }
+        isReplaced.withLock { isReplaced in
+            if !isReplaced { _ = send(notifications) }
+        }
+    }
+
+    /// The last thing that the manager hears of this process: another one is the service from now on. If it couldn't be told, it goes on
+    /// listening to this one, which goes on telling.
+    func tellReplaced(by processID: Int32) {
+        isReplaced.withLock { $0 = send([.mainProcess(processID)]) || $0 }
+    }
+
+    private func send(_ notifications: [ServiceNotification]) -> Bool {
+        guard let socket else { return false }
         do throws(NotificationFailure) {
             try socket.send(notifications.map(\.text).joined(separator: "\n"))
+            return true
         } catch {
-            guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
-            logger.warning("the service manager can't be told", metadata: [LogKeys.error: "\(error)"])
+            if !hasFailed.exchange(true, ordering: .relaxed) {
+                logger.warning("the service manager can't be told", metadata: [LogKeys.error: "\(error)"])
+            }
+            return false
         }
     }
 

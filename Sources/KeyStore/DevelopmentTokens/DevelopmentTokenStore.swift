@@ -11,6 +11,9 @@ package protocol DevelopmentTokenStore: Sendable {
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64
     ) async throws(KeyRegistryError) -> DevelopmentStanding
 
+    /// As in `ImmediateDevelopmentTokenRegistry`.
+    func standing(ofGrant id: String, at time: Int64) async throws(KeyRegistryError) -> DevelopmentStanding
+
     /// Stores a new token; durable when it returns. Tokens that ended more than ``DevelopmentTokenLimits/keptMilliseconds`` ago are removed.
     func issue(_ token: DevelopmentToken) async throws(KeyRegistryError) -> DevelopmentTokenIssue
 

@@ -1,15 +1,20 @@
 import Glibc
 import HTTPWire
+import WireText
 
 /// One connection of the internal listener: requests one after the other, each answered before the next is read. Reactor thread only.
 final class InternalConnection: TCPHandler, TimerTarget {
     private enum Stage {
+        /// The TLS handshake.
+        case securing
         case reading
         case answering(InternalExchange)
         /// The last response is queued.
         case ending
     }
 
+    /// The limit for a TLS handshake.
+    private static let handshakeNanoseconds: UInt64 = 5_000_000_000
     /// The limit for receiving a request, for deciding its response, and for sending it, each separately.
     private static let stepNanoseconds: UInt64 = 10_000_000_000
     /// Between a response and the next request. Longer than the keep-alive of nginx (60 s) and Caddy (120 s): they close first, so none of
@@ -18,8 +23,11 @@ final class InternalConnection: TCPHandler, TimerTarget {
 
     private unowned let handler: any InternalHandler
     private let reactor: Reactor
+    private let peer: SocketAddress?
     private let closed: () -> Void
-    private var connection: TCPConnection?
+    private var connection: (any InternalTransport)?
+    private(set) var isTLS = false
+    private var peerHasFinished = false
     private var http = HTTPStage(limits: InternalConnection.limits)
     private var stage = Stage.reading
     private lazy var timer = ReactorTimer(on: reactor)
@@ -37,22 +45,44 @@ final class InternalConnection: TCPHandler, TimerTarget {
         return limits
     }()
 
-    /// - Parameter closed: called once, at the end.
-    init(handler: any InternalHandler, on reactor: Reactor, closed: @escaping () -> Void) {
+    /// - Parameters:
+    ///   - peer: nil for a Unix socket.
+    ///   - closed: called once, at the end.
+    init(of peer: SocketAddress?, handler: any InternalHandler, on reactor: Reactor, closed: @escaping () -> Void) {
+        self.peer = peer
         self.handler = handler
         self.reactor = reactor
         self.closed = closed
     }
 
-    func serve(_ socket: Int32) {
-        connection = TCPConnection.adopt(socket, on: reactor, handler: self)
-        arm(Self.stepNanoseconds)
+    func serve(_ socket: Int32, _ tls: InternalTLS?) {
+        guard let tls else {
+            connection = TCPConnection.adopt(socket, on: reactor, handler: self)
+            return arm(Self.stepNanoseconds)
+        }
+        isTLS = true
+        stage = .securing
+        arm(Self.handshakeNanoseconds)
+        let secured = SecuredConnection(socket, tls, on: reactor, handler: self)
+        if case .securing = stage { connection = secured }
     }
 
-    func tcpConnected() {}
+    var isCertified: Bool { connection?.isCertified ?? false }
+
+    /// The TLS handshake is done.
+    func tcpConnected() {
+        guard case .securing = stage else { return }
+        stage = .reading
+        arm(Self.stepNanoseconds)
+        guard !handler.mayConnect(isCertified: isCertified) else { return }
+        stage = .ending
+        drop()
+        handler.connectionRefused(.noCertificate, of: peer, detail: nil)
+    }
 
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
         switch stage {
+        case .securing: break
         case .reading: read(bytes)
         case .answering:
             guard http.keep(bytes) else { return drop() }
@@ -124,7 +154,7 @@ final class InternalConnection: TCPHandler, TimerTarget {
             drop()
             return false
         }
-        guard writer.closesConnection || answer.closesConnection else { return true }
+        guard writer.closesConnection || answer.closesConnection || peerHasFinished else { return true }
         stage = .ending
         arm(Self.stepNanoseconds)
         connection.finish()
@@ -137,7 +167,11 @@ final class InternalConnection: TCPHandler, TimerTarget {
 
     /// A request in progress is still answered: a client may close its sending side after the request.
     func tcpPeerFinished() {
-        if case .reading = stage { connection?.finish() }
+        peerHasFinished = true
+        guard case .reading = stage else { return }
+        stage = .ending
+        arm(Self.stepNanoseconds)
+        connection?.finish()
     }
 
     func tcpWrote() {}
@@ -145,12 +179,19 @@ final class InternalConnection: TCPHandler, TimerTarget {
     func tcpClosed(error: TCPError?) {
         timer.cancel()
         if case .answering(let exchange) = stage { exchange.abandon() }
+        if case .securing = stage { handler.connectionRefused(.handshakeFailed, of: peer, detail: error?.description) }
         stage = .ending
         connection = nil
         closed()
     }
 
-    func timerFired(now: UInt64) { drop() }
+    func timerFired(now: UInt64) {
+        if case .securing = stage {
+            stage = .ending
+            handler.connectionRefused(.handshakeTimedOut, of: peer, detail: nil)
+        }
+        drop()
+    }
 }
 
 package func closeSocket(_ socket: Int32) { close(socket) }

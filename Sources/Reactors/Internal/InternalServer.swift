@@ -1,5 +1,6 @@
 package import HTTPWire
 import Synchronization
+package import WireText
 
 /// Where other programs of the operator reach the gateway.
 package enum InternalAddress: Sendable, Equatable {
@@ -11,6 +12,38 @@ package enum InternalAddress: Sendable, Equatable {
     case network(host: String, port: UInt16)
     /// A Unix socket. Its file has mode 0660, so the proxy's user can be given access by the group.
     case unix(path: String)
+
+    package var isPublic: Bool {
+        if case .network = self { true } else { false }
+    }
+
+    package var isUnix: Bool {
+        if case .unix = self { true } else { false }
+    }
+}
+
+/// How the internal listener is reached.
+package struct InternalListening: Sendable {
+    package var address: InternalAddress
+    /// Of a Unix socket's file; nil: the process's own group.
+    package var socketGroup: UInt32?
+    /// Nil: plain HTTP. A Unix socket never has TLS.
+    package var material: TLSMaterial?
+    /// Connections of one address, if other machines reach the listener.
+    package var maximumPerAddress: Int
+    /// The settings have a token or an authority.
+    package var demandsAccess: Bool
+
+    package init(
+        _ address: InternalAddress, socketGroup: UInt32? = nil, material: TLSMaterial? = nil, maximumPerAddress: Int,
+        demandsAccess: Bool = false
+    ) {
+        self.address = address
+        self.socketGroup = socketGroup
+        self.material = material
+        self.maximumPerAddress = maximumPerAddress
+        self.demandsAccess = demandsAccess
+    }
 }
 
 /// Answers requests of the internal listener. One per reactor; called on its thread.
@@ -20,18 +53,38 @@ package protocol InternalHandler: AnyObject {
 
     /// Input that isn't a valid request. Returns the response; the connection then ends.
     func answer(to fault: RequestFault) -> HTTPAnswer
+
+    /// After a TLS handshake: false ends the connection, because none of its requests would be served.
+    ///
+    /// - Parameter isCertified: the peer has presented a client certificate that is good.
+    func mayConnect(isCertified: Bool) -> Bool
+
+    /// A connection was closed before its first request.
+    ///
+    /// - Parameters:
+    ///   - peer: nil for a Unix socket.
+    ///   - detail: for the log; nothing that the peer chose.
+    func connectionRefused(_ refusal: InternalRefusal, of peer: SocketAddress?, detail: String?)
 }
 
 /// One request on the internal listener and its response, on the reactor's thread.
 package final class InternalExchange {
     package let head: RequestHead
     package let reactor: Reactor
+    package let isTLS: Bool
     private var connection: InternalConnection?
 
     init(head: RequestHead, reactor: Reactor, connection: InternalConnection) {
         self.head = head
         self.reactor = reactor
         self.connection = connection
+        isTLS = connection.isTLS
+    }
+
+    /// The peer has presented a client certificate that is good now.
+    package var isCertified: Bool {
+        reactor.preconditionOnThread()
+        return connection?.isCertified ?? false
     }
 
     /// Sends the response. Only the first call has an effect; after the client is gone the response is discarded.
@@ -53,17 +106,18 @@ package final class InternalExchange {
     func abandon() { connection = nil }
 }
 
-/// The internal listener: plain HTTP/1.1 for proxies and tools of the operator, usually on a loopback address or a Unix socket. It shares
-/// neither port nor limits with the clients' listener, and has no TLS.
+/// The internal listener: HTTP/1.1 for proxies and tools of the operator, usually on a loopback address or a Unix socket. It shares neither
+/// port nor limits with the clients' listener. On TCP it may have TLS, with the rules of the edge and a material of its own.
 ///
 /// The first reactor accepts and passes the sockets to the reactors in turn. Each connection stays on its reactor.
 package final class InternalServer: Sendable {
     /// The maximum number of simultaneous connections; further ones are closed.
     package static let maximumConnections = 1_024
 
-    /// `http://127.0.0.1:9090` or `unix:/path`.
+    /// `http://127.0.0.1:9090`, `https://…` or `unix:/path`.
     package let address: String
     private let listener: Pinned<Listener>
+    private let connections: InternalConnections
 
     private enum Listener {
         case tcp(TCPListener)
@@ -73,32 +127,40 @@ package final class InternalServer: Sendable {
     /// Listens; when it returns, requests are answered. Must not be called on a reactor.
     ///
     /// - Parameters:
-    ///   - handlers: one for each of the pool's reactors.
-    ///   - inherited: a listening socket of another process, which is served in place of `address`'s.
+    ///   - handlers: one for each of the pool's reactors, in their order.
+    ///   - inherited: a listening socket of another process, which is served in place of `listening.address`'s.
     package init(
-        _ address: InternalAddress, on pool: ReactorPool, inherited: InheritedListener? = nil,
+        _ listening: InternalListening, on pool: ReactorPool, inherited: InheritedListener? = nil,
         handlers: [Pinned<any InternalHandler>]
     ) throws(ReactorError) {
-        let connections = InternalConnections(handlers)
+        let isUnix = inherited?.isUnix ?? listening.address.isUnix
+        let connections = try InternalConnections(
+            handlers, material: isUnix ? nil : listening.material,
+            door: InternalDoor(
+                maximumPerAddress: listening.maximumPerAddress,
+                isPublic: inherited.map { !$0.isLocal } ?? listening.address.isPublic))
+        let scheme = connections.isTLS ? "https" : "http"
         let outcome = pool.onFirstReactor { reactor in
             Result { () throws(ReactorError) -> (Pinned<Listener>, String) in
                 if let inherited {
-                    return (Pinned(Self.listen(on: inherited, at: reactor, connections), to: reactor), inherited.name)
+                    let name = inherited.isUnix ? inherited.name : "\(scheme)://\(inherited.name)"
+                    return (Pinned(Self.listen(on: inherited, at: reactor, connections), to: reactor), name)
                 }
-                switch address {
+                switch listening.address {
                 case .unix(let path):
-                    let listener = try LocalListener(path: path, mode: LocalSocket.sharedMode, on: reactor) {
-                        connections.serve($0)
-                    }
+                    let listener = try LocalListener(
+                        path: path, mode: LocalSocket.sharedMode, group: listening.socketGroup, on: reactor
+                    ) { connections.serve($0, of: nil) }
                     return (Pinned(.local(listener), to: reactor), "unix:\(path)")
                 case .loopback(let host, let port), .network(let host, let port):
                     let socket = try ListeningSocket(host: host, port: port)
                     let name = host.contains(":") ? "[\(host)]:\(socket.port)" : "\(host):\(socket.port)"
-                    let listener = TCPListener(socket, on: reactor) { socket, _ in connections.serve(socket) }
-                    return (Pinned(.tcp(listener), to: reactor), "http://\(name)")
+                    let listener = TCPListener(socket, on: reactor) { connections.serve($0, of: $1) }
+                    return (Pinned(.tcp(listener), to: reactor), "\(scheme)://\(name)")
                 }
             }
         }
+        self.connections = connections
         (listener, self.address) = try outcome.get()
     }
 
@@ -108,12 +170,21 @@ package final class InternalServer: Sendable {
         guard inherited.isUnix else {
             let socket = ListeningSocket(inherited: inherited.descriptor)
             return .tcp(
-                TCPListener(socket, on: reactor, accepts: inherited.accepts) { socket, _ in connections.serve(socket) })
+                TCPListener(socket, on: reactor, accepts: inherited.accepts) { connections.serve($0, of: $1) })
         }
         return .local(
             LocalListener(
                 inherited: inherited.descriptor, path: inherited.ownedPath, on: reactor, accepts: inherited.accepts
-            ) { connections.serve($0) })
+            ) { connections.serve($0, of: nil) })
+    }
+
+    package var isTLS: Bool { connections.isTLS }
+
+    /// For later connections, and for what is found out about certificates from now on. Whether there is TLS stays.
+    ///
+    /// - Parameter material: nil keeps the old one.
+    package func replace(material: TLSMaterial?, maximumPerAddress: Int) {
+        connections.replace(material: material, maximumPerAddress: maximumPerAddress)
     }
 
     /// Accepts no more connections; open ones go on. Call it once.
@@ -140,7 +211,7 @@ package final class InternalServer: Sendable {
 
     /// Which stays this server's own: for another process, which gets a copy. Not for a reactor.
     package var listeningSocket: Int32 {
-        let outcome = DispatchFlag<Int32>()
+        let outcome = BlockingAnswer<Int32>()
         listener.reactor.submit { [listener] in
             switch listener.value {
             case .tcp(let listener): outcome.set(listener.descriptor)
@@ -149,29 +220,4 @@ package final class InternalServer: Sendable {
         }
         return outcome.wait()
     }
-}
-
-/// The open connections of all reactors, counted.
-final class InternalConnections: Sendable {
-    private let handlers: [Pinned<any InternalHandler>]
-    private let state = Mutex((open: 0, next: 0))
-
-    init(_ handlers: [Pinned<any InternalHandler>]) { self.handlers = handlers }
-
-    /// Takes ownership of an accepted socket.
-    func serve(_ socket: Int32) {
-        let turn = state.withLock { state -> Int? in
-            guard state.open < InternalServer.maximumConnections else { return nil }
-            state.open += 1
-            state.next += 1
-            return state.next
-        }
-        guard let turn else { return closeSocket(socket) }
-        let handler = handlers[turn % handlers.count]
-        handler.reactor.submit { [self] in
-            InternalConnection(handler: handler.value, on: handler.reactor) { self.leave() }.serve(socket)
-        }
-    }
-
-    private func leave() { state.withLock { $0.open -= 1 } }
 }

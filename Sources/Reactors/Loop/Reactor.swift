@@ -77,7 +77,7 @@ package final class Reactor: @unchecked Sendable {
     /// The thread keeps the reactor alive until `stop()`.
     package func start() throws(ReactorError) {
         ignoreBrokenPipes()
-        let ready = DispatchFlag<Bool>()
+        let ready = BlockingAnswer<Bool>()
         startThread { [self] in
             threadID.store(currentThreadID(), ordering: .releasing)
             OpenSSLMemory.keepSpares()

@@ -56,7 +56,7 @@ package final class ReactorPool: Sendable {
         }
         listening.withLock { $0 = descriptors.flatMap(\.self) }
         for (reactor, descriptors) in zip(reactors, descriptors) {
-            let outcome = DispatchFlag<ReactorError?>()
+            let outcome = BlockingAnswer<ReactorError?>()
             reactor.submit { [census] in
                 outcome.set(
                     reactor.serve(
@@ -70,7 +70,7 @@ package final class ReactorPool: Sendable {
 
     /// Runs `body` on the first reactor's thread and waits for it. Must not be called on a reactor.
     package func onFirstReactor<Value: Sendable>(_ body: @escaping @Sendable (Reactor) -> Value) -> Value {
-        let outcome = DispatchFlag<Value>()
+        let outcome = BlockingAnswer<Value>()
         let reactor = reactors[0]
         reactor.submit { outcome.set(body(reactor)) }
         return outcome.wait()

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// Starts a detached POSIX thread that runs `body` once.
 ///
@@ -34,41 +33,6 @@ func currentThreadID() -> UInt {
 /// A write to a connection that the peer has reset must fail with an error, not raise a signal.
 func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
-}
-
-/// A value that one thread sets once and another waits for. Start-up only: a reactor never waits on one.
-final class DispatchFlag<Value: Sendable>: Sendable {
-    private let value = Mutex<Value?>(nil)
-    private let semaphore = Semaphore()
-
-    func set(_ new: Value) {
-        value.withLock { $0 = new }
-        semaphore.post()
-    }
-
-    func wait() -> Value {
-        semaphore.wait()
-        guard let result = value.withLock({ $0 }) else { preconditionFailure("posted without a value") }
-        return result
-    }
-}
-
-/// - Note: `@unchecked Sendable` because `sem_t` is designed for use by several threads.
-final class Semaphore: @unchecked Sendable {
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-    init() { sem_init(semaphore, 0, 0) }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func post() { sem_post(semaphore) }
-
-    func wait() {
-        while sem_wait(semaphore) != 0 {}
-    }
 }
 
 /// Carries a value that belongs to one reactor's thread through code that runs elsewhere.

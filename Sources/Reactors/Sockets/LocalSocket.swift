@@ -18,15 +18,17 @@ package final class LocalListener: TimerTarget {
     /// - Parameters:
     ///   - path: at most `LocalSocket.maximumPathBytes`; a stale socket there is replaced.
     ///   - mode: of the socket's file; write permission is needed to connect.
+    ///   - group: of the socket's file; nil: the process's own.
     ///   - accepted: called with each new socket and owns it, for instance by `TCPConnection.adopt`.
     package init(
-        path: String, mode: UInt32 = LocalSocket.ownerMode, on reactor: Reactor, accepted: @escaping (Int32) -> Void
+        path: String, mode: UInt32 = LocalSocket.ownerMode, group: UInt32? = nil, on reactor: Reactor,
+        accepted: @escaping (Int32) -> Void
     ) throws(ReactorError) {
         reactor.preconditionOnThread()
         self.path = path
         self.reactor = reactor
         self.accepted = accepted
-        descriptor = try LocalSocket.listen(path, mode: mode)
+        descriptor = try LocalSocket.listen(path, mode: mode, group: group)
         open()
     }
 
@@ -133,21 +135,31 @@ package enum LocalSocket {
         return socket
     }
 
-    static func listen(_ path: String, mode: UInt32 = ownerMode) throws(ReactorError) -> Int32 {
+    static func listen(
+        _ path: String, mode: UInt32 = ownerMode, group: UInt32? = nil
+    ) throws(ReactorError) -> Int32 {
         try removeStale(path)
         let socket = socket()
         guard socket >= 0 else { throw .bindFailed(address: path, reason: systemErrorText()) }
-        // Before `bind`: on Linux the file then has no other permissions from creation.
-        fchmod(socket, mode)
-        guard withAddress(path, { bind(socket, $0, $1) }) == 0, Glibc.listen(socket, 16) == 0 else {
-            let reason = systemErrorText()
-            Glibc.close(socket)
-            throw .bindFailed(address: path, reason: reason)
+        // Before `bind`: on Linux the file then has no other permissions from creation. Those of a group wait until it is the right one.
+        fchmod(socket, group == nil ? mode : ownerMode)
+        guard withAddress(path, { bind(socket, $0, $1) }) == 0 else { throw abandon(socket, at: path) }
+        if let group, lchown(path, uid_t.max, group) != 0 {
+            defer { unlink(path) }
+            throw abandon(socket, at: path, "its group can't be changed: ")
         }
+        guard Glibc.listen(socket, 16) == 0 else { throw abandon(socket, at: path) }
         // The process's umask may have removed more permissions than intended.
         chmod(path, mode)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         return socket
+    }
+
+    /// After a failed system call.
+    private static func abandon(_ socket: Int32, at path: String, _ prefix: String = "") -> ReactorError {
+        let reason = prefix + systemErrorText()
+        Glibc.close(socket)
+        return .bindFailed(address: path, reason: reason)
     }
 
     /// Of a bound socket.

@@ -16,17 +16,7 @@ final class EdgeTLS {
     ///
     /// - Returns: the error, or nil.
     func configure(_ context: OpaquePointer) -> String? {
-        OpenSSLError.clear()
-        guard portcullis_SSL_CTX_min_tls12(context) == 1 else { return OpenSSLError.drain() }
-        // A resumed session reports its old verification as if it were new, so there are no tickets and no cache (RFC 8446 §2.2).
-        _ = portcullis_SSL_CTX_session_cache_off(context)
-        portcullis_SSL_CTX_forbid_resumption(context)
-        SSL_CTX_set_num_tickets(context, 0)
-        SSL_CTX_set_max_early_data(context, 0)
-        guard KeyExchange.restrictServer(context), ClientChain.limit(context) else { return OpenSSLError.drain() }
-        // Unsent bytes may be passed again from another address (`EdgeOutput`).
-        portcullis_SSL_CTX_set_modes(context)
-        HandshakeFlood.watch(context)
+        guard Self.restrict(context) else { return OpenSSLError.drain() }
         HandshakeGate.watch(context, for: self)
         // Unretained: the listener owns this object and outlives libwebsockets' context.
         SSL_CTX_set_cert_cb(
@@ -38,6 +28,22 @@ final class EdgeTLS {
         return nil
     }
 
+    /// The rules of every TLS server of the gateway: for the edge and for the internal listener.
+    static func restrict(_ context: OpaquePointer) -> Bool {
+        OpenSSLError.clear()
+        guard portcullis_SSL_CTX_min_tls12(context) == 1 else { return false }
+        // A resumed session reports its old verification as if it were new, so there are no tickets and no cache (RFC 8446 §2.2).
+        _ = portcullis_SSL_CTX_session_cache_off(context)
+        portcullis_SSL_CTX_forbid_resumption(context)
+        SSL_CTX_set_num_tickets(context, 0)
+        SSL_CTX_set_max_early_data(context, 0)
+        guard KeyExchange.restrictServer(context), ClientChain.limit(context) else { return false }
+        // Unsent bytes may be passed again from another address (`EdgeOutput`).
+        portcullis_SSL_CTX_set_modes(context)
+        HandshakeFlood.watch(context)
+        return true
+    }
+
     /// Returns the adopted connection once, for its handshake.
     func takeAdopted() -> EdgeConnection? {
         defer { adopted = nil }
@@ -45,7 +51,7 @@ final class EdgeTLS {
     }
 }
 
-/// The edge's TLS settings. The files are read when a `TLSMaterial` is created.
+/// The TLS settings of the edge, or of the internal listener. The files are read when a `TLSMaterial` is created.
 package struct TLSSettings: Sendable {
     package var certificatePath: String
     package var privateKeyPath: String

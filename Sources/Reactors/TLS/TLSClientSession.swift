@@ -1,24 +1,9 @@
 import COpenSSL
 import Glibc
 
-/// Receives the records that a TLS session sends, in order, and handles them before the call returns. It must not call the session back.
-protocol TLSRecordSink: AnyObject {
-    func tlsWrites(_ records: UnsafeRawBufferPointer)
-}
-
-/// The client side of one TLS connection, over memory: no socket, no clock. Reactor thread only.
-///
-/// Records from the peer are passed to `take`; the handshake, reads and writes inside it process them. Bytes that OpenSSL hasn't requested
-/// yet are kept, so a caller may stop reading at any byte.
-final class TLSClientSession {
+/// The client side of one TLS connection, toward a target. Reactor thread only.
+final class TLSClientSession: TLSSession {
     private let tls: TargetTLS
-    private let ssl: OpaquePointer
-    private unowned let sink: any TLSRecordSink
-    private let buffers: BufferPool
-    /// Input from the peer that precedes `borrowed`.
-    private var kept = OutputBuffer()
-    /// The caller's memory. Set while `take` runs.
-    private var borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
     private var presentedPin: PublicKeyPin?
 
     enum Handshake: Equatable {
@@ -27,24 +12,12 @@ final class TLSClientSession {
         case failed(TargetTLSFailure)
     }
 
-    enum Outcome: Equatable {
-        /// The buffer is full; there may be more.
-        case full
-        /// The peer's next record isn't complete.
-        case needsInput
-        /// The peer sent close_notify: no more data follows.
-        case finished
-        case failed(String)
-    }
-
     /// - Parameter host: as configured. A name is sent as SNI and verified; an address is only verified.
     init(_ tls: TargetTLS, host: String, sink: any TLSRecordSink, buffers: BufferPool) throws(TargetTLSFailure) {
         OpenSSLError.clear()
         guard let ssl = SSL_new(tls.context) else { throw .failed(OpenSSLError.drain()) }
         self.tls = tls
-        self.ssl = ssl
-        self.sink = sink
-        self.buffers = buffers
+        super.init(ssl, of: tls, sink: sink, buffers: buffers)
         SSL_set_ex_data(ssl, Self.sessionIndex, Unmanaged.passUnretained(self).toOpaque())
         guard tls.bio.attach(to: ssl, of: self), setName(host) else { throw .failed(OpenSSLError.drain()) }
         SSL_set_connect_state(ssl)
@@ -55,22 +28,14 @@ final class TLSClientSession {
         OpenSSLError.clear()
         SSL_up_ref(moving.ssl)
         tls = moving.tls
-        ssl = moving.ssl
-        self.sink = sink
-        self.buffers = buffers
-        moving.kept.withUnsafeBytes { kept.append($0, from: buffers) }
+        super.init(moving.ssl, of: moving.tls, sink: sink, buffers: buffers, kept: moving.kept)
         SSL_set_ex_data(ssl, Self.sessionIndex, Unmanaged.passUnretained(self).toOpaque())
         guard tls.bio.attach(to: ssl, of: self) else { throw .failed(OpenSSLError.drain()) }
     }
 
-    deinit {
-        SSL_free(ssl)
-        kept.release(to: buffers)
-    }
-
     /// Hands the session off. It must not be used afterwards.
     func leave() -> MovingTLS {
-        MovingTLS(tls, ssl, kept: Array(kept.front(limit: kept.count)))
+        MovingTLS(tls, ssl, kept: unread)
     }
 
     private func setName(_ host: String) -> Bool {
@@ -83,45 +48,6 @@ final class TLSClientSession {
             parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         return !name.isEmpty && X509_VERIFY_PARAM_set1_host(parameters, name, name.utf8.count) == 1
             && portcullis_SSL_set_server_name(ssl, name) == 1
-    }
-
-    /// `TLSv1.3`, for logs.
-    var version: String { String(cString: SSL_get_version(ssl)) }
-
-    // MARK: Input
-
-    /// Makes `records` available to `body`, after those kept before, and keeps the unread rest.
-    func take(_ records: UnsafeRawBufferPointer, _ body: () -> Void) {
-        borrowed = records
-        body()
-        kept.append(borrowed, from: buffers)
-        borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
-    }
-
-    /// Called by OpenSSL through `TLSMemoryBIO`.
-    func bioRead(_ bio: OpaquePointer?, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {
-        portcullis_BIO_forget_retry(bio)
-        var count = 0
-        if !kept.isEmpty {
-            let source = kept.front(limit: buffer.count)
-            buffer.copyMemory(from: UnsafeRawBufferPointer(source))
-            count = source.count
-            kept.removeFirst(count, to: buffers)
-        } else if !borrowed.isEmpty {
-            count = min(borrowed.count, buffer.count)
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: borrowed[..<count]))
-            borrowed = UnsafeRawBufferPointer(rebasing: borrowed[count...])
-        }
-        guard count > 0 else {
-            portcullis_BIO_ask_to_read_again(bio)
-            return -1
-        }
-        return Int32(count)
-    }
-
-    func bioWrite(_ records: UnsafeRawBufferPointer) -> Int32 {
-        sink.tlsWrites(records)
-        return Int32(records.count)
     }
 
     // MARK: Handshake
@@ -176,49 +102,6 @@ final class TLSClientSession {
         var digest = [UInt8](repeating: 0, count: PublicKeyPin.digestBytes)
         SHA256(encoded, Int(count), &digest)
         return PublicKeyPin(sha256: digest)
-    }
-
-    // MARK: Application data
-
-    /// Decrypts the available data into `buffer`.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, outcome: Outcome) {
-        var total = 0
-        while total < buffer.count {
-            var count = 0
-            OpenSSLError.clear()
-            guard SSL_read_ex(ssl, buffer.baseAddress! + total, buffer.count - total, &count) == 1 else {
-                return (total, outcomeOfFailure())
-            }
-            total += count
-        }
-        return (total, .full)
-    }
-
-    private func outcomeOfFailure() -> Outcome {
-        switch SSL_get_error(ssl, 0) {
-        case SSL_ERROR_WANT_READ: .needsInput
-        case SSL_ERROR_ZERO_RETURN: .finished
-        default: .failed(OpenSSLError.drain())
-        }
-    }
-
-    /// Encrypts the front of `plaintext` into the sink.
-    ///
-    /// - Returns: the number of bytes encrypted, at most one record; `.needsInput` if OpenSSL first needs the rest of a message from the
-    ///   peer.
-    func write(_ plaintext: UnsafeRawBufferPointer) -> (count: Int, outcome: Outcome) {
-        var count = 0
-        OpenSSLError.clear()
-        guard SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &count) == 1 else {
-            return (0, outcomeOfFailure())
-        }
-        return (count, .full)
-    }
-
-    /// Sends close_notify. Nothing can be written afterwards; reading goes on.
-    func finish() {
-        OpenSSLError.clear()
-        SSL_shutdown(ssl)
     }
 }
 

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A BIO that connects OpenSSL to a `TLSClientSession`'s memory instead of a network.
+/// A BIO that connects OpenSSL to a `TLSSession`'s memory instead of a network.
 ///
 /// It replaces OpenSSL's own memory BIO: it reads directly from the reactor's read buffer and writes directly into the connection's output,
 /// so a session needs no buffers for it.
@@ -25,7 +25,7 @@ final class TLSMemoryBIO: @unchecked Sendable {
     deinit { BIO_meth_free(method) }
 
     /// Gives `ssl` a BIO, which `ssl` owns. The session is unretained: it frees `ssl`, and the BIO with it, before it is released.
-    func attach(to ssl: OpaquePointer, of session: TLSClientSession) -> Bool {
+    func attach(to ssl: OpaquePointer, of session: TLSSession) -> Bool {
         guard let bio = BIO_new(method) else { return false }
         BIO_set_data(bio, Unmanaged.passUnretained(session).toOpaque())
         BIO_set_init(bio, 1)
@@ -34,6 +34,6 @@ final class TLSMemoryBIO: @unchecked Sendable {
     }
 }
 
-private func session(of bio: OpaquePointer?) -> TLSClientSession {
-    Unmanaged<TLSClientSession>.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
+private func session(of bio: OpaquePointer?) -> TLSSession {
+    Unmanaged<TLSSession>.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
 }

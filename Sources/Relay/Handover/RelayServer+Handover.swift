@@ -1,6 +1,5 @@
 package import Admission
 import Compression
-import Dispatch
 import Observability
 import Reactors
 import RelayCore
@@ -12,6 +11,8 @@ extension RelayServer {
     /// Until it is taken back, nobody is admitted, and no session ends because of that.
     package func setHandingOver(_ isHandingOver: Bool) { drain.isHandingOver = isHandingOver }
 
+    package var isHandingOver: Bool { drain.isHandingOver }
+
     /// Connections that are neither WebSockets nor closed.
     package var connectionsInHTTP: Int { onReactors { _, reactor in reactor.connectionsInHTTP }.reduce(0, +) }
 
@@ -19,7 +20,7 @@ extension RelayServer {
         _ body: @escaping @Sendable (SessionTable, Reactor) -> Value
     ) -> [Value] {
         tables.withLock { $0 }.map { table in
-            let answer = ReactorAnswer<Value>()
+            let answer = BlockingAnswer<Value>()
             table.reactor.submit { answer.set(body(table.value, table.reactor)) }
             return answer.wait()
         }
@@ -95,7 +96,7 @@ extension RelayServer {
         let tables = tables.withLock { $0 }
         let table = tables[number % tables.count]
         let carried = Carried(state)
-        let answer = ReactorAnswer<Bool>()
+        let answer = BlockingAnswer<Bool>()
         table.reactor.submit {
             answer.set(
                 Self.restore(
@@ -182,21 +183,4 @@ private struct Carried: @unchecked Sendable {
     let state: SessionState
 
     init(_ state: SessionState) { self.state = state }
-}
-
-/// What one reactor answers, once.
-private final class ReactorAnswer<Value: Sendable>: Sendable {
-    private let value = Mutex<Value?>(nil)
-    private let done = DispatchSemaphore(value: 0)
-
-    func set(_ new: Value) {
-        value.withLock { $0 = new }
-        done.signal()
-    }
-
-    func wait() -> Value {
-        done.wait()
-        guard let value = value.withLock({ $0 }) else { preconditionFailure("answered without a value") }
-        return value
-    }
 }

@@ -1,5 +1,6 @@
 import Admission
 import HTTPWire
+import Logging
 import Observability
 import Reactors
 import WireText
@@ -11,15 +12,20 @@ final class InternalRouter: InternalHandler {
     private let inspection: GatewayInspection
     private let metrics: PendingWork
     private let console: ConsoleEndpoint
+    private let refusals: InternalRefusals
     // All from the same reload.
     private var settings: RelaySettings
     private var endpoints: [any InternalEndpoint] = []
 
     /// - Parameters:
     ///   - metrics: shared by all reactors.
-    ///   - console: the same.
-    init(settings: RelaySettings, inspection: GatewayInspection, metrics: PendingWork, console: ConsoleEndpoint) {
+    ///   - console, refusals: the same.
+    init(
+        settings: RelaySettings, inspection: GatewayInspection, metrics: PendingWork, console: ConsoleEndpoint,
+        refusals: InternalRefusals
+    ) {
         self.inspection = inspection
+        self.refusals = refusals
         self.console = console
         self.settings = settings
         self.metrics = metrics
@@ -37,7 +43,7 @@ final class InternalRouter: InternalHandler {
             HealthEndpoint(settings: settings),
             ProbeEndpoint(inspection: inspection),
             MetricsEndpoint(inspection: inspection, pending: metrics),
-            console,
+            settings.servesConsole ? console : nil,
         ]
         endpoints = made.compactMap(\.self)
     }
@@ -45,32 +51,29 @@ final class InternalRouter: InternalHandler {
     func handle(_ exchange: InternalExchange) {
         // A proof that is used up here could be used again at the process that takes over.
         if settings.drain.isHandingOver { return exchange.drop() }
-        guard isAdmitted(exchange.head) else {
+        guard isAdmitted(exchange) else {
             settings.metrics.internalRequestRefused()
-            return exchange.respond(Self.tokenRequired)
+            return exchange.respond(Self.accessRequired)
         }
         if !endpoints.contains(where: { $0.handle(exchange) }) { exchange.respond(Self.notFound) }
     }
 
-    /// Whether the client has shown the listener's token, if there is one: in `Authorization`, or in a field of its own for proxies, which
-    /// pass their client's `Authorization` on.
-    private func isAdmitted(_ head: RequestHead) -> Bool {
-        guard let token = settings.internalToken else { return true }
-        if let shown = head.text(InternalToken.field), token.matches(shown) { return true }
-        guard let words = head.text("authorization")?.split(separator: " "), words.count == 2 else { return false }
-        return switch words[0].lowercased() {
-        case "bearer": token.matches(String(words[1]))
-        case "basic": Self.password(String(words[1])).map(token.matches) ?? false
-        default: false
-        }
+    private func isAdmitted(_ exchange: InternalExchange) -> Bool {
+        settings.internalAccess.admits(
+            field: exchange.head.text(InternalToken.field), authorization: exchange.head.text("authorization"),
+            isCertified: exchange.isCertified)
     }
 
-    /// RFC 7617, for browsers that open the console: the token is the password, with any name.
-    private static func password(_ credentials: String) -> String? {
-        guard let bytes = Base64.decode(credentials, maximumBytes: InternalToken.lengths.upperBound * 2),
-            let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
-        else { return nil }
-        return String(decoding: bytes[(colon + 1)...], as: UTF8.self)
+    func mayConnect(isCertified: Bool) -> Bool { settings.internalAccess.mayConnect(isCertified: isCertified) }
+
+    func connectionRefused(_ refusal: InternalRefusal, of peer: SocketAddress?, detail: String?) {
+        let reason = InternalConnectionRefusal(refusal)
+        settings.metrics.internalConnectionRefused(reason)
+        guard let suppressed = refusals.note(at: Reactor.monotonicNow) else { return }
+        var metadata: Logger.Metadata = [LogKeys.reason: "\(reason.rawValue)", LogKeys.suppressed: "\(suppressed)"]
+        if let peer { metadata[LogKeys.address] = "\(peer.address.text)" }
+        if let detail { metadata[LogKeys.detail] = "\(detail)" }
+        settings.logger.warning("internal connection refused", metadata: metadata)
     }
 
     /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into a 500.
@@ -79,11 +82,13 @@ final class InternalRouter: InternalHandler {
         return AuthorizationEndpoint.refusal(refusal, requestID: RequestContext.makeID())
     }
 
-    private static var tokenRequired: HTTPAnswer {
-        var answer = JSONAnswers.json(401) { $0.member("error", "The internal listener requires its token") }
+    private static var accessRequired: HTTPAnswer {
+        var answer = JSONAnswers.json(401) {
+            $0.member("error", "The internal listener requires its token or a client certificate")
+        }
         answer.headers.append(("WWW-Authenticate", "Bearer realm=\"portcullis\""))
         answer.headers.append(("WWW-Authenticate", "Basic realm=\"portcullis\", charset=\"UTF-8\""))
-        // A client without the token keeps no place among the listener's connections.
+        // A client without either keeps no place among the listener's connections.
         answer.closesConnection = true
         return answer
     }

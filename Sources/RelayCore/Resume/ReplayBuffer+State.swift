@@ -14,7 +14,7 @@ extension ReplayBuffer: Codable {
         letGo = try container.decode(UInt64.self, forKey: .letGo)
         lost = try container.decode(LostSizes.self, forKey: .lost)
         let kinds = try container.decode([UInt8].self, forKey: .kinds)
-        let sizes = try container.decode([UInt32].self, forKey: .sizes)
+        let sizes = try Self.sizes(try container.decode([UInt8].self, forKey: .sizes))
         let payloads = try container.decode([UInt8].self, forKey: .payloads)
         try fill(kinds, sizes, payloads)
     }
@@ -32,6 +32,18 @@ extension ReplayBuffer: Codable {
         if !payloads.isEmpty { write(payloads[...]) }
     }
 
+    /// Four bytes a message, the highest first: one value, however many messages there are.
+    private static func bytes(of size: UInt32) -> [UInt8] {
+        stride(from: UInt32(24), through: 0, by: -8).map { UInt8(truncatingIfNeeded: size >> $0) }
+    }
+
+    private static func sizes(_ bytes: [UInt8]) throws -> [UInt32] {
+        guard bytes.count.isMultiple(of: 4) else { throw CarriedStateFault() }
+        return stride(from: 0, to: bytes.count, by: 4).map { start in
+            bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) }
+        }
+    }
+
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(numbering, forKey: .numbering)
@@ -40,7 +52,7 @@ extension ReplayBuffer: Codable {
         try container.encode(letGo, forKey: .letGo)
         try container.encode(lost, forKey: .lost)
         try container.encode(records.map(\.kind.rawValue), forKey: .kinds)
-        try container.encode(records.map(\.size), forKey: .sizes)
+        try container.encode(records.flatMap { Self.bytes(of: $0.size) }, forKey: .sizes)
         try container.encode(Array(payloads), forKey: .payloads)
     }
 }

@@ -14,6 +14,7 @@ extension SettingSection {
 package enum SettingPart: Sendable {
     case appAttest
     case clientTLS
+    case internalTLS
 }
 
 /// All settings of some sections, found by reflection, so that a definition is in no second list.

@@ -9,7 +9,8 @@ extension MachineSockets {
     /// This machine as it is now, as far as this process may see it: a container sees its own sockets only.
     static func current() -> MachineSockets {
         MachineSockets(
-            listening: ["/proc/net/tcp", "/proc/net/tcp6"].reduce(into: []) { $0.formUnion(sockets($1)) },
+            // Where processes see nothing of /proc but processes (ProcSubset=pid of systemd), there is no /proc/net.
+            listening: ["/proc/self/net/tcp", "/proc/self/net/tcp6"].reduce(into: []) { $0.formUnion(sockets($1)) },
             addresses: interfaceAddresses(), names: hostName().map { [$0] } ?? [])
     }
 

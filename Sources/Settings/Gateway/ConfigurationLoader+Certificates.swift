@@ -9,28 +9,32 @@ extension ConfigurationLoader {
     static let certificateWarningDays = 30
     static let revocationListWarningDays = 7
 
-    mutating func checkServerCertificate(_ certificatePath: String, _ keyPath: String) {
-        let chain = certificates(settings.inboundTLS.certificatePath, certificatePath)
-        let key = privateKey(keyPath)
-        if NamedFile.isReadableByEverybody(keyPath) {
-            warn(settings.inboundTLS.keyPath, "all users of this machine can read the key: chmod 600 it.")
+    /// A setting, and the path that is its value.
+    typealias FileSetting = (setting: Setting<String?>, path: String)
+
+    mutating func checkServerCertificate(_ certificate: FileSetting, _ keyFile: FileSetting) {
+        let pair = NamedFile.pair(certificate.path, keyFile.path)
+        let chain = certificates(certificate.setting, pair.first)
+        let key = privateKey((keyFile.setting, pair.second))
+        if NamedFile.isReadableByEverybody(keyFile.path) {
+            warn(keyFile.setting, "all users of this machine can read the key: chmod 600 it.")
         }
         guard let leaf = chain.first else { return }
-        for certificate in chain { warnOfExpiry(settings.inboundTLS.certificatePath, certificate) }
+        for element in chain { warnOfExpiry(certificate.setting, element) }
         if let key, key.publicKey != leaf.publicKey {
             fail(
-                settings.inboundTLS.keyPath, "isn't the key of the first certificate in TLS_CERT_PATH",
+                keyFile.setting, "isn't the key of the first certificate in \(certificate.setting.name)",
                 "Name the key that belongs to it, and put the server's certificate before its intermediates.")
         }
     }
 
-    mutating func checkClientAuthorities(_ path: String, revocationLists listPath: String?) {
-        let authorities = certificates(settings.clientAuthorities.authorityPath, path)
+    mutating func checkClientAuthorities(_ file: FileSetting, revocationLists lists: FileSetting?) {
+        let authorities = certificates(file.setting, file.path)
         for authority in authorities {
-            warnOfExpiry(settings.clientAuthorities.authorityPath, authority)
-            warnIfNoAuthority(authority)
+            warnOfExpiry(file.setting, authority)
+            warnIfNoAuthority(file.setting, authority)
         }
-        if let listPath, !authorities.isEmpty { checkRevocationLists(listPath, of: authorities) }
+        if let lists, !authorities.isEmpty { checkRevocationLists(lists, of: authorities, in: file.setting) }
     }
 
     mutating func checkTargetAuthorities(_ path: String) {
@@ -40,13 +44,13 @@ extension ConfigurationLoader {
     }
 
     /// Version 1 certificates have no extensions that could state this; they pass.
-    private mutating func warnIfNoAuthority(_ certificate: Certificate) {
+    private mutating func warnIfNoAuthority(_ setting: Setting<String?>, _ certificate: Certificate) {
         guard certificate.version == .v3 else { return }
         if case .isCertificateAuthority = (try? certificate.extensions.basicConstraints) ?? .notCertificateAuthority {
             return
         }
         warn(
-            settings.clientAuthorities.authorityPath,
+            setting,
             "\(certificate.subject) isn't a certificate authority; use the CA that issued the clients' certificates.")
     }
 
@@ -77,14 +81,14 @@ extension ConfigurationLoader {
         }
     }
 
-    private mutating func privateKey(_ path: String) -> Certificate.PrivateKey? {
+    private mutating func privateKey(_ file: FileSetting) -> Certificate.PrivateKey? {
         let kinds = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"]
-        guard let document = documents(settings.inboundTLS.keyPath, path, named: kinds).first else { return nil }
+        guard let document = documents(file.setting, file.path, named: kinds).first else { return nil }
         do {
             return try Certificate.PrivateKey(pemDocument: document)
         } catch {
             fail(
-                settings.inboundTLS.keyPath, "names a key that can't be read",
+                file.setting, "names a key that can't be read",
                 "Use an RSA key of 2048 bits or more, or an EC key on P-256, P-384 or P-521.")
             return nil
         }

@@ -9,11 +9,15 @@ extension ConfigurationLoader {
         let (secrets, blockList) = (sharedSecrets(), blockList())
         let attestation = attestation()
         let clientCertificates = clientCertificates()
-        if attestation != nil { checkKeyStore() }
+        let fleetStore = fleetStore()
+        if attestation != nil, fleetStore == nil { checkKeyStore() }
         let tickets = tickets()
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
         let internalToken = internalToken()
+        let internalTLS = internalTLS(besides: tls)
+        checkInternalAccess(hasToken: internalToken != nil, internalTLS)
+        let internalSocketGroup = internalSocketGroup()
         checkTokens(hasApps: attestation != nil)
         let proxies = proxies()
         let isOpen = read(settings.gate.appAuth) == .off
@@ -34,7 +38,8 @@ extension ConfigurationLoader {
         return GatewayConfiguration(
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
-            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken)
+            clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
+            internalTLS: internalTLS, internalSocketGroup: internalSocketGroup, fleetStore: fleetStore)
     }
 
     private mutating func checkKeyStore() {

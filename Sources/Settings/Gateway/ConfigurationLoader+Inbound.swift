@@ -14,7 +14,7 @@ extension ConfigurationLoader {
         requireForTLS(settings.certificatePath, tls.certificatePath)
         requireForTLS(settings.keyPath, tls.keyPath)
         guard let certificate = tls.certificatePath, let key = tls.keyPath else { return nil }
-        checkServerCertificate(certificate, key)
+        checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
         return GatewayConfiguration.TLS(
             certificatePath: certificate, keyPath: key, handshakeTimeoutMilliseconds: tls.handshakeTimeoutMilliseconds)
     }
@@ -63,7 +63,9 @@ extension ConfigurationLoader {
                 "Clients can't present certificates without TLS: use TLS, or remove the authority.",
                 involving: [settings.authorityPath, mode])
         }
-        checkClientAuthorities(authority, revocationLists: files.revocationListPath)
+        checkClientAuthorities(
+            (settings.authorityPath, authority),
+            revocationLists: files.revocationListPath.map { (settings.revocationListPath, $0) })
         return GatewayConfiguration.ClientCertificates(
             authorityPath: authority, revocationListPath: files.revocationListPath)
     }

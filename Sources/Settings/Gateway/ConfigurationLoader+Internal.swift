@@ -6,15 +6,13 @@ extension ConfigurationLoader {
     /// Bytes; room for the longest token and a line end.
     private static let maximumTokenFileBytes = 1_024
 
-    /// An address that other machines reach needs the token, and a permission, because the listener has no TLS.
     mutating func internalToken() -> InternalToken? {
         let section = settings.internalListener
-        let (address, path) = (read(section.address), read(section.tokenPath))
-        guard let address else {
+        let path = read(section.tokenPath)
+        guard read(section.address) != nil else {
             if path != nil { warn(section.tokenPath, "has no effect without ADMIN_BIND.") }
             return nil
         }
-        if case .network = address { checkNetwork(hasToken: path != nil) }
         guard let path else { return nil }
         if NamedFile.isReadableByEverybody(path) {
             warn(section.tokenPath, "everybody on this machine can read the token: chmod 600 it.")
@@ -28,21 +26,135 @@ extension ConfigurationLoader {
         }
     }
 
-    private mutating func checkNetwork(hasToken: Bool) {
+    // MARK: TLS
+
+    /// TLS is on where a certificate or an authority is set for the listener, and where other machines reach it.
+    ///
+    /// - Parameter edge: the TLS toward clients, whose certificate is used if the listener has none of its own.
+    mutating func internalTLS(besides edge: GatewayConfiguration.TLS?) -> GatewayConfiguration.InternalTLS? {
+        let (section, files) = (settings.internalTLS, read(\.internalTLS))
+        let named = [section.certificatePath, section.keyPath, section.authorityPath, section.revocationListPath]
+        guard let address = read(settings.internalListener.address) else {
+            for setting in named where isSet(setting) { warn(setting, "has no effect without ADMIN_BIND.") }
+            return nil
+        }
+        guard !address.isUnix else {
+            for setting in named where isSet(setting) { refuseOnUnixSocket(setting) }
+            return nil
+        }
+        let isSecured = named.contains(where: isSet)
+        guard isSecured || address.isPublic && !files.allowsPlainText else { return nil }
+        if files.allowsPlainText {
+            warn(section.allowsPlainText, "has no effect: the internal listener has TLS.")
+        }
+        let clients = internalClients(files)
+        guard let pair = internalCertificate(files, besides: edge) else { return nil }
+        return GatewayConfiguration.InternalTLS(
+            certificatePath: pair.certificate, keyPath: pair.key, hasOwnCertificate: files.certificatePath != nil,
+            clients: clients)
+    }
+
+    private mutating func refuseOnUnixSocket(_ setting: Setting<String?>) {
+        refuse(
+            setting, "is set while ADMIN_BIND is a Unix socket, which has no TLS",
+            "Remove it: the socket's group says who may connect (ADMIN_SOCKET_GROUP).",
+            involving: [settings.internalListener.address])
+    }
+
+    private mutating func internalCertificate(
+        _ files: SectionValues<InternalTLSSection>, besides edge: GatewayConfiguration.TLS?
+    ) -> (certificate: String, key: String)? {
+        let section = settings.internalTLS
+        switch (files.certificatePath, files.keyPath) {
+        case (let certificate?, let key?):
+            checkServerCertificate((section.certificatePath, certificate), (section.keyPath, key))
+            return (certificate, key)
+        case (.some, nil): refuseHalf(section.certificatePath, without: section.keyPath)
+        case (nil, .some): refuseHalf(section.keyPath, without: section.certificatePath)
+        case (nil, nil):
+            if let edge { return (edge.certificatePath, edge.keyPath) }
+            // That the edge's certificate is missing is an error of its own.
+            guard read(settings.inboundTLS.mode) == .off else { return nil }
+            refuse(
+                settings.internalListener.address, "needs TLS, and there is no certificate for it",
+                "Set ADMIN_TLS_CERT_PATH and ADMIN_TLS_KEY_PATH. Otherwise use 127.0.0.1, [::1] or a Unix socket, or, if only a network"
+                    + " of your own can reach it, set ALLOW_INSECURE_ADMIN_NO_TLS=true.",
+                involving: [settings.internalListener.address, settings.inboundTLS.mode])
+        }
+        return nil
+    }
+
+    private mutating func refuseHalf(_ setting: Setting<String?>, without other: Setting<String?>) {
+        refuse(
+            setting, "is set without \(other.name)", "Set both, or neither to use the server's certificate.",
+            involving: [setting, other])
+    }
+
+    private mutating func internalClients(
+        _ files: SectionValues<InternalTLSSection>
+    ) -> GatewayConfiguration.ClientCertificates? {
+        let section = settings.internalTLS
+        guard let authority = files.authorityPath else {
+            if files.revocationListPath != nil {
+                refuse(
+                    section.revocationListPath, "is set without ADMIN_CLIENT_CA_PATH",
+                    "Name the authority whose certificates the list revokes, or remove the list.",
+                    involving: [section.authorityPath])
+            }
+            return nil
+        }
+        checkClientAuthorities(
+            (section.authorityPath, authority),
+            revocationLists: files.revocationListPath.map { (section.revocationListPath, $0) })
+        return GatewayConfiguration.ClientCertificates(
+            authorityPath: authority, revocationListPath: files.revocationListPath)
+    }
+
+    // MARK: Who may use it
+
+    /// An address that other machines reach needs something to recognise the operator's programs by.
+    mutating func checkInternalAccess(hasToken: Bool, _ tls: GatewayConfiguration.InternalTLS?) {
         let section = settings.internalListener
-        guard hasToken else {
-            return refuse(
-                section.address, "is an address that other machines can reach, and ADMIN_TOKEN_PATH isn't set",
-                "Use 127.0.0.1, [::1] or a Unix socket, or set ADMIN_TOKEN_PATH: what connects there decides for clients.",
-                involving: [section.address, section.tokenPath])
+        guard let address = read(section.address) else {
+            if isSet(section.console) { warn(section.console, "has no effect without ADMIN_BIND.") }
+            return
         }
-        guard read(section.allowsPlainText) else {
-            return refuse(
-                section.address, "is an address that other machines can reach, without TLS",
-                "Use 127.0.0.1, [::1] or a Unix socket. If only a network of your own can reach it, set"
-                    + " ALLOW_INSECURE_ADMIN_NO_TLS=true.",
-                involving: [section.address, section.allowsPlainText])
+        if read(section.console) == .on, read(section.socketGroup) != nil {
+            warn(section.console, "the members of ADMIN_SOCKET_GROUP can close sessions and revoke devices.")
         }
+        guard address.isPublic else { return }
+        let hasAuthority = read(settings.internalTLS.authorityPath) != nil
+        guard hasToken || hasAuthority || hasFailed(section.tokenPath) else {
+            return refuse(
+                section.address,
+                "is an address that other machines can reach, and neither ADMIN_TOKEN_PATH nor ADMIN_CLIENT_CA_PATH is set",
+                "Use 127.0.0.1, [::1] or a Unix socket, or set one of the two: what connects there decides for clients.",
+                involving: [section.address, section.tokenPath, settings.internalTLS.authorityPath])
+        }
+        guard tls == nil, read(settings.internalTLS.allowsPlainText) else { return }
         warn(section.address, "has no TLS: anyone on the network path can read the token.")
+    }
+
+    // MARK: The Unix socket
+
+    /// The number of the socket's group.
+    mutating func internalSocketGroup() -> UInt32? {
+        let section = settings.internalListener
+        guard let name = read(section.socketGroup) else { return nil }
+        guard read(section.address)?.isUnix == true else {
+            warn(section.socketGroup, "has no effect: ADMIN_BIND isn't a Unix socket.")
+            return nil
+        }
+        guard let group = SystemGroup.number(of: name) else {
+            fail(section.socketGroup, "names no group of this machine", "Make it with `groupadd --system \(name)`.")
+            return nil
+        }
+        guard SystemGroup.isOwn(group) else {
+            fail(
+                section.socketGroup, "names a group that the gateway's user isn't a member of",
+                "Add the user (`usermod --append --groups \(name) portcullis`) and start the gateway again.")
+            return nil
+        }
+        return group
     }
 }

@@ -31,6 +31,12 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let trustedProxies: TrustedProxies
     /// Nil if the internal listener requires no token.
     package let internalToken: InternalToken?
+    /// Nil if the internal listener has no TLS.
+    package let internalTLS: InternalTLS?
+    /// The number of ADMIN_SOCKET_GROUP; nil: the process' own group.
+    package let internalSocketGroup: UInt32?
+    /// Nil: the store is the file of ATTESTED_KEYS_PATH.
+    package let fleetStore: FleetStoreConfiguration?
 
     package subscript<Section: SettingSection>(
         dynamicMember section: KeyPath<GatewaySettings, Section>
@@ -44,6 +50,17 @@ package struct GatewayConfiguration: Sendable, Equatable {
         /// PEM, not encrypted.
         package let keyPath: String
         package let handshakeTimeoutMilliseconds: Int
+    }
+
+    /// The TLS of the internal listener.
+    package struct InternalTLS: Sendable, Equatable {
+        /// As in ``TLS``; perhaps the server's.
+        package let certificatePath: String
+        package let keyPath: String
+        /// False: it presents the server's certificate.
+        package let hasOwnCertificate: Bool
+        /// Nil: client certificates don't admit.
+        package let clients: ClientCertificates?
     }
 
     package struct Attestation: Sendable, Equatable {

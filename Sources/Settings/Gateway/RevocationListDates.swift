@@ -80,8 +80,12 @@ struct RevocationListDates {
 extension ConfigurationLoader {
     /// Every list must be of a configured authority, and every authority should have one: once lists are checked,
     /// OpenSSL refuses the certificates of an authority without a list, and of one whose list has expired.
-    mutating func checkRevocationLists(_ path: String, of authorities: [Certificate]) {
-        let setting = settings.clientAuthorities.revocationListPath
+    ///
+    /// - Parameter authority: the setting that names the authorities.
+    mutating func checkRevocationLists(
+        _ file: FileSetting, of authorities: [Certificate], in authority: Setting<String?>
+    ) {
+        let (setting, path) = file
         var issuers: Set<DistinguishedName> = []
         for document in documents(setting, path, named: ["X509 CRL"]) {
             guard let list = try? RevocationListDates(der: document.derBytes) else {
@@ -91,19 +95,18 @@ extension ConfigurationLoader {
             guard authorities.contains(where: { $0.subject == list.issuer }) else {
                 fail(
                     setting, "holds a list of another authority (\(EscapedText(list.issuer.description)))",
-                    "Name lists of the authorities in MTLS_CLIENT_CA_PATH.")
+                    "Name lists of the authorities in \(authority.name).")
                 return
             }
             issuers.insert(list.issuer)
-            warnOfDates(of: list)
+            warnOfDates(setting, of: list)
         }
         for authority in authorities where !issuers.isEmpty && !issuers.contains(authority.subject) {
             warn(setting, "has no list of \(authority.subject): all of its certificates are refused.")
         }
     }
 
-    private mutating func warnOfDates(of list: RevocationListDates) {
-        let setting = settings.clientAuthorities.revocationListPath
+    private mutating func warnOfDates(_ setting: Setting<String?>, of list: RevocationListDates) {
         let name = "the revocation list of \(list.issuer)"
         if now < list.thisUpdate {
             warn(setting, "\(name) isn't valid yet; until it is, client certificates are refused.")

@@ -71,6 +71,17 @@ package enum ConfigurationLoading {
         return storage
     }
 
+    /// The database of STORE_URL, for tools; nil if it isn't set.
+    package static func loadFleetStore(
+        environment: [String: String], environmentFile: String?
+    ) throws(ConfigurationErrors) -> FleetStoreConfiguration? {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
+        try loader.throwFileError()
+        let store = loader.fleetStore()
+        try loader.throwErrors()
+        return store
+    }
+
     /// The few settings that `signing-keys …` needs.
     package static func loadTokens(
         environment: [String: String], environmentFile: String?

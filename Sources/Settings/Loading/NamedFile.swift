@@ -101,6 +101,35 @@ package enum NamedFile {
                 ? remedy : "A relative path begins at the working directory: set an absolute path. " + remedy)
     }
 
+    /// How often `pair` looks again at links that are being switched.
+    private static let pairLooks = 10
+
+    /// Where the symbolic links of two paths lead at one moment, so that both files can be read as one: a renewed certificate and its key
+    /// often replace the old ones by a switch of a link, and the switch may come between two reads.
+    ///
+    /// - Parameter resolve: follows all links of a path; nil if that is impossible.
+    /// - Returns: the two paths as given if one of them leads to no readable file, so that the error of its reader names it.
+    package static func pair(
+        _ first: String, _ second: String, resolve: (String) -> String? = resolved
+    ) -> (first: String, second: String) {
+        for _ in 0..<pairLooks {
+            guard let one = resolve(first), let other = resolve(second) else { break }
+            if resolve(first) == one { return (one, other) }
+        }
+        return (first, second)
+    }
+
+    /// The path without symbolic links; nil if no file is there that can be read.
+    package static func resolved(_ path: String) -> String? {
+        guard let found = realpath(path, nil) else { return nil }
+        defer { free(found) }
+        var status = stat()
+        guard stat(found, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(found, R_OK) == 0 else {
+            return nil
+        }
+        return String(validatingCString: found)
+    }
+
     /// The path from the root, as the kernel finds it.
     package static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/") else { return path }

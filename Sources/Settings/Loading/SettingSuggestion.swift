@@ -2,7 +2,7 @@
 enum SettingSuggestion {
     /// Prefixes that only this gateway uses. An unknown name with one of them stops the start even if it comes from the environment.
     /// `TN_…` and `WS_…` are not among them: Kubernetes makes such variables from the names of services.
-    static let prefixes = ["APPATTEST_", "ATTESTED_KEYS_", "INBOUND_TLS_", "MTLS_", "REQUIRE_APP_"]
+    static let prefixes = ["APPATTEST_", "ATTESTED_KEYS_", "INBOUND_TLS_", "MTLS_", "REQUIRE_APP_", "STORE_"]
     /// The largest number of edits between a mistyped name and a setting.
     static let maximumDistance = 3
 

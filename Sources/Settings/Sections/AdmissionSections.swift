@@ -127,6 +127,37 @@ package struct KeyStoreSection: SettingSection {
             It is an SQLite file. Its folder has to exist. A relative path, such as the default, begins at the working directory.
             Danger: if it is lost, every device has to register again, and revocations are forgotten. Back it up.
             """, reload: .restart, SettingGrammar.requiredPath)
+    package let url = Setting<StoreURL?>.text(
+        "STORE_URL", default: nil, "`postgresql://USER@HOST:PORT/DATABASE`",
+        "The PostgreSQL database of a fleet of gateways, instead of ATTESTED_KEYS_PATH.",
+        details: """
+            For example postgresql://portcullis@db.example.org/portcullis. Several hosts, of which one can be written, are separated by commas. \
+            `portcullis store migrate` makes the tables. A Unix socket is written as postgresql:///portcullis?host=/run/postgresql. Beyond this \
+            machine the server's certificate is verified (sslmode=verify-full) with the authorities of the system, or of `sslrootcert`. \
+            localhost is a name, whose address may change: write 127.0.0.1. It has no password: see the next setting, or use `passfile`.
+            """, reload: .restart, SettingGrammar.storeURL)
+    package let passwordPath = Setting<String?>.path(
+        "STORE_PASSWORD_PATH", "a file", "The password of `STORE_URL`, in one line.", details: "chmod 600 it.",
+        reload: .restart)
+    package let secretsKeyPath = Setting<String?>.path(
+        "STORE_SECRETS_KEY_PATH", "a file",
+        "The keys that secrets in the database of `STORE_URL` are encrypted with; every gateway has the same file.",
+        details: """
+            64 hexadecimal digits a line, from `openssl rand -hex 32`, at most 8; chmod 600. The first one encrypts, all decrypt: to replace a key, \
+            put the new one behind the old one on every gateway, then in front of it, and remove the old one when all secrets were written again.
+            Danger: without it nobody can sign tokens with the keys in the database. Back it up, but never together with the database.
+            """, reload: .restart)
+    package let allowsUnverifiedTLS = Setting<Bool>.boolean(
+        "ALLOW_INSECURE_STORE_TLS", default: false,
+        "Allows an `sslmode` in `STORE_URL` that doesn't verify the server, although it isn't on this machine.",
+        details: "Danger: whoever is between gateway and database can read and change what is stored.", reload: .restart
+    )
+    package let connections = Setting<Int>.integer(
+        "STORE_CONNECTIONS", default: 4, 2...64, "connections", "Connections to the database of `STORE_URL`.",
+        details: "Half of them are for statements that wait for the disk.", reload: .restart)
+    package let timeoutMilliseconds = Setting<Int>.integer(
+        "STORE_TIMEOUT_MS", default: 2_000, 50...10_000, "ms",
+        "How long a statement waits for the database of `STORE_URL`; after that the answer is 503.", reload: .restart)
     package let busyMilliseconds = Setting<Int>.integer(
         "STORE_BUSY_MS", default: 50, 1...1000, "ms",
         "How long an upgrade waits for a database that another process has locked; after that the answer is 503.",

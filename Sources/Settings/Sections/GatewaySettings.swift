@@ -15,6 +15,7 @@ package struct GatewaySettings: Sendable {
     package let tokens = TokenSection()
     package let developmentTokens = DevelopmentTokenSection()
     package let internalListener = InternalListenerSection()
+    package let internalTLS = InternalTLSSection()
     package let tickets = TicketSection()
     package let proxies = ProxySection()
     package let limits = LimitSection()

@@ -1,4 +1,5 @@
 package import Reactors
+import WireText
 
 package struct DevelopmentTokenSection: SettingSection {
     package static let title = "Development tokens"
@@ -21,31 +22,82 @@ package struct InternalListenerSection: SettingSection {
         "ADMIN_BIND", default: nil, "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`",
         "The internal listener: `/authz` for proxies of HTTP services, `/metrics`, `/livez` and `/readyz`; unset, there is none.",
         details: """
-            Plain HTTP, never on WS_PORT. Port 0 takes any free one. The file of a Unix socket has mode 0660 and the gateway's group: put \
-            the proxy's user into it. config/ has examples for nginx and Caddy. An address that other machines reach needs ADMIN_TOKEN_PATH \
-            and ALLOW_INSECURE_ADMIN_NO_TLS.
-            Danger: every program that can connect can tell the gateway which URL a client has asked for.
+            Never on WS_PORT. Port 0 takes any free one. config/ has examples for nginx and Caddy. An address that other machines reach needs \
+            ADMIN_TOKEN_PATH or ADMIN_CLIENT_CA_PATH, and it has TLS: see the next section. On a loopback address or a Unix socket every \
+            program that can connect may ask, unless one of the two is set.
+            Danger: every program that may ask can tell the gateway which URL a client has asked for.
             """, reload: .restart, SettingGrammar.internalAddress)
+    package let socketGroup = Setting<String?>.text(
+        "ADMIN_SOCKET_GROUP", default: nil, "a group's name",
+        "The group of the Unix socket, whose members may connect; unset, it is the gateway's own.",
+        details: """
+            The file has mode 0660. Make a group for this, with the gateway's user and the proxy's as its members: in the gateway's own group \
+            the proxy could read the gateway's settings, TLS key and audit log. systemd opens the socket with a group of its own by SocketGroup=.
+            """, reload: .restart, SettingGrammar.groupName)
+    package let console = Setting<ConsoleSwitch>.choice(
+        "ADMIN_CONSOLE", default: .off,
+        "Whether `/console` is served: a page with sessions and devices.",
+        details: """
+            Danger: whoever may use the listener can close sessions, and revoke and restore devices there, also a proxy that needs only \
+            `/authz`, and every user of this machine if the listener is on a loopback address without ADMIN_TOKEN_PATH.
+            """)
     package let tokenPath = Setting<String?>.path(
         "ADMIN_TOKEN_PATH", "a file",
         "The token that every request to the internal listener has to show; unset, none has to.",
         details: """
             One line of 32 to 512 letters, for instance from `openssl rand -hex 32`; chmod 600. It is shown as `Authorization: Bearer TOKEN`. A \
-            proxy that asks on `/authz` passes its client's `Authorization` on, so it shows the token as `X-Portcullis-Internal-Token`.
+            proxy that asks on `/authz` passes its client's `Authorization` on, so it shows the token as `X-Portcullis-Internal-Token`. If \
+            ADMIN_CLIENT_CA_PATH is set too, either suffices: the token or a client certificate.
             """)
-    package let allowsPlainText = Setting<Bool>.boolean(
-        "ALLOW_INSECURE_ADMIN_NO_TLS", default: false,
-        "Allows `ADMIN_BIND` on an address that other machines can reach, although the listener has no TLS.",
-        details: """
-            Danger: everybody on the way can read the token and the metrics. Set it only for a network of your own, such as a VPN or the \
-            network of a container.
-            """)
+    package let maximumPerAddress = Setting<Int>.integer(
+        "ADMIN_MAX_CONNECTIONS_PER_ADDRESS", default: 64, 1...1_024, "connections",
+        "Connections of one address to the internal listener, if other machines can reach it; above it they are closed.",
+        details: "All together may be 1,024, from this machine alone too.")
     package let admits = Setting<AuthorizationAdmission>.choice(
         "AUTHZ_ADMIT", default: .token,
         "Whose requests `/authz` lets pass: of attested devices (`token`), or of development tokens too (`token+dev`).",
         details: """
             A proxy can demand more for a location, never less: /admit/token/authz. Development tokens need ALLOW_DEV_TOKENS besides.
             """)
+}
+
+package struct InternalTLSSection: SettingSection {
+    package static let title = "TLS of the internal listener"
+    package static let part: SettingPart? = .internalTLS
+
+    package let certificatePath = Setting<String?>.path(
+        "ADMIN_TLS_CERT_PATH", "a PEM file",
+        "The internal listener's certificate, followed by its intermediates; unset, it is TLS_CERT_PATH's where TLS is needed.",
+        details: """
+            The listener has TLS if this or ADMIN_CLIENT_CA_PATH is set, and if other machines can reach ADMIN_BIND. A Unix socket never has. The \
+            rules are those toward clients: TLS 1.2 or later, and a reload reads the files again.
+            """)
+    package let keyPath = Setting<String?>.path(
+        "ADMIN_TLS_KEY_PATH", "a PEM file", "The private key of that certificate, without a passphrase.",
+        details: "Set both or neither; unset, it is TLS_KEY_PATH's.")
+    package let authorityPath = Setting<String?>.path(
+        "ADMIN_CLIENT_CA_PATH", "a PEM file",
+        "The authorities whose client certificates may use the internal listener.",
+        details: """
+            A certificate of one of them suffices for everything that the listener serves; use an authority for this alone. The rules are those \
+            of MTLS_CLIENT_CA_PATH: chain, validity, and the purpose of client authentication. With ADMIN_TOKEN_PATH the token suffices as well; \
+            without it a connection without a good certificate is closed.
+            """)
+    package let revocationListPath = Setting<String?>.path(
+        "ADMIN_CLIENT_CRL_PATH", "a PEM file", "Revocation lists of those authorities.",
+        details: "Each authority needs one, and with an expired one all its certificates are refused.")
+    package let allowsPlainText = Setting<Bool>.boolean(
+        "ALLOW_INSECURE_ADMIN_NO_TLS", default: false,
+        "Allows `ADMIN_BIND` without TLS on an address that other machines can reach; it needs ADMIN_TOKEN_PATH then.",
+        details: """
+            Danger: everybody on the way can read the token and the metrics. Set it only for a network of your own, such as a VPN or the \
+            network of a container.
+            """)
+}
+
+/// ADMIN_CONSOLE
+package enum ConsoleSwitch: String, CaseIterable, Sendable {
+    case on, off
 }
 
 /// AUTHZ_ADMIT
@@ -63,6 +115,16 @@ package enum AuthorizationAdmission: String, CaseIterable, Sendable {
 }
 
 extension SettingGrammar {
+    /// As Debian's adduser accepts it. Whether there is such a group is a rule of the listener.
+    static func groupName(_ text: String) throws(SettingProblem) -> String? {
+        guard text.utf8.count <= 32, text.first.map({ $0.isLetter || $0 == "_" }) == true,
+            text.utf8.allSatisfy({ ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "_-.".utf8.contains($0) })
+        else {
+            throw SettingProblem(problem: "isn't the name of a group", remedy: "Write a name out of /etc/group.")
+        }
+        return text
+    }
+
     /// An address with a port, or a Unix socket.
     static func internalAddress(_ text: String) throws(SettingProblem) -> InternalAddress? {
         if text.hasPrefix("unix:") {

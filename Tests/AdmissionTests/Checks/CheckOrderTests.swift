@@ -2,6 +2,7 @@ import AppAttest
 import DeviceSimulation
 import Foundation
 import KeyStore
+import Synchronization
 import Testing
 
 @testable import Admission
@@ -142,6 +143,21 @@ struct CheckOrderTests {
         #expect(refusals.map(\.code) == [.invalidNonce, .rateLimited])
         #expect(refusals.map(\.failed.check) == [.challenge, .challenge])
         #expect(AdmissionCheck(code: "rate_limited", detail: refusals[1].detail) == .challenge)
+    }
+
+    @Test func `the texts of a failed check are made when they are read, and once where they are kept`() {
+        let calls = Mutex(0)
+        @Sendable func text() -> String {
+            calls.withLock { $0 += 1 }
+            return "text"
+        }
+        let failed = FailedCheck(.origin, expected: text())
+        let refusal = Refusal(.originRefused, detail: "x", failed: failed)
+        #expect(refusal.failed.check == .origin && calls.withLock { $0 } == 0)
+        #expect(refusal.failed.expected == "text" && calls.withLock { $0 } == 1)
+        let kept = refusal.withTextsMade
+        for _ in 0..<2 { #expect(kept.failed.expected == "text" && kept.failed.received == nil) }
+        #expect(calls.withLock { $0 } == 2)
     }
 
     @Test func `a client's text is cut between two characters`() {

@@ -48,16 +48,16 @@ extension GatewayProcess {
 
     /// The port of the internal listener, from its log line.
     package func internalPort() async throws -> Int {
-        let line = try await errorLine("answering internal requests on http://")
-        guard let found = line.firstMatch(of: /requests on http:\/\/[^ ]*:(\d+)/), let port = Int(found.1) else {
+        let line = try await errorLine("answering internal requests on http")
+        guard let found = line.firstMatch(of: /requests on https?:\/\/[^ ]*:(\d+)/), let port = Int(found.1) else {
             throw EdgeTestError("no port in \(line)")
         }
         return port
     }
 
     /// Sends a request to the internal listener on a new connection, and awaits its answer.
-    package func ask(_ text: String) async throws -> ReceivedAnswer {
-        let connection = try await RawConnection.open(port: internalPort())
+    package func ask(_ text: String, tls: TLSChoice? = nil) async throws -> ReceivedAnswer {
+        let connection = try await RawConnection.open(port: internalPort(), tls: tls)
         try await connection.send(text)
         return try await connection.answer()
     }

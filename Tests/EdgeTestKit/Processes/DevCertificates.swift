@@ -52,6 +52,9 @@ package struct DevCertificates: Sendable {
     /// Signed by the CA of the server's certificate, which isn't a client CA.
     package var clientOfServerCA: Identity { identity("server-ca-client") }
 
+    /// Signed by the guide's CA, for the purpose of a server only.
+    package var serverOnlyClient: Identity { identity("server-only") }
+
     /// A CRL that revokes `client`, one that revokes no certificate, and one that revokes no certificate and expired in 2020.
     package var revokingCRL: String { directory.file("revoking.crl") }
     package var emptyCRL: String { directory.file("empty.crl") }
@@ -122,6 +125,9 @@ extension DevCertificates {
         \(newKey) -x509 -days 30 -subj "/CN=MudApp Debug Client" -keyout self-signed.key -out self-signed.crt
         \(newKey) -subj "/CN=Client of the server CA" -keyout server-ca-client.key -out server-ca-client.csr
         sign server-ca-client server-ca.crt server-ca.key 4
+        \(newKey) -subj "/CN=Server Only" -keyout server-only.key -out server-only.csr
+        openssl x509 -req -days 30 -in server-only.csr -CA $ca/ca.pem -CAkey $ca/ca.key -set_serial 5 \
+          -extfile server.ext -out server-only.crt
         """
 
     private static let revocation = """

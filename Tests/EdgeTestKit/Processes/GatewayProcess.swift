@@ -38,11 +38,12 @@ package final class GatewayProcess: Sendable {
     ///   - stalling: a disk that can stall. It holds the key store under the same condition.
     ///   - clock: a clock that the test steps; not together with `stalling`.
     ///   - environment: variables in addition to those of every test.
+    ///   - program: a copy of the program in another place; nil: the one that was built.
     /// - Throws: the process's output, if it ends or reports nothing within `limit`.
     package static func start(
         _ settings: GatewaySettings, in directory: TemporaryDirectory? = nil, maximumFiles: Int? = nil,
         disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false,
-        environment: [String: String] = [:], within limit: Duration = .seconds(60)
+        environment: [String: String] = [:], program: String? = nil, within limit: Duration = .seconds(60)
     ) async throws -> GatewayProcess {
         let directory = try directory ?? TemporaryDirectory()
         var settings = settings
@@ -54,7 +55,7 @@ package final class GatewayProcess: Sendable {
         if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
         let child = try launch(
             ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling,
-            clock: clock, streamsAreOne: streamsAreOne, adding: environment)
+            clock: clock, streamsAreOne: streamsAreOne, program: program, adding: environment)
         do {
             let (scheme, port) = try await child.output.wait(for: "the gateway's ready line", within: limit) { output in
                 if let found = readyLine(output.errorLines) { return found }
@@ -83,7 +84,7 @@ package final class GatewayProcess: Sendable {
     private static func launch(
         _ arguments: [String], _ settings: GatewaySettings?, in directory: TemporaryDirectory, maximumFiles: Int? = nil,
         disk: SmallDisk? = nil, stalling: StallingDisk? = nil, clock: SteppedClock? = nil, streamsAreOne: Bool = false,
-        adding additions: [String: String] = [:]
+        program other: String? = nil, adding additions: [String: String] = [:]
     ) throws -> ChildProcess {
         var arguments = arguments
         if let settings {
@@ -96,7 +97,7 @@ package final class GatewayProcess: Sendable {
         }
         environment.merge(stalling?.environment ?? clock?.environment ?? [:]) { $1 }
         environment.merge(additions) { $1 }
-        var program = try Binaries.portcullis()
+        var program = try other ?? Binaries.portcullis()
         if let maximumFiles {
             arguments = ["-c", "ulimit -n \(maximumFiles) && exec \"$0\" \"$@\"", program] + arguments
             program = try ChildProcess.executable("sh")

@@ -17,11 +17,14 @@ package final class PrometheusProcess: Sendable {
 
     /// - Parameters:
     ///   - target: the internal listener's port.
-    ///   - token: `ADMIN_TOKEN_PATH`
-    package static func start(scraping target: Int, token: String) async throws -> PrometheusProcess {
+    ///   - token: `ADMIN_TOKEN_PATH`; nil shows none.
+    ///   - tls: the authority that it trusts and the certificate that it presents; nil scrapes without TLS.
+    package static func start(
+        scraping target: Int, token: String?, tls: TLSChoice? = nil
+    ) async throws -> PrometheusProcess {
         let directory = try TemporaryDirectory()
         try directory.write(quickened(try String(contentsOfFile: alertsPath, encoding: .utf8)), to: "alerts.yml")
-        try directory.write(configuration(target, token, in: directory), to: "prometheus.yml")
+        try directory.write(configuration(target, token, tls, in: directory), to: "prometheus.yml")
         _ = try await ChildProcess.check(
             ServerProgram.path("promtool"), ["check", "config", directory.file("prometheus.yml")])
         let port = try FrontProxy.freePort()
@@ -46,16 +49,26 @@ package final class PrometheusProcess: Sendable {
         rules.replacing(/\[\d+m\]/, with: "[10s]").replacing(/for: \w+/, with: "for: 0s")
     }
 
-    private static func configuration(_ target: Int, _ token: String, in directory: TemporaryDirectory) -> String {
-        """
-        global: {scrape_interval: 250ms, scrape_timeout: 200ms, evaluation_interval: 250ms}
-        rule_files: [\(directory.file("alerts.yml"))]
-        scrape_configs:
-          - job_name: portcullis
-            authorization: {credentials: \(token)}
-            static_configs: [{targets: ["127.0.0.1:\(target)"]}]
+    private static func configuration(
+        _ target: Int, _ token: String?, _ tls: TLSChoice?, in directory: TemporaryDirectory
+    ) -> String {
+        let authorization = token.map { "    authorization: {credentials: \($0)}\n" } ?? ""
+        var secured = ""
+        if let tls, let identity = tls.identity, let authority = tls.trustedCA {
+            secured = """
+                    scheme: https
+                    tls_config: {ca_file: \(authority), cert_file: \(identity.certificate), key_file: \(identity.key)}
 
-        """
+                """
+        }
+        return """
+            global: {scrape_interval: 250ms, scrape_timeout: 200ms, evaluation_interval: 250ms}
+            rule_files: [\(directory.file("alerts.yml"))]
+            scrape_configs:
+              - job_name: portcullis
+                static_configs: [{targets: ["127.0.0.1:\(target)"]}]
+            \(authorization)\(secured)
+            """
     }
 
     /// The names of all alerts that are firing.

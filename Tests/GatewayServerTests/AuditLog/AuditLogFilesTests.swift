@@ -53,6 +53,42 @@ struct AuditLogFilesTests {
         #expect(ids(files).reading.problems.count == 2)
     }
 
+    @Test func `what is no regular file is left out unless it is named`() throws {
+        try write("other.log", line("other"))
+        let link = folder.appendingPathComponent("audit.log.1").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "other.log")
+        let pipe = folder.appendingPathComponent("audit.log.2").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("audit.log.3"), withIntermediateDirectories: false)
+        try write("audit.log.4", line("old"))
+        try write("audit.log", line("new"))
+        let found = AuditLogFiles(of: path)
+        #expect(found.unsupported.map { String($0.last ?? "?") } == ["3", "2", "1"])
+        let read = ids(found)
+        #expect(read.ids == ["old", "new"] && read.reading.problems.count == 3)
+        // A writer of the pipe, whose end is the end of the "file".
+        let end = open(pipe, O_RDWR)
+        let bytes = line("piped")
+        #expect(Glibc.write(end, bytes, bytes.count) == bytes.count)
+        let reader = try AuditFile(path: pipe)
+        close(end)
+        var piped: [UInt8] = []
+        try reader.read { piped += $0 }
+        #expect(piped == bytes)
+        #expect(ids(AuditLogFiles(paths: [link])).ids == ["other"])
+    }
+
+    @Test func `the current file may be a link, and no pipe`() throws {
+        try write("other.log", line("other"))
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "other.log")
+        #expect(ids(AuditLogFiles(of: path)).ids == ["other"])
+        try FileManager.default.removeItem(atPath: path)
+        #expect(mkfifo(path, 0o600) == 0)
+        let files = AuditLogFiles(of: path)
+        #expect(files.paths.isEmpty && files.unsupported == [path])
+    }
+
     @Test func `between two files of a rotation nothing is missing`() throws {
         try write("audit.log.1", line("old"))
         #expect(AuditLogFiles(of: path).paths.count == 1)

@@ -41,6 +41,33 @@ struct ServiceNotificationTests {
         #expect(try await receiver.next("READY=1") == "READY=1\nSTATUS=Serving")
     }
 
+    @Test func `a process that was replaced says so, and then nothing`() async throws {
+        let receiver = try NotificationReceiver("@portcullis-test-\(UUID())")
+        let environment = ["NOTIFY_SOCKET": receiver.address]
+        let (manager, other) = (
+            ServiceManager(environment: environment, logger: logger),
+            ServiceManager(environment: environment, logger: logger)
+        )
+        manager.tell(.watchdog)
+        manager.tellReplaced(by: 77)
+        manager.tell(.watchdog)
+        manager.tell(.ready, .status("Serving"))
+        manager.tell(.stopping)
+        other.tell(.status("the end"))
+        let heard = try await receiver.messages.wait(for: "the end") { $0.last == "STATUS=the end" ? $0 : nil }
+        #expect(heard == ["WATCHDOG=1", "MAINPID=77", "STATUS=the end"])
+    }
+
+    @Test func `a manager that can't be told of the new process is told of the old one`() async throws {
+        let directory = try TemporaryDirectory()
+        let address = directory.file("notify")
+        let manager = ServiceManager(environment: ["NOTIFY_SOCKET": address], logger: logger)
+        manager.tellReplaced(by: 77)
+        let receiver = try NotificationReceiver(address)
+        manager.tell(.watchdog)
+        #expect(try await receiver.next("WATCHDOG=1") == "WATCHDOG=1")
+    }
+
     /// The address of a Unix socket has 108 bytes: a path needs a NUL at its end, an abstract name one at its beginning.
     @Test(arguments: ["@", "/"])
     func `an address may have 107 bytes after or before its NUL`(start: String) {

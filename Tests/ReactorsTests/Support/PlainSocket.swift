@@ -53,6 +53,18 @@ struct PlainSocket: Sendable {
         return SocketAddress(storage)
     }
 
+    /// Ends the connection at once, with a FIN or a reset. `close` alone does so only when nobody else has the descriptor, and a process that
+    /// another test is just starting may have a copy.
+    func hangUp(resets: Bool) {
+        if resets {
+            var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
+            connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+        } else {
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+        close()
+    }
+
     /// At most `limit` bytes; empty at the peer's FIN, nil if the connection failed or nothing arrived in time.
     func read(upTo limit: Int) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)

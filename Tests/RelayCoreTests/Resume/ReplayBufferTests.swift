@@ -1,3 +1,4 @@
+import StateCoding
 import Testing
 
 @testable import RelayCore
@@ -14,6 +15,15 @@ struct ReplayBufferTests {
 
     private func payload(_ number: Int, _ size: Int) -> ArraySlice<UInt8> {
         Array(repeating: UInt8(number % 256), count: size)[...]
+    }
+
+    /// A state may have a million values, and a history more messages.
+    @Test func `a history of many small messages crosses to another process`() throws {
+        let count = StateLimits.maximumValues + 1
+        let buffer = buffer(maximumBytes: 64 * count, Array(repeating: 1, count: count))
+        #expect(buffer.byteCount == count)
+        let restored = try StateDecoder.decode(ReplayBuffer.self, from: try StateEncoder.bytes(of: buffer))
+        #expect(restored.byteCount == count && restored.replay(after: UInt64(count - 1)).messages.count == 1)
     }
 
     @Test func `zero requests everything`() {

@@ -25,7 +25,7 @@ package struct ReportedAdmission: AdmissionProof {
 
     package var isLarge: Bool { false }
 
-    init(_ refusal: Refusal) { self.refusal = refusal }
+    init(_ refusal: Refusal) { self.refusal = refusal.withTextsMade }
 
     /// Another process needs to know only that the client was reported: its refusal is in the audit log.
     package init(from decoder: any Decoder) throws {

@@ -59,12 +59,15 @@ package enum DeviceRegistry: Sendable {
 package struct AttestationScope: Sendable {
     /// Keyed by UTF-8 bytes, because Swift strings with different bytes can be equal.
     private let apps: [[UInt8]: AppID]
+    /// For recognising hashes.
+    let sortedApps: [AppID]
     private let environments: Set<AttestationEnvironment>
     /// SHA-256 of the root certificate.
     private let trustRoot: [UInt8]
 
     package init(policy: AttestationPolicy, trustRoot: TrustRoot) {
         apps = Dictionary(policy.apps.map { (Array($0.description.utf8), $0) }) { first, _ in first }
+        sortedApps = apps.values.sorted { $0.description < $1.description }
         environments = policy.environments
         self.trustRoot = trustRoot.fingerprint
     }
@@ -78,24 +81,24 @@ package struct AttestationScope: Sendable {
         return app
     }
 
-    /// For recognising hashes.
-    var sortedApps: [AppID] { apps.values.sorted { $0.description < $1.description } }
-
     /// Why ``app(of:)`` has none for a key.
     func mismatch(of key: KeyStanding) -> FailedCheck {
         if apps[Array(key.app.utf8)] == nil {
-            let expected = sortedApps.map(\.description).joined(separator: " or ")
-            return FailedCheck(.keyScope, expected: expected, received: "a key that was attested for \(key.app)")
+            return FailedCheck(
+                .keyScope, expected: sortedApps.map(\.description).joined(separator: " or "),
+                received: "a key that was attested for \(key.app)")
         }
         guard key.trustRoot != trustRoot else {
-            let names = AttestationEnvironment.allCases.filter(environments.contains).map(\.rawValue)
             return FailedCheck(
-                .keyScope, expected: "a key of the environment \(names.joined(separator: " or "))",
-                received: key.environment)
+                .keyScope, expected: "a key of the environment \(environmentNames)", received: key.environment)
         }
         return FailedCheck(
             .keyScope, expected: "a key attested under the root SHA-256 \(Hexadecimal.encode(trustRoot))",
             received: "SHA-256 \(Hexadecimal.encode(key.trustRoot))")
+    }
+
+    private var environmentNames: String {
+        AttestationEnvironment.allCases.filter(environments.contains).map(\.rawValue).joined(separator: " or ")
     }
 }
 

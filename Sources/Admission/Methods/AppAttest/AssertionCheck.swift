@@ -97,9 +97,10 @@ struct AssertionCheck: Sendable {
                 assertion: assertion, clientDataHash: presented.challenge.clientDataHash,
                 publicKeyX963: key.publicKeyX963, app: app, previousCounter: counter)
         } catch {
-            let discrepancy = settings.assertionVerifier.discrepancy(
-                error, in: assertion, app: app, others: settings.scope.sortedApps)
-            throw .refused(.assertionRejected, "assertion: \(error)", FailedCheck(error.check, discrepancy))
+            let (verifier, others) = (settings.assertionVerifier, settings.scope.sortedApps)
+            throw .refused(
+                .assertionRejected, "assertion: \(error)",
+                FailedCheck(error.check, verifier.discrepancy(error, in: assertion, app: app, others: others)))
         }
     }
 

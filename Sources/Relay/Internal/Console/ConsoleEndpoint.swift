@@ -41,7 +41,10 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
                 Self.failure(405, "This method is not allowed", [("Allow", methods.joined(separator: ", "))]))
             return true
         }
-        if let fault = request.isAction ? guardian.checkAction(exchange.head) : guardian.check(exchange.head) {
+        let (head, isTLS) = (exchange.head, exchange.isTLS)
+        if let fault = request.isAction
+            ? guardian.checkAction(head, isTLS: isTLS) : guardian.check(head, isTLS: isTLS)
+        {
             exchange.respond(Self.failure(403, "Refused: \(fault.rawValue)"))
             return true
         }

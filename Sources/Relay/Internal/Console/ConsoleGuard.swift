@@ -7,7 +7,8 @@ import WireText
 ///
 /// A page of a stranger in the operator's browser can send requests to the internal listener, and can give its own name the listener's
 /// address (DNS rebinding). So the host must be a name or an address that no stranger's name can be, the request must not say that it comes
-/// from elsewhere, and an action must show the token in the page.
+/// from elsewhere, and an action must show the token in the page. Over TLS any host is good: the browser has compared it with the listener's
+/// certificate.
 struct ConsoleGuard: Sendable {
     /// The header field with the page's token.
     static let tokenField = "x-portcullis-console"
@@ -35,14 +36,14 @@ struct ConsoleGuard: Sendable {
     }
 
     /// For reading.
-    func check(_ head: RequestHead) -> Fault? {
-        guard let host = head.text("host"), isOwn(host) else { return .foreignHost }
+    func check(_ head: RequestHead, isTLS: Bool = false) -> Fault? {
+        guard let host = head.text("host"), isTLS || isOwn(host) else { return .foreignHost }
         return isForeign(head, host) ? .foreignOrigin : nil
     }
 
     /// For actions.
-    func checkAction(_ head: RequestHead) -> Fault? {
-        if let fault = check(head) { return fault }
+    func checkAction(_ head: RequestHead, isTLS: Bool = false) -> Fault? {
+        if let fault = check(head, isTLS: isTLS) { return fault }
         guard let shown = head.text(Self.tokenField), secret.matches(shown.utf8) else { return .noToken }
         return nil
     }

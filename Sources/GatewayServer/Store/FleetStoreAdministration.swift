@@ -1,0 +1,140 @@
+import Glibc
+import KeyStore
+import KeyStorePostgreSQL
+import KeyStoreSQLite
+import Observability
+import PostgreSQL
+package import Settings
+
+/// The operator's maintenance of a fleet's database. The calls block.
+package struct FleetStoreAdministration {
+    /// For a page of keys with their receipts.
+    private static let answerBytes = 256 << 20
+
+    private let configuration: FleetStoreConfiguration
+    private let sealing: SealedSecrets
+
+    package init(_ configuration: FleetStoreConfiguration) throws(FleetStoreError) {
+        self.configuration = configuration
+        guard let sealing = SealedSecrets(keys: configuration.secretKeys) else { throw .secretKeys }
+        self.sealing = sealing
+    }
+
+    /// - Returns: what to tell the operator.
+    package func migrate() throws(FleetStoreError) -> String {
+        let session = try connect()
+        let schema = PostgreSQLSchema.current
+        let old = try schemaErrors { () throws(PostgreSQLSchemaError) in try schema.migrate(session) }
+        return switch old {
+        case 0: "created the tables of version \(schema.version) in \(configuration)"
+        case schema.version: "\(configuration) has version \(schema.version) already"
+        default: "upgraded \(configuration) from version \(old) to \(schema.version)"
+        }
+    }
+
+    /// - Parameter progress: called with the number of keys so far.
+    package func importFile(_ path: String, progress: (Int) -> Void) throws(FleetStoreError) -> String {
+        guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noFile(path: path) }
+        let file = try open(path, creating: false)
+        let database = try transfer(reading: false)
+        let report = try copy(from: file, to: database, progress)
+        return "imported \(report) into \(configuration)"
+    }
+
+    package func exportFile(_ path: String, progress: (Int) -> Void) throws(FleetStoreError) -> String {
+        guard access(path, F_OK) != 0, errno == ENOENT else { throw .exists(path: path) }
+        // First, so that no empty file is left if the database can't be used.
+        let database = try transfer(reading: true)
+        let file = try open(path, creating: true)
+        let report = try copy(from: database, to: file, progress)
+        return "exported \(report) into \(EscapedText(path))"
+    }
+
+    private func copy(
+        from source: some TransferableStore, to target: some TransferableStore, _ progress: (Int) -> Void
+    ) throws(FleetStoreError) -> String {
+        var transfer = StoreTransfer()
+        do throws(KeyRegistryError) {
+            try transfer.copy(from: source, to: target, progress: progress)
+        } catch {
+            throw .copying("\(error)")
+        }
+        return
+            "\(transfer.keys) keys, of which \(transfer.revokedKeys) are revoked, \(transfer.tokens) development tokens"
+            + " and \(transfer.signingKeys) signing keys"
+    }
+
+    private func open(_ path: String, creating: Bool) throws(FleetStoreError) -> SQLiteKeyDatabase {
+        do throws(KeyRegistryError) {
+            return try SQLiteKeyDatabase(path: path, creating: creating)
+        } catch {
+            throw .file(path: path, error.cause)
+        }
+    }
+
+    private func transfer(reading: Bool) throws(FleetStoreError) -> PostgreSQLTransfer {
+        let session = try connect()
+        return try schemaErrors { () throws(PostgreSQLSchemaError) in
+            try PostgreSQLTransfer(session, sealing: sealing, reading: reading)
+        }
+    }
+
+    private func connect() throws(FleetStoreError) -> PostgreSQLSession {
+        var options = configuration.driverOptions
+        options.maximumAnswerBytes = Self.answerBytes
+        do throws(DatabaseError) {
+            return try PostgreSQLSession(options)
+        } catch {
+            throw .database("\(configuration)", "\(error)")
+        }
+    }
+
+    private func schemaErrors<Value>(
+        _ body: () throws(PostgreSQLSchemaError) -> Value
+    ) throws(FleetStoreError) -> Value {
+        do throws(PostgreSQLSchemaError) { return try body() } catch { throw .database("\(configuration)", "\(error)") }
+    }
+}
+
+extension FleetStoreConfiguration {
+    /// With the announcements of changes.
+    var driverOptions: DriverOptions {
+        var options = DriverOptions(parameters: connectionParameters)
+        options.connections = connections
+        options.statementMilliseconds = timeoutMilliseconds
+        options.channel = PostgreSQLKeyRegistry.channel
+        return options
+    }
+}
+
+package enum FleetStoreError: Error, CustomStringConvertible {
+    /// The database's name, and the reason.
+    case database(String, String)
+    case file(path: String, String)
+    case noFile(path: String)
+    case exists(path: String)
+    case copying(String)
+    case secretKeys
+
+    package var description: String {
+        switch self {
+        case .database(let name, let reason): "\(EscapedText(name)) can't be used: \(EscapedText(reason))"
+        case .file(let path, let reason):
+            "\(EscapedText(NamedFile.absolute(path))) can't be used: \(EscapedText(reason))"
+        case .noFile(let path): "no database at \(EscapedText(NamedFile.absolute(path)))"
+        case .exists(let path): "\(EscapedText(path)) exists"
+        case .copying(let reason): "not everything is copied: \(EscapedText(reason))"
+        case .secretKeys: "STORE_SECRETS_KEY_PATH has no usable key"
+        }
+    }
+
+    package var hint: String {
+        switch self {
+        case .database: "check STORE_URL, and that the role may create and use the schema portcullis."
+        case .file, .noFile: "name the SQLite file of a gateway."
+        case .exists: "name a file that doesn't exist."
+        case .copying: "run the command again: what was copied is kept."
+        case .secretKeys: "make one with: openssl rand -hex 32"
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import KeyStore
+package import PostgreSQL
+
+extension SQLStatement {
+    /// Keys in one answer.
+    package static let largestPage = 1_000
+
+    static let tryWriting = SQLStatement(
+        "try_writing", isDurable: true, "UPDATE portcullis.schema SET version = version RETURNING true")
+    static let standing = SQLStatement(
+        "standing",
+        """
+        SELECT public_key, app, environment, trust_root, counter, revoked_at IS NOT NULL FROM portcullis.device_key
+        WHERE key_id = $1::bytea
+        """)
+    static let advance = SQLStatement(
+        "advance", "SELECT outcome, stored FROM portcullis.advance($1::bytea, $2::int8, $3::int8)")
+    static let enrol = SQLStatement(
+        "enrol", isDurable: true,
+        """
+        SELECT portcullis.enrol($1::bytea, $2::bytea, $3::text, $4::text, $5::bytea, $6::int8, $7::int8, $8::text,
+            $9::int8, $10::int8, $11::int8, $12::text, $13::bytea)
+        """)
+    static let key = SQLStatement("key", selection + " WHERE k.key_id = $1::bytea")
+    static let page = SQLStatement(
+        "page", maximumRows: largestPage,
+        selection + " WHERE k.key_id > $1::bytea ORDER BY k.key_id LIMIT $2::int8")
+    static let revoke = SQLStatement(
+        "revoke", isDurable: true, "SELECT portcullis.revoke_key($1::bytea, $2::text, $3::int8)")
+    static let restore = SQLStatement("restore", isDurable: true, "SELECT portcullis.restore_key($1::bytea)")
+    static let forget = SQLStatement("forget", isDurable: true, "SELECT portcullis.forget_key($1::bytea)")
+
+    private static let selection = """
+        SELECT k.key_id, public_key, app, environment, trust_root, counter, validation_category, bundle_version,
+            registered_at, last_used_at, revoked_at, revocation_reason, receipt
+        FROM portcullis.device_key k LEFT JOIN portcullis.receipt r ON r.key_id = k.key_id
+        """
+}
+
+extension KeyStanding {
+    /// Reads a row of `standing`.
+    init(_ id: KeyID, _ row: SQLRow) throws(DatabaseError) {
+        guard let counter = UInt32(exactly: try row.integer(4)) else { throw .malformed }
+        self.init(
+            id: id, publicKeyX963: try row.bytes(0), app: try row.text(1), environment: try row.text(2),
+            trustRoot: try row.bytes(3), counter: counter, isRevoked: try row.boolean(5))
+    }
+}
+
+extension DeviceKey {
+    /// Reads a row of `selection`.
+    init(_ row: SQLRow) throws(DatabaseError) {
+        guard let id = KeyID(bytes: try row.bytes(0)), let counter = UInt32(exactly: try row.integer(5)) else {
+            throw .malformed
+        }
+        var category: UInt32?
+        if let stored = try row.optionalInteger(6) {
+            guard let number = UInt32(exactly: stored) else { throw .malformed }
+            category = number
+        }
+        self.init(
+            id: id, publicKeyX963: try row.bytes(1), app: try row.text(2), environment: try row.text(3),
+            trustRoot: try row.bytes(4), counter: counter, receipt: try row.bytes(12), validationCategory: category,
+            bundleVersion: try row.optionalText(7), registeredAt: try row.integer(8),
+            lastUsedAt: try row.optionalInteger(9), revokedAt: try row.optionalInteger(10),
+            revocationReason: try row.optionalText(11))
+    }
+
+    /// In the order of the table's columns, and the receipt.
+    var values: [SQLValue] {
+        [
+            .bytes(id.bytes), .bytes(publicKeyX963), .text(app), .text(environment), .bytes(trustRoot),
+            .integer(Int64(counter)), .optional(validationCategory.map { Int64($0) }), .optional(bundleVersion),
+            .integer(registeredAt), .optional(lastUsedAt), .optional(revokedAt), .optional(revocationReason),
+            .bytes(receipt),
+        ]
+    }
+}
+
+extension CounterAdvance {
+    /// Reads the columns of `portcullis.advance`.
+    init(_ row: SQLRow, outcome: Int, stored: Int) throws(DatabaseError) {
+        switch try row.integer(outcome) {
+        case 0: self = .advanced
+        case 1:
+            guard let counter = UInt32(exactly: try row.integer(stored)) else { throw .malformed }
+            self = .notHigher(stored: counter)
+        case 2: self = .unknownKey
+        case 3: self = .revoked
+        default: throw .malformed
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import KeyStore
+import PostgreSQL
+
+extension PostgreSQLKeyRegistry: KeyMaintenance {
+    /// Keys of one transaction.
+    package static let maximumPruned = 500
+    /// Changes that are kept for gateways that weren't connected: as many as a day of revocations, one each second.
+    private static let keptChanges: Int64 = 100_000
+
+    package func prune(_ ids: [KeyID], idleSince time: Int64) async throws(KeyRegistryError) -> PrunedBatch {
+        let batch = ids.prefix(Self.maximumPruned)
+        guard !batch.isEmpty else { return PrunedBatch(forgotten: [], handled: 0) }
+        let values: [SQLValue] = [.array(of: .bytes, batch.map { .bytes($0.bytes) }), .integer(time)]
+        let forgotten = try await answer(.prune, values) { rows throws(DatabaseError) in
+            Set(try rows.map { row throws(DatabaseError) in try row.keyID(0) })
+        }
+        return PrunedBatch(forgotten: forgotten, handled: batch.count)
+    }
+
+    package func beginErasure(of id: KeyID, at time: Int64) async throws(KeyRegistryError) -> Bool {
+        try await answer(.beginErasure, [.bytes(id.bytes), .integer(time)]) { rows throws(DatabaseError) in
+            try rows.only().boolean(0)
+        }
+    }
+
+    package func finishErasure(of id: KeyID) async throws(KeyRegistryError) -> Erasure {
+        try await answer(.finishErasure, [.bytes(id.bytes)]) { rows throws(DatabaseError) in
+            let row = try rows.only()
+            guard let places = Int(exactly: try row.integer(1)) else { throw .malformed }
+            switch try row.integer(0) {
+            case 0: return Erasure(key: .unknown, places: places)
+            case 1: return Erasure(key: .removed, places: places)
+            case 2: return Erasure(key: .reducedToRevocation, places: places)
+            default: throw .malformed
+            }
+        }
+    }
+
+    package func places(ofDevice device: KeyID) async throws(KeyRegistryError) -> [DevelopmentPlace] {
+        try await answer(.places, [.bytes(device.bytes)]) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in
+                guard let token = DevelopmentTokenID(text: try row.text(0)) else { throw .malformed }
+                return DevelopmentPlace(
+                    token: token, name: try row.text(1), firstUsedAt: try row.integer(2),
+                    lastUsedAt: try row.integer(3))
+            }
+        }
+    }
+
+    /// Forgets old entries of the feed of changes.
+    package func forgetChanges() async throws(KeyRegistryError) {
+        try await answer(.forgetChanges, [.integer(Self.keptChanges)]) { _ in }
+    }
+}
+
+extension SQLRow {
+    func keyID(_ column: Int) throws(DatabaseError) -> KeyID {
+        guard let id = KeyID(bytes: try bytes(column)) else { throw .malformed }
+        return id
+    }
+}
+
+extension SQLStatement {
+    /// The rule is `DeviceKey.isIdle`.
+    fileprivate static let prune = SQLStatement(
+        "prune", maximumRows: PostgreSQLKeyRegistry.maximumPruned, isDurable: true,
+        """
+        DELETE FROM portcullis.device_key WHERE key_id = ANY ($1::bytea[]) AND revoked_at IS NULL
+            AND greatest(registered_at, last_used_at) < $2::int8
+        RETURNING key_id
+        """)
+    fileprivate static let beginErasure = SQLStatement(
+        "begin_erasure", isDurable: true, "SELECT portcullis.begin_erasure($1::bytea, $2::int8)")
+    fileprivate static let finishErasure = SQLStatement(
+        "finish_erasure", isDurable: true, "SELECT key, places FROM portcullis.finish_erasure($1::bytea)")
+    fileprivate static let places = SQLStatement(
+        "places", maximumRows: DevelopmentTokenLimits.maximumTokens,
+        """
+        SELECT t.id, t.name, p.first_used_at, p.last_used_at
+        FROM portcullis.development_place p JOIN portcullis.development_token t ON t.token_hash = p.token_hash
+        WHERE p.device = $1::bytea ORDER BY p.first_used_at
+        """)
+    fileprivate static let forgetChanges = SQLStatement(
+        "forget_changes", isDurable: true, "SELECT true FROM portcullis.forget_changes($1::int8)")
+}

@@ -1,0 +1,160 @@
+package import KeyStore
+import PostgreSQL
+
+/// The revocations of a fleet's store, made for polling: a call reads what has changed since the last one.
+///
+/// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because the store has another
+/// incarnation and may have gone back, reads everything again.
+package actor PostgreSQLRevocations: RevocationSource {
+    private let registry: PostgreSQLKeyRegistry
+    /// Up to where the changes are known.
+    private var position: (incarnation: StoreIncarnation, seq: Int64)?
+    private var known = StoreRevocations()
+    /// A call is under way, which mustn't be joined by another.
+    private var isBusy = false
+
+    package init(of registry: PostgreSQLKeyRegistry) { self.registry = registry }
+
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+        guard !isBusy else { return nil }
+        isBusy = true
+        defer { isBusy = false }
+        let last = position
+        // After an error everything is read again.
+        position = nil
+        var answer: StoreRevocations?
+        var next = last
+        while true {
+            let changes = try await registry.changes(after: next?.seq ?? 0)
+            if let current = next, changes.continues(current) {
+                guard !changes.entries.isEmpty else { break }
+                try await apply(changes)
+                next = (changes.incarnation, changes.entries.last?.seq ?? current.seq)
+            } else {
+                try await load()
+                next = (changes.incarnation, changes.newest)
+            }
+            answer = known
+        }
+        position = next
+        return answer
+    }
+
+    private func load() async throws(KeyRegistryError) {
+        var (all, last) = (StoreRevocations(), KeyID?.none)
+        while true {
+            let page = try await registry.revokedKeys(after: last)
+            guard let end = page.last else { break }
+            all.keys.formUnion(page)
+            last = end
+        }
+        all.grants = try await registry.revokedGrants()
+        all.signingKeys = try await registry.loadSigningKeys()
+        known = all
+    }
+
+    private func apply(_ changes: StoreChanges) async throws(KeyRegistryError) {
+        let keys = changes.entries.filter { $0.kind == .key }.compactMap { KeyID(bytes: $0.subject) }
+        if !keys.isEmpty {
+            let revoked = try await registry.revoked(among: Array(Set(keys)))
+            known.keys.subtract(keys)
+            known.keys.formUnion(revoked)
+        }
+        if changes.entries.contains(where: { $0.kind == .token }) {
+            known.grants = try await registry.revokedGrants()
+        }
+        if changes.entries.contains(where: { $0.kind == .signingKeys }) {
+            known.signingKeys = try await registry.loadSigningKeys()
+        }
+    }
+}
+
+/// A part of the feed.
+struct StoreChanges: Sendable {
+    struct Entry: Sendable {
+        let seq: Int64
+        let kind: Kind?
+        let subject: [UInt8]
+    }
+
+    /// What `portcullis.note` is called with. Later versions may add others.
+    enum Kind: Int64, Sendable {
+        case key = 1
+        case token = 2
+        case signingKeys = 3
+    }
+
+    let incarnation: StoreIncarnation
+    let forgottenThrough: Int64
+    let newest: Int64
+    let entries: [Entry]
+
+    func continues(_ position: (incarnation: StoreIncarnation, seq: Int64)) -> Bool {
+        incarnation == position.incarnation && position.seq >= forgottenThrough
+    }
+}
+
+extension PostgreSQLKeyRegistry {
+    func changes(after seq: Int64) async throws(KeyRegistryError) -> StoreChanges {
+        try await answer(.changes, [.integer(seq), .integer(SQLStatement.changesAtOnce)]) {
+            rows throws(DatabaseError) in
+            guard let first = rows.first else { throw .malformed }
+            let entries = try rows.map { row throws(DatabaseError) -> StoreChanges.Entry? in
+                guard let seq = try row.optionalInteger(3) else { return nil }
+                return StoreChanges.Entry(
+                    seq: seq, kind: StoreChanges.Kind(rawValue: try row.integer(4)), subject: try row.bytes(5))
+            }
+            return StoreChanges(
+                incarnation: try first.incarnation(0), forgottenThrough: try first.integer(1),
+                newest: try first.integer(2), entries: entries.compactMap(\.self))
+        }
+    }
+
+    func revokedKeys(after last: KeyID?) async throws(KeyRegistryError) -> [KeyID] {
+        try await answer(.revokedKeys, [.bytes(last?.bytes ?? [])]) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try row.keyID(0) }
+        }
+    }
+
+    func revoked(among keys: [KeyID]) async throws(KeyRegistryError) -> [KeyID] {
+        try await answer(.revokedAmong, [.array(of: .bytes, keys.map { .bytes($0.bytes) })]) {
+            rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try row.keyID(0) }
+        }
+    }
+
+    func revokedGrants() async throws(KeyRegistryError) -> Set<String> {
+        try await answer(.revokedGrants) { rows throws(DatabaseError) in
+            Set(try rows.map { row throws(DatabaseError) in try row.text(0) })
+        }
+    }
+}
+
+extension SQLStatement {
+    fileprivate static let changesAtOnce: Int64 = 1_000
+    private static let revokedAtOnce = 10_000
+
+    /// Position and entries in one statement, and so of one moment; at least one row.
+    fileprivate static let changes = SQLStatement(
+        "changes", maximumRows: Int(changesAtOnce),
+        """
+        SELECT portcullis.incarnation(), f.forgotten_through,
+            coalesce((SELECT max(n.seq) FROM portcullis.changes n), f.forgotten_through), c.seq, c.kind, c.subject
+        FROM portcullis.feed f LEFT JOIN LATERAL (
+            SELECT e.seq, e.kind, e.subject FROM portcullis.changes e WHERE e.seq > $1::int8
+            ORDER BY e.seq LIMIT $2::int8) c ON true
+        ORDER BY c.seq
+        """)
+    fileprivate static let revokedKeys = SQLStatement(
+        "revoked_keys", maximumRows: revokedAtOnce,
+        """
+        SELECT key_id FROM portcullis.device_key WHERE revoked_at IS NOT NULL AND key_id > $1::bytea
+        ORDER BY key_id LIMIT \(revokedAtOnce)
+        """)
+    fileprivate static let revokedAmong = SQLStatement(
+        "revoked_among", maximumRows: Int(changesAtOnce),
+        "SELECT key_id FROM portcullis.device_key WHERE key_id = ANY ($1::bytea[]) AND revoked_at IS NOT NULL")
+    fileprivate static let revokedGrants = SQLStatement(
+        "revoked_grants", maximumRows: DevelopmentTokenLimits.maximumTokens,
+        "SELECT id FROM portcullis.development_token WHERE revoked_at IS NOT NULL")
+}

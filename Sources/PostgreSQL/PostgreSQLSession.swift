@@ -1,0 +1,62 @@
+/// One connection for tools: its calls block the calling thread, one statement after the other, also in transactions of several statements.
+package final class PostgreSQLSession {
+    private let connection: LibpqConnection
+    private let maximumBytes: Int
+
+    package init(_ options: DriverOptions) throws(DatabaseError) {
+        switch LibpqConnection.connect(options.connectionParameters) {
+        case .success(let connection): self.connection = connection
+        case .failure(let failure): throw .unreachable(failure.text, retryAfterSeconds: 1)
+        }
+        maximumBytes = options.maximumAnswerBytes
+        try run("SELECT set_config('search_path', 'pg_catalog', false)")
+    }
+
+    /// One statement or several without parameters: a script.
+    package func run(_ script: String) throws(DatabaseError) {
+        _ = try answer(connection.runBlocking(script, nil), maximumRows: .max)
+    }
+
+    @discardableResult
+    package func run(_ statement: SQLStatement, _ values: [SQLValue]) throws(DatabaseError) -> SQLRows {
+        try answer(connection.runBlocking(statement.text, values), maximumRows: statement.maximumRows)
+    }
+
+    /// A statement without a name, for one row.
+    @discardableResult
+    package func run(_ text: String, _ values: [SQLValue]) throws(DatabaseError) -> SQLRows {
+        try answer(connection.runBlocking(text, values), maximumRows: .max)
+    }
+
+    /// Commits if `body` returns, and rolls back if it throws.
+    ///
+    /// - Parameter mode: of `BEGIN`, such as `ISOLATION LEVEL REPEATABLE READ READ ONLY`.
+    package func transaction<Value>(
+        _ mode: String = "", _ body: () throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value {
+        try run("BEGIN \(mode)")
+        let value: Value
+        do throws(DatabaseError) {
+            value = try body()
+        } catch {
+            try? run("ROLLBACK")
+            throw error
+        }
+        try run("COMMIT")
+        return value
+    }
+
+    private func answer(_ result: LibpqResult?, maximumRows: Int) throws(DatabaseError) -> SQLRows {
+        guard let result else { throw .unknown(connection.message) }
+        switch result.kind {
+        case .rows:
+            var rows = SQLRows(columns: result.columns)
+            guard result.count <= maximumRows else { throw .tooLarge }
+            result.append(to: &rows)
+            guard rows.bytes <= maximumBytes else { throw .tooLarge }
+            return rows
+        case .done: return SQLRows(columns: 0)
+        default: throw result.error ?? .unknown(connection.message)
+        }
+    }
+}
