@@ -26,6 +26,9 @@ package struct FleetSecrets: Sendable {
         }
     }
 
+    /// Milliseconds for which a generation issues. Tickets live for 30 days at most, so no more than ``maximumGenerations`` are needed.
+    package static let period: Int64 = 15 * 86_400_000
+
     /// In the order of their numbers and of their first use; at least one.
     package let generations: [Generation]
 
@@ -37,6 +40,12 @@ package struct FleetSecrets: Sendable {
             })
         else { return nil }
         self.generations = generations
+    }
+
+    /// Whether the newest generation is old enough for a next one.
+    package func isRotationDue(at time: Int64) -> Bool {
+        let due = generations[generations.count - 1].issuesFrom.addingReportingOverflow(Self.period)
+        return !due.overflow && time >= due.partialValue
     }
 
     /// The generation that issues: the newest whose time has come, else the first.
@@ -63,6 +72,34 @@ package struct FleetSecrets: Sendable {
             isAccepted($0, at: time, lifetime: Int64(TicketOffice.longestTimeToLive.wholeMilliseconds))
         }
         return FleetSecrets((kept.map { generations[$0] } + [next]).suffix(Self.maximumGenerations))
+    }
+}
+
+// MARK: In the store
+
+extension FleetSecrets.Generation {
+    private static let timeBytes = 8
+
+    /// Each generation is a secret of its own in the store, so the first gateway that makes it wins: name, then time of first use and secret.
+    package static let namePrefix = "fleet-"
+    package static func name(of number: UInt32) -> String { "\(namePrefix)\(number)" }
+    package var name: String { Self.name(of: number) }
+
+    /// Secret: the time of the first use, big-endian, and the secret.
+    package var stored: [UInt8] {
+        let time = UInt64(bitPattern: issuesFrom)
+        return stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: time >> UInt64($0)) }
+            + secret.carried
+    }
+
+    /// - Returns: nil for what ``stored`` hasn't made.
+    package init?(name: String, stored: [UInt8]) {
+        guard name.hasPrefix(Self.namePrefix), let number = UInt32(name.dropFirst(Self.namePrefix.count)),
+            Self.name(of: number) == name, stored.count > Self.timeBytes
+        else { return nil }
+        let time = stored.prefix(Self.timeBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        self.init(
+            number: number, secret: Array(stored.dropFirst(Self.timeBytes)), issuesFrom: Int64(bitPattern: time))
     }
 }
 

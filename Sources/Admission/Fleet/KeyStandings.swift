@@ -45,6 +45,11 @@ package final class KeyStandings: Sendable {
         self.maximum = max(2, maximum)
     }
 
+    /// Whether the feed has been heard within ``longestDelay``.
+    package func isCurrent(at time: MonotonicTime) -> Bool {
+        time <= state.withLock { $0.heard }.advanced(by: Self.longestDelay)
+    }
+
     package var count: Int { state.withLock { $0.young.count + $0.old.count } }
 
     var unknownCount: Int { state.withLock { $0.unknown.count } }

@@ -83,6 +83,7 @@ extension PostgreSQLSchema.Migration {
         CREATE UNLOGGED TABLE portcullis.home (
             singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
             incarnation bytea NOT NULL,
+            began timestamptz NOT NULL DEFAULT clock_timestamp(),
             -- Marks that expired until then are refused. Only they are ever deleted.
             forgotten int8 NOT NULL DEFAULT 0,
             is_full boolean NOT NULL DEFAULT false
