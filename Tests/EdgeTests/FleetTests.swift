@@ -48,7 +48,7 @@ extension EdgeTests {
             var sockets: [TestWebSocket] = []
             for gateway in gateways { sockets.append(try await gateway.open(device.handshake(at: gateway))) }
             try fleet.change("portcullis.revoke_key(KEY, 'stolen', 1)", device.keyID)
-            for socket in sockets { #expect(try await socket.closedByServer().code == 4003) }
+            for socket in sockets { #expect(try await socket.closedByServer().reason == "device_blocked") }
             for gateway in gateways {
                 expectRefusal(try await gateway.refusal(device.handshake(at: gateway)), 403, "key_revoked")
             }

@@ -104,7 +104,15 @@ extension PostgreSQLSchema.Migration {
 
         """
 
+    /// Before it nothing was used, so nothing can be lost.
+    private static let firstIncarnation = """
+        SELECT portcullis.incarnation();
+        UPDATE portcullis.home SET began = to_timestamp(0);
+
+        """
+
     static let first = Self(
         oldest: 1,
-        script: tables + unlogged + incarnationFunctions + keyFunctions + maintenanceFunctions + tokenFunctions)
+        script: tables + unlogged + incarnationFunctions + keyFunctions + maintenanceFunctions + tokenFunctions
+            + firstIncarnation)
 }
