@@ -277,7 +277,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire", "CZlib", "portcullis",
+                "EdgeTestKit", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire", "CZlib",
+                "portcullis",
                 "portcullis-sim",
                 crypto,
             ],
