@@ -1,6 +1,5 @@
 package import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 
 /// What a pruning did, or would do.
 package struct PruningReport: Sendable, Equatable {
@@ -55,7 +54,7 @@ extension KeyAdministration {
             try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
         }
         // Otherwise the write-ahead log would grow without a running gateway. Another process may be at it, which does the same.
-        if !forgotten.isEmpty { _ = try? await store.checkpoint() }
+        if !forgotten.isEmpty { try? await store.settle() }
         return forgotten
     }
 }
