@@ -26,6 +26,8 @@ struct FleetStoreCheckTests {
         try await bench.fill((1...3).map { try FleetCommandBench.key($0) })
         try await bench.expect("signing-keys", "rotate")
         try await bench.expect("keys", "revoke", FleetCommandBench.name(1))
+        let session = try bench.server.session(database: bench.database)
+        try session.run("DELETE FROM portcullis.home")
         let output = try await bench.expect("store", "check", "--json")
         let found = try findings(output)
         #expect(found.count == 8 && found.values.allSatisfy { $0["state"] == "ok" }, "\(output)")
@@ -37,8 +39,10 @@ struct FleetStoreCheckTests {
         let text = try await bench.expect("store", "check").outputText
         #expect(text.contains("ok: schema: version 1") && text.contains("ok: server: can be written"), "\(text)")
         // It reads only.
-        let session = try bench.server.session(database: bench.database)
         #expect(try session.run("SELECT count(*) FROM portcullis.home", []).only().integer(0) == 0)
+        try session.run("SELECT portcullis.incarnation()")
+        let later = try findings(try await bench.expect("store", "check", "--json"))
+        #expect(later["incarnation"]?["text"] == "the database has one")
 
         let backup = try await bench.run("store", "backup", bench.directory.file("copy"))
         #expect(backup.ending == .exited(1), "\(backup)")
