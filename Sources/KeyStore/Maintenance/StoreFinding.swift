@@ -12,7 +12,7 @@ package struct StoreFinding: Hashable, Sendable {
         package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
 
-    package enum Subject: String, Sendable, CaseIterable {
+    package enum Subject: String, Sendable {
         // Of a file.
         case directory
         case file
