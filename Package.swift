@@ -247,7 +247,8 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite",
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
-                "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509, asn1,
+                "PostgreSQL", "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509,
+                asn1,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),

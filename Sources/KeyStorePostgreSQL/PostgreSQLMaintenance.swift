@@ -47,10 +47,16 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
         }
     }
 
+    package func settle() async throws(KeyRegistryError) { try await forgetChanges() }
+
     /// Forgets old entries of the feed of changes.
     package func forgetChanges() async throws(KeyRegistryError) {
         try await answer(.forgetChanges, [.integer(Self.keptChanges)]) { _ in }
     }
+}
+
+extension PostgreSQLKeyRegistry: AdministrableStore {
+    package var signingKeyStore: any SigningKeyStore { self }
 }
 
 extension SQLRow {
@@ -61,14 +67,9 @@ extension SQLRow {
 }
 
 extension SQLStatement {
-    /// The rule is `DeviceKey.isIdle`.
     fileprivate static let prune = SQLStatement(
         "prune", maximumRows: PostgreSQLKeyRegistry.maximumPruned, isDurable: true,
-        """
-        DELETE FROM portcullis.device_key WHERE key_id = ANY ($1::bytea[]) AND revoked_at IS NULL
-            AND greatest(registered_at, last_used_at) < $2::int8
-        RETURNING key_id
-        """)
+        "SELECT p FROM portcullis.prune_keys($1::bytea[], $2::int8) p")
     fileprivate static let beginErasure = SQLStatement(
         "begin_erasure", isDurable: true, "SELECT portcullis.begin_erasure($1::bytea, $2::int8)")
     fileprivate static let finishErasure = SQLStatement(

@@ -110,3 +110,7 @@ extension SQLiteKeyRegistry: KeyMaintenance {
         try await write { database, _ throws(KeyRegistryError) in try database.emptyLog() }
     }
 }
+
+extension SQLiteKeyRegistry: AdministrableStore {
+    package var signingKeyStore: any SigningKeyStore { tokenStore }
+}

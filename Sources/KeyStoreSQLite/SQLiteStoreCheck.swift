@@ -1,5 +1,5 @@
 import GRDB
-import KeyStore
+package import KeyStore
 
 /// Checks a store, also while a gateway uses it: it only reads, and locks nobody out.
 package struct SQLiteStoreCheck: Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+import KeyStore
 
 /// Checks the files of a store and their disk, without opening them.
 struct StoreFileCheck {

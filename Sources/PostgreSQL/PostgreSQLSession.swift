@@ -2,30 +2,34 @@
 package final class PostgreSQLSession {
     private let connection: LibpqConnection
     private let maximumBytes: Int
+    /// For each statement; nil waits as long as the server does.
+    private let milliseconds: Int?
 
-    package init(_ options: DriverOptions) throws(DatabaseError) {
+    /// - Parameter milliseconds: for each statement; nil: without a limit.
+    package init(_ options: DriverOptions, within milliseconds: Int? = nil) throws(DatabaseError) {
         switch LibpqConnection.connect(options.connectionParameters) {
         case .success(let connection): self.connection = connection
         case .failure(let failure): throw .unreachable(failure.text, retryAfterSeconds: 1)
         }
         maximumBytes = options.maximumAnswerBytes
+        self.milliseconds = milliseconds
         try run("SELECT set_config('search_path', 'pg_catalog', false)")
     }
 
     /// One statement or several without parameters: a script.
     package func run(_ script: String) throws(DatabaseError) {
-        _ = try answer(connection.runBlocking(script, nil), maximumRows: .max)
+        _ = try answer(result(script, nil), maximumRows: .max)
     }
 
     @discardableResult
     package func run(_ statement: SQLStatement, _ values: [SQLValue]) throws(DatabaseError) -> SQLRows {
-        try answer(connection.runBlocking(statement.text, values), maximumRows: statement.maximumRows)
+        try answer(result(statement.text, values), maximumRows: statement.maximumRows)
     }
 
     /// A statement without a name, for one row.
     @discardableResult
     package func run(_ text: String, _ values: [SQLValue]) throws(DatabaseError) -> SQLRows {
-        try answer(connection.runBlocking(text, values), maximumRows: .max)
+        try answer(result(text, values), maximumRows: .max)
     }
 
     /// Commits if `body` returns, and rolls back if it throws.
@@ -44,6 +48,14 @@ package final class PostgreSQLSession {
         }
         try run("COMMIT")
         return value
+    }
+
+    private func result(_ text: String, _ values: [SQLValue]?) throws(DatabaseError) -> LibpqResult? {
+        guard let milliseconds else { return connection.runBlocking(text, values) }
+        let deadline = Monotonic.now + Monotonic.nanoseconds(milliseconds: milliseconds)
+        let result = connection.runBlocking(text, values, until: deadline)
+        guard result != nil || Monotonic.now < deadline else { throw .unknown("it did not come in time") }
+        return result
     }
 
     private func answer(_ result: LibpqResult?, maximumRows: Int) throws(DatabaseError) -> SQLRows {

@@ -45,12 +45,12 @@ enum Console {
         do throws(SocketFault) { return try body() } catch { throw failure("\(error)") }
     }
 
-    /// ATTESTED_KEYS_PATH, or all errors of the settings.
-    static func keyStorePath(_ options: SettingsOptions) throws -> String {
+    /// The file of `--store`, or the store of the settings, or all errors of the settings.
+    static func storeLocation(_ file: String?, _ options: SettingsOptions) throws -> StoreLocation {
+        if let file { return .file(path: file) }
         do throws(ConfigurationErrors) {
-            return try ConfigurationLoading.loadKeyStorage(
-                environment: environment, environmentFile: options.environmentFile
-            ).path
+            return try ConfigurationLoading.loadStoreLocation(
+                environment: environment, environmentFile: options.environmentFile)
         } catch {
             complain("portcullis: error: \(error)")
             throw ExitCode(78)

@@ -12,11 +12,11 @@ struct DevTokensCommand: ParsableCommand {
             """,
         subcommands: [Issue.self, List.self, Revoke.self])
 
-    /// The key store: `--store`, or the one in the settings.
+    /// The key store: the file of `--store`, or the store of the settings.
     struct Options: ParsableArguments {
         @OptionGroup var settings: SettingsOptions
 
-        @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
+        @Option(help: "The store's file; without it the store of ATTESTED_KEYS_PATH or STORE_URL.")
         var store: String?
 
         /// Runs `body` on the store; an error is printed and ends the command.
@@ -28,9 +28,9 @@ struct DevTokensCommand: ParsableCommand {
             creating: Bool = false, mayBeMissing: Bool = false,
             _ body: (DevelopmentTokenAdministration) async throws(DevelopmentTokenAdministrationError) -> Void
         ) async throws {
-            let path = try store ?? Console.keyStorePath(settings)
+            let location = try Console.storeLocation(store, settings)
             do throws(DevelopmentTokenAdministrationError) {
-                try await body(try DevelopmentTokenAdministration(path: path, creating: creating))
+                try await body(try DevelopmentTokenAdministration(location, creating: creating))
             } catch {
                 if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)

@@ -9,11 +9,11 @@ struct KeysCommand: ParsableCommand {
             List.self, Show.self, Revoke.self, Restore.self, Forget.self, Prune.self, Export.self, Erase.self,
         ])
 
-    /// The key store: `--store`, or the one in the settings.
+    /// The key store: the file of `--store`, or the store of the settings.
     struct Options: ParsableArguments {
         @OptionGroup var settings: SettingsOptions
 
-        @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
+        @Option(help: "The store's file; without it the store of ATTESTED_KEYS_PATH or STORE_URL.")
         var store: String?
 
         /// Runs `body` on the store; an error is printed and ends the command.
@@ -22,9 +22,9 @@ struct KeysCommand: ParsableCommand {
         func administer(
             mayBeMissing: Bool = false, _ body: (KeyAdministration) async throws(KeyAdministrationError) -> Void
         ) async throws {
-            let path = try store ?? Console.keyStorePath(settings)
+            let location = try Console.storeLocation(store, settings)
             do throws(KeyAdministrationError) {
-                try await body(try KeyAdministration(path: path))
+                try await body(try KeyAdministration(location))
             } catch {
                 if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)

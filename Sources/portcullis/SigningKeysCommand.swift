@@ -8,21 +8,21 @@ struct SigningKeysCommand: ParsableCommand {
         abstract: "Administer the keys that sign access tokens, also while the gateway runs.",
         subcommands: [List.self, Rotate.self, Revoke.self])
 
-    /// The key store: `--store`, or the one in the settings.
+    /// The key store: the file of `--store`, or the store of the settings.
     struct Options: ParsableArguments {
         @OptionGroup var settings: SettingsOptions
 
-        @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
+        @Option(help: "The store's file; without it the store of ATTESTED_KEYS_PATH or STORE_URL.")
         var store: String?
 
         /// Runs `body` on the store; an error is printed and ends the command.
         func administer<Value>(
             _ body: (SigningKeyAdministration) throws(SigningKeyAdministrationError) -> Value
         ) throws -> Value {
-            let path = try store ?? Console.keyStorePath(settings)
+            let location = try Console.storeLocation(store, settings)
             let tokens = try Console.tokenSettings(settings)
             do throws(SigningKeyAdministrationError) {
-                return try body(try SigningKeyAdministration(path: path, tokens: tokens))
+                return try body(try SigningKeyAdministration(location, tokens: tokens))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)
             }

@@ -10,18 +10,21 @@ struct StoreCommand: ParsableCommand {
     struct Options: ParsableArguments {
         @OptionGroup var settings: SettingsOptions
 
-        @Option(help: "The store's file; without it that of ATTESTED_KEYS_PATH.")
+        @Option(help: "The store's file; without it the store of ATTESTED_KEYS_PATH or STORE_URL.")
         var store: String?
 
         var administration: StoreAdministration {
-            get throws { StoreAdministration(path: try store ?? Console.keyStorePath(settings)) }
+            get throws { StoreAdministration(try Console.storeLocation(store, settings)) }
         }
     }
 
     struct Backup: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Copy the store into a file, which is checked before it gets its name.",
-            discussion: "The copy contains secret keys, as the store does. Only its owner can read it: keep it so.")
+            abstract: "Copy the store's file into another, which is checked before it gets its name.",
+            discussion: """
+                The copy contains secret keys, as the store does. Only its owner can read it: keep it so. The database of STORE_URL is backed up with \
+                PostgreSQL's own tools: `portcullis store check` names them.
+                """)
 
         @OptionGroup var options: Options
 
@@ -43,7 +46,8 @@ struct StoreCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check the store's files, its disk and every record. Ends with 1 if something has to be done.")
+            abstract: "Check the store and every record in it. Ends with 1 if something has to be done.",
+            discussion: "Of a file it checks the disk, too; of a database the connection, the server and the schema.")
 
         @OptionGroup var options: Options
 

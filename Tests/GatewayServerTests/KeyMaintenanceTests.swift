@@ -2,6 +2,7 @@ import EdgeTestKit
 import Foundation
 import KeyStore
 import KeyStoreSQLite
+import Settings
 import Testing
 
 @testable import GatewayServer
@@ -67,7 +68,7 @@ import Testing
 
     private func export(_ id: KeyID, _ files: [String]) async throws -> (found: Bool, object: [String: Any]) {
         var text = ""
-        let found = try await KeyAdministration(path: path).export(
+        let found = try await KeyAdministration(.file(path: path)).export(
             id.base64, at: Date(timeIntervalSince1970: 0), auditFiles: files
         ) { text += $0 }
         let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
@@ -123,7 +124,9 @@ import Testing
     private func failedExport(_ files: [String]) async throws -> String {
         var text = ""
         await #expect(throws: KeyAdministrationError.self) {
-            try await KeyAdministration(path: path).export(key(1).id.base64, at: .now, auditFiles: files) { text += $0 }
+            try await KeyAdministration(.file(path: path)).export(key(1).id.base64, at: .now, auditFiles: files) {
+                text += $0
+            }
         }
         return text
     }
@@ -131,7 +134,7 @@ import Testing
     @Test func `nothing is erased while a gateway hasn't noticed, and the key is refused`() async throws {
         let store = try SQLiteKeyDatabase(path: path)
         _ = try store.enrol(key(1))
-        let keys = try KeyAdministration(path: path)
+        let keys = try KeyAdministration(.file(path: path))
         await #expect(throws: KeyAdministrationError.notNoticed) {
             try await keys.erase(key(1).id.base64, at: .now) { false }
         }
@@ -149,7 +152,7 @@ import Testing
             for byte in UInt8(1)...200 { _ = try store.enrol(key(byte, usedAt: (byte < 150 ? 909 : 911) * day)) }
             _ = try store.revoke(key(2).id, reason: "lost", at: 5)
         }
-        let keys = try KeyAdministration(path: path)
+        let keys = try KeyAdministration(.file(path: path))
         var (shown, forgotten) = ([String](), [String]())
         let trial = try await keys.prune(idleDays: 90, at: now, dryRun: true) { shown.append($0) }
         #expect(try await keys.list { _ in } == 200)

@@ -69,15 +69,21 @@ package final class PostgresServer: Sendable {
 
     /// libpq's parameters.
     package func parameters(database: String = "postgres") -> [String: String] {
-        ["host": directory, "port": String(port), "user": "portcullis", "dbname": database]
+        [
+            "host": directory, "port": String(port), "user": "portcullis", "dbname": database,
+            "connect_timeout": Self.connectSeconds,
+        ]
     }
 
     package func networkParameters(database: String = "postgres", port: Int? = nil) -> [String: String] {
         [
             "host": "127.0.0.1", "port": String(port ?? self.port), "user": "portcullis", "dbname": database,
-            "sslmode": "disable",
+            "sslmode": "disable", "connect_timeout": Self.connectSeconds,
         ]
     }
+
+    /// The machine may be busy with all other tests. Tests of time limits set their own.
+    private static let connectSeconds = "60"
 
     /// Also on a server that only reads.
     package func session(database: String = "postgres") throws -> PostgreSQLSession {

@@ -209,9 +209,9 @@ import Testing
     }
 
     @Test func `the keys command needs only the database`() throws {
-        let storage = try ConfigurationLoading.loadKeyStorage(
+        let location = try ConfigurationLoading.loadStoreLocation(
             environment: ["ATTESTED_KEYS_PATH": "/var/lib/keys.sqlite"], environmentFile: nil)
-        #expect(storage.path == "/var/lib/keys.sqlite" && storage.busyMilliseconds == 50)
+        #expect(location == .file(path: "/var/lib/keys.sqlite"))
     }
 
     @Test func `the description names the admission methods`() throws {

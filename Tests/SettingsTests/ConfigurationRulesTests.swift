@@ -217,7 +217,7 @@ import Testing
                     + " Check the path and the file's permissions; a relative path counts from the working directory."
             ])
         #expect(throws: ConfigurationErrors.self) {
-            try ConfigurationLoading.loadKeyStorage(environment: environment, environmentFile: "/nonexistent.env")
+            try ConfigurationLoading.loadStoreLocation(environment: environment, environmentFile: "/nonexistent.env")
         }
     }
 

@@ -1,28 +1,25 @@
 import Admission
 package import FoundationEssentials
-import Glibc
 import KeyStore
-import KeyStoreSQLite
 import Observability
 import RelayCore
-import Settings
+package import Settings
 
 /// The operator's administration of development tokens, on a store that a gateway may be using at the same time.
 package struct DevelopmentTokenAdministration {
     /// The largest `days` of a token.
     package static let maximumDays = 365
 
-    private let store: SQLiteKeyRegistry
+    private let store: any DevelopmentTokenStore
 
-    /// - Parameters:
-    ///   - path: the key store.
-    ///   - creating: whether it is created if it doesn't exist, to issue tokens before the gateway's first start.
-    package init(path: String, creating: Bool) throws(DevelopmentTokenAdministrationError) {
-        guard creating || access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
-        do throws(KeyRegistryError) {
-            store = try SQLiteKeyRegistry(path: path, creating: creating)
-        } catch {
-            throw .store("\(error)")
+    /// - Parameter creating: whether a missing file is created, to issue tokens before the gateway's first start.
+    package init(_ location: StoreLocation, creating: Bool) throws(DevelopmentTokenAdministrationError) {
+        do throws(StoreOpeningError) { store = try location.open(creating: creating) } catch {
+            switch error {
+            case .missing(let path): throw .noStore(path: path)
+            case .file(let reason): throw .store("\(reason)")
+            case .database(let reason): throw .database(reason)
+            }
         }
     }
 
@@ -104,6 +101,7 @@ package struct DevelopmentTokenAdministration {
 
 package enum DevelopmentTokenAdministrationError: Error, CustomStringConvertible {
     case store(String)
+    case database(FleetStoreError)
     /// The gateway hasn't run yet, or the path is wrong.
     case noStore(path: String)
     case name
@@ -117,6 +115,7 @@ package enum DevelopmentTokenAdministrationError: Error, CustomStringConvertible
     package var description: String {
         switch self {
         case .store(let reason): "the key store can't be used: \(reason)"
+        case .database(let error): "\(error)"
         case .noStore(let path): "no development tokens yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .name: "a name has 1 to \(DevelopmentToken.maximumNameBytes) visible ASCII characters"
         case .routes:
@@ -131,7 +130,9 @@ package enum DevelopmentTokenAdministrationError: Error, CustomStringConvertible
 
     package var hint: String? {
         switch self {
-        case .store, .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .store: "portcullis store check says what is wrong with it."
+        case .database(let error): error.hint
+        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
         case .malformedID, .unknown: "portcullis dev-tokens list shows all."
         case .full: "tokens leave the list 90 days after they have expired or were revoked."
         case .name, .routes, .days, .devices: nil

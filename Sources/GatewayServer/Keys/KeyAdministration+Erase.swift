@@ -1,6 +1,5 @@
 package import FoundationEssentials
 package import KeyStore
-import KeyStoreSQLite
 
 extension Erasure {
     /// For the operator, a sentence each.

@@ -1,6 +1,5 @@
 package import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 import Observability
 import RelayCore
 import WireText

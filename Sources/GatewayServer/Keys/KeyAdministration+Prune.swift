@@ -1,6 +1,5 @@
 package import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 
 /// What a pruning did, or would do.
 package struct PruningReport: Sendable, Equatable {

@@ -1,9 +1,7 @@
 package import FoundationEssentials
-import Glibc
 import KeyStore
-import KeyStoreSQLite
 import Observability
-import Settings
+package import Settings
 import WireText
 
 /// The operator's administration of registered keys, on a store that a gateway may be using at the same time.
@@ -11,11 +9,14 @@ package struct KeyAdministration {
     let store: any KeyMaintenance
     static let page = 500
 
-    /// - Parameter path: an existing store; it isn't created.
-    package init(path: String) throws(KeyAdministrationError) {
-        guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
-        store = try administrationErrors { () throws(KeyRegistryError) in
-            try SQLiteKeyRegistry(path: path, creating: false)
+    /// - Parameter location: an existing store; it isn't created.
+    package init(_ location: StoreLocation) throws(KeyAdministrationError) {
+        do throws(StoreOpeningError) { store = try location.open() } catch {
+            switch error {
+            case .missing(let path): throw .noStore(path: path)
+            case .file(let reason): throw .store("\(reason)")
+            case .database(let reason): throw .database(reason)
+            }
         }
     }
 
@@ -92,6 +93,7 @@ package struct KeyAdministration {
 
 package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
     case store(String)
+    case database(FleetStoreError)
     /// The gateway hasn't run yet, or the path is wrong.
     case noStore(path: String)
     case malformedKeyID
@@ -107,6 +109,7 @@ package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .store(let reason): "the key store can't be used: \(reason)"
+        case .database(let error): "\(error)"
         case .noStore(let path): "no keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
         case .unknownKey: "no such key"
@@ -121,7 +124,9 @@ package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
 
     package var hint: String {
         switch self {
-        case .store, .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .store: "portcullis store check says what is wrong with it."
+        case .database(let error): error.hint
+        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
         case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
         case .idleDays: "portcullis keys prune --idle 90d --dry-run shows what it would forget."
         case .auditFile: "name other files with --audit-file."

@@ -1,30 +1,33 @@
 import Admission
 import DPoP
 package import FoundationEssentials
-import Glibc
 import KeyStore
-import KeyStoreSQLite
 import Observability
 package import Settings
 
 /// The operator's administration of the keys that sign access tokens, on a store that a gateway may be using at the same time.
 package struct SigningKeyAdministration {
-    private let store: SQLiteKeyRegistry
+    private let store: any SigningKeyStore
     private let rotation: SigningKeyRotation
 
-    /// - Parameter path: an existing store; it isn't created.
-    package init(path: String, tokens: SectionValues<TokenSection>) throws(SigningKeyAdministrationError) {
-        guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
-        do throws(KeyRegistryError) { store = try SQLiteKeyRegistry(path: path, creating: false) } catch {
-            throw .keys("\(error)")
+    /// - Parameter location: an existing store; it isn't created.
+    package init(
+        _ location: StoreLocation, tokens: SectionValues<TokenSection>
+    ) throws(SigningKeyAdministrationError) {
+        do throws(StoreOpeningError) { store = try location.open().signingKeyStore } catch {
+            switch error {
+            case .missing(let path): throw .noStore(path: path)
+            case .file(let reason): throw .keys("\(reason)")
+            case .database(let reason): throw .database(reason)
+            }
         }
-        rotation = SigningKeyRotation(store.tokenStore, schedule: TokenState.schedule(tokens))
+        rotation = SigningKeyRotation(store, schedule: TokenState.schedule(tokens))
     }
 
     /// A line for each key: the published ones in the order in which they sign, then the revoked ones.
     package func list(at time: Date) throws(SigningKeyAdministrationError) -> [String] {
         let stored: StoredSigningKeys
-        do throws(KeyRegistryError) { stored = try store.tokenStore.signingKeys() } catch { throw .keys("\(error)") }
+        do throws(KeyRegistryError) { stored = try store.signingKeys() } catch { throw .keys("\(error)") }
         let stages = SigningKeyStages(stored, schedule: rotation.schedule, at: time)
         return stored.keys.map { key in
             "\(key.id)  \(stages?.stage(of: key.id) ?? "damaged")  published \(shown(key.publishedAt))"
@@ -52,6 +55,7 @@ package struct SigningKeyAdministration {
 
 package enum SigningKeyAdministrationError: Error, CustomStringConvertible {
     case keys(String)
+    case database(FleetStoreError)
     /// The gateway hasn't run yet, or the path is wrong.
     case noStore(path: String)
     case unknownKey
@@ -59,6 +63,7 @@ package enum SigningKeyAdministrationError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .keys(let reason): reason
+        case .database(let error): "\(error)"
         case .noStore(let path): "no signing keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .unknownKey: "no such signing key"
         }
@@ -66,7 +71,9 @@ package enum SigningKeyAdministrationError: Error, CustomStringConvertible {
 
     package var hint: String {
         switch self {
-        case .keys, .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .keys: "portcullis store check says what is wrong with it."
+        case .database(let error): error.hint
+        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
         case .unknownKey: "portcullis signing-keys list shows all."
         }
     }

@@ -107,7 +107,7 @@ extension FleetStoreConfiguration {
     }
 }
 
-package enum FleetStoreError: Error, CustomStringConvertible {
+package enum FleetStoreError: Error, Equatable, CustomStringConvertible {
     /// The database's name, and the reason.
     case database(String, String)
     case file(path: String, String)
@@ -130,7 +130,7 @@ package enum FleetStoreError: Error, CustomStringConvertible {
 
     package var hint: String {
         switch self {
-        case .database: "check STORE_URL, and that the role may create and use the schema portcullis."
+        case .database: "portcullis store check says more. The role needs its rights (config/postgresql-roles.sql)."
         case .file, .noFile: "name the SQLite file of a gateway."
         case .exists: "name a file that doesn't exist."
         case .copying: "run the command again: what was copied is kept."

@@ -1,19 +1,48 @@
 import Glibc
 import KeyStore
+import KeyStorePostgreSQL
 import KeyStoreSQLite
 import Observability
-import Settings
+import PostgreSQL
+package import Settings
 import WireText
 
-/// The operator's maintenance of the key store's file, which a gateway may be using at the same time.
+/// The operator's maintenance of a key store, which a gateway may be using at the same time.
 package struct StoreAdministration {
-    private let path: String
+    private let store: any MaintainedStore
 
-    /// - Parameter path: an existing store; it isn't created.
-    package init(path: String) { self.path = path }
+    /// - Parameter location: an existing store; it isn't created.
+    package init(_ location: StoreLocation) {
+        store =
+            switch location {
+            case .file(let path): StoreFile(path: path)
+            case .database(let configuration): StoreDatabase(configuration: configuration)
+            }
+    }
 
     /// - Returns: what to tell the operator.
     package func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String {
+        try store.backUp(to: target, replacing: replacing)
+    }
+
+    /// Checks the store and all its records.
+    package func check() -> StoreReport { StoreReport(store: store.name, findings: store.check()) }
+}
+
+/// A store with the maintenance that its kind has.
+private protocol MaintainedStore: Sendable {
+    var name: String { get }
+
+    func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String
+    func check() -> [StoreFinding]
+}
+
+private struct StoreFile: MaintainedStore {
+    let path: String
+
+    var name: String { NamedFile.absolute(path) }
+
+    func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String {
         guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
         do throws(SQLiteBackupError) {
             let copy = try SQLiteBackup(of: path, to: target, replacing: replacing)
@@ -28,22 +57,48 @@ package struct StoreAdministration {
         }
     }
 
-    /// Checks the files and all records.
-    package func check() -> StoreReport { StoreReport(path: path, check: SQLiteStoreCheck(path: path)) }
+    func check() -> [StoreFinding] { SQLiteStoreCheck(path: path).findings }
+}
+
+private struct StoreDatabase: MaintainedStore {
+    /// For a page of keys with their receipts.
+    private static let answerBytes = 256 << 20
+
+    let configuration: FleetStoreConfiguration
+
+    var name: String { "\(configuration)" }
+
+    func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String {
+        throw .database("\(configuration)")
+    }
+
+    func check() -> [StoreFinding] {
+        guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
+            return [.error(.secrets, "\(FleetStoreError.secretKeys)", FleetStoreError.secretKeys.hint)]
+        }
+        var options = configuration.driverOptions
+        options.maximumAnswerBytes = Self.answerBytes
+        return PostgreSQLStoreCheck(options, sealing: sealing, transport: transport).findings
+    }
+
+    private var transport: PostgreSQLStoreCheck.Transport {
+        if configuration.url.isLocal { return .local }
+        return configuration.url.isVerified ? .verified : .unverified
+    }
 }
 
 /// The result of a check.
 package struct StoreReport: Sendable {
-    let path: String
-    private let check: SQLiteStoreCheck
+    let store: String
+    private let findings: [StoreFinding]
 
-    init(path: String, check: SQLiteStoreCheck) { (self.path, self.check) = (path, check) }
+    init(store: String, findings: [StoreFinding]) { (self.store, self.findings) = (store, findings) }
 
-    package var isGood: Bool { check.isGood }
+    package var isGood: Bool { findings.allSatisfy { $0.grade < .error } }
 
     /// A line for each finding, and one for what is to be done about it.
     package var text: String {
-        check.findings.map { finding in
+        findings.map { finding in
             "\(finding.grade.rawValue): \(finding.subject.rawValue): \(EscapedText(finding.text))"
                 + (finding.remedy.map { "\n    \(EscapedText($0))" } ?? "")
         }.joined(separator: "\n")
@@ -52,11 +107,11 @@ package struct StoreReport: Sendable {
     /// One object in one line.
     package var json: String {
         var writer = JSONWriter()
-        writer.member("store", NamedFile.absolute(path))
+        writer.member("store", store)
         writer.member("good", isGood)
         writer.member(
             "findings",
-            json: check.findings.map { finding in
+            json: findings.map { finding in
                 var writer = JSONWriter()
                 writer.member("check", finding.subject.rawValue)
                 writer.member("state", finding.grade.rawValue)
@@ -75,6 +130,8 @@ package enum StoreAdministrationError: Error, CustomStringConvertible {
     case copy(String)
     case exists(path: String)
     case isTheStore
+    /// Its name.
+    case database(String)
 
     package var description: String {
         switch self {
@@ -83,6 +140,7 @@ package enum StoreAdministrationError: Error, CustomStringConvertible {
         case .copy(let reason): "the copy can't be made: \(EscapedText(reason))"
         case .exists(let path): "\(EscapedText(path)) exists"
         case .isTheStore: "this file belongs to the store itself"
+        case .database(let name): "\(EscapedText(name)) is backed up with PostgreSQL's own tools, not with this command"
         }
     }
 
@@ -93,6 +151,12 @@ package enum StoreAdministrationError: Error, CustomStringConvertible {
         case .copy: "no file was left. Free some space, or name a file in another directory."
         case .exists: "name another file, or replace this one with --force."
         case .isTheStore: "name a file elsewhere, best on another disk."
+        case .database:
+            """
+            pg_basebackup and archived WAL, or pg_dump --schema=portcullis --no-unlogged-table-data. What the unlogged tables home, spent and ticket \
+            have must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
+            STORE_SECRETS_KEY_PATH elsewhere. portcullis store export FILE makes a copy that a single gateway can use.
+            """
         }
     }
 }

@@ -7,14 +7,10 @@ extension PostgreSQLSchema.Migration {
         DECLARE
             found_id bytea;
         BEGIN
-            SELECT h.incarnation INTO found_id FROM portcullis.home h;
+            SELECT h.incarnation INTO found_id FROM portcullis.home h WHERE h.place = portcullis.home_place(true);
             IF FOUND THEN RETURN found_id; END IF;
-            -- The timeline is that of the log's end; an error on a standby.
-            INSERT INTO portcullis.home (incarnation) VALUES (sha256(
-                int8send((pg_control_system()).system_identifier)
-                || convert_to(substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), 'UTF8')
-                || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())))
-            ON CONFLICT DO NOTHING;
+            DELETE FROM portcullis.home h WHERE h.place <> portcullis.home_place(true);
+            INSERT INTO portcullis.home DEFAULT VALUES ON CONFLICT DO NOTHING;
             SELECT h.incarnation INTO STRICT found_id FROM portcullis.home h;
             RETURN found_id;
         END $$;
@@ -24,7 +20,8 @@ extension PostgreSQLSchema.Migration {
         DECLARE
             found_at timestamptz;
         BEGIN
-            SELECT h.began INTO found_at FROM portcullis.home h WHERE h.incarnation = home_id;
+            SELECT CASE WHEN h.began_of = h.incarnation THEN h.began ELSE h.made END INTO found_at
+            FROM portcullis.home h WHERE h.incarnation = home_id;
             RETURN coalesce(found_at, clock_timestamp());
         END $$;
 
@@ -35,7 +32,8 @@ extension PostgreSQLSchema.Migration {
             state record;
         BEGIN
             PERFORM set_config('synchronous_commit', 'off', true);
-            SELECT h.forgotten, h.is_full INTO state FROM portcullis.home h WHERE h.incarnation = home_id;
+            SELECT h.forgotten, h.is_full INTO state FROM portcullis.home h
+            WHERE h.incarnation = home_id AND h.place = portcullis.home_place(true);
             IF NOT FOUND THEN RETURN 2; END IF;
             IF mark_expires <= state.forgotten THEN RETURN 3; END IF;
             IF state.is_full THEN
@@ -86,7 +84,8 @@ extension PostgreSQLSchema.Migration {
             state record;
         BEGIN
             PERFORM set_config('synchronous_commit', 'off', true);
-            SELECT h.forgotten, h.is_full INTO state FROM portcullis.home h WHERE h.incarnation = home_id;
+            SELECT h.forgotten, h.is_full INTO state FROM portcullis.home h
+            WHERE h.incarnation = home_id AND h.place = portcullis.home_place(true);
             IF NOT FOUND THEN RETURN 2; END IF;
             IF ticket_expires <= state.forgotten THEN RETURN 3; END IF;
             IF state.is_full THEN RETURN 4; END IF;
@@ -100,7 +99,9 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             PERFORM set_config('synchronous_commit', 'off', true);
             DELETE FROM portcullis.ticket t
-            WHERE t.hash = ticket_hash AND EXISTS (SELECT 1 FROM portcullis.home h WHERE h.incarnation = home_id)
+            WHERE t.hash = ticket_hash AND EXISTS (
+                SELECT 1 FROM portcullis.home h
+                WHERE h.incarnation = home_id AND h.place = portcullis.home_place(true))
             RETURNING t.sealed, t.expires INTO sealed, expires;
         END $$;
 

@@ -115,6 +115,20 @@ extension PostgreSQLSchema.Migration {
             UPDATE portcullis.receipt r SET receipt = '' WHERE r.key_id = id;
         END $$;
 
+        -- The rule is DeviceKey.isIdle. All rows are deleted before the first note, which takes the lock that every change waits for.
+        CREATE FUNCTION portcullis.prune_keys(ids bytea[], idle_since int8) RETURNS SETOF bytea LANGUAGE plpgsql AS $$
+        DECLARE
+            gone bytea[];
+        BEGIN
+            WITH deleted AS (
+                DELETE FROM portcullis.device_key k WHERE k.key_id = ANY (ids) AND k.revoked_at IS NULL
+                    AND greatest(k.registered_at, k.last_used_at) < idle_since
+                RETURNING k.key_id)
+            SELECT array_agg(d.key_id) INTO gone FROM deleted d;
+            PERFORM portcullis.note(1, g) FROM unnest(gone) g;
+            RETURN QUERY SELECT unnest(gone);
+        END $$;
+
         -- Keeps the newest changes only. Who has missed a forgotten one reads everything again.
         CREATE FUNCTION portcullis.forget_changes(kept int8) RETURNS void LANGUAGE plpgsql AS $$
         DECLARE

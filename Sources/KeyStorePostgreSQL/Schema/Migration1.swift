@@ -79,11 +79,37 @@ extension PostgreSQLSchema.Migration {
 
     /// Tables that PostgreSQL empties in crash recovery and on promotion, and keeps over a clean restart: so the row of `home` is lost exactly
     /// when commits that didn't wait for the disk may be lost, and so are the marks.
+    ///
+    /// `pg_dump` copies them, unless it is told not to. A restored row of `home` must not be the incarnation of before, so its columns are generated: a dump never
+    /// has them, and whoever inserts a row gets new ones, also `COPY`. Their functions are called immutable, which they aren't, since PostgreSQL demands it; it calls them at each
+    /// insertion, and not in an update of other columns. `place` finds a row that was copied as a file: with `CREATE DATABASE … TEMPLATE`, or by pg_upgrade.
     private static let unlogged = """
+        CREATE FUNCTION portcullis.home_place(singleton boolean) RETURNS bytea IMMUTABLE LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN sha256(
+                int8send((pg_control_system()).system_identifier)
+                || (SELECT int8send(d.oid::int8) FROM pg_database d WHERE d.datname = current_database()));
+        END $$;
+        -- The timeline is that of the log's end; an error on a standby.
+        CREATE FUNCTION portcullis.home_incarnation(singleton boolean) RETURNS bytea IMMUTABLE LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN sha256(
+                portcullis.home_place(singleton)
+                || convert_to(substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), 'UTF8')
+                || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+        END $$;
+        CREATE FUNCTION portcullis.home_made(singleton boolean) RETURNS timestamptz IMMUTABLE LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN clock_timestamp();
+        END $$;
         CREATE UNLOGGED TABLE portcullis.home (
             singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-            incarnation bytea NOT NULL,
-            began timestamptz NOT NULL DEFAULT clock_timestamp(),
+            incarnation bytea NOT NULL GENERATED ALWAYS AS (portcullis.home_incarnation(singleton)) STORED,
+            made timestamptz NOT NULL GENERATED ALWAYS AS (portcullis.home_made(singleton)) STORED,
+            place bytea NOT NULL GENERATED ALWAYS AS (portcullis.home_place(singleton)) STORED,
+            -- Another beginning than made, for the incarnation that is named: a restored row has a different one.
+            began timestamptz,
+            began_of bytea,
             -- Marks that expired until then are refused. Only they are ever deleted.
             forgotten int8 NOT NULL DEFAULT 0,
             is_full boolean NOT NULL DEFAULT false
@@ -107,7 +133,7 @@ extension PostgreSQLSchema.Migration {
     /// Before it nothing was used, so nothing can be lost.
     private static let firstIncarnation = """
         SELECT portcullis.incarnation();
-        UPDATE portcullis.home SET began = to_timestamp(0);
+        UPDATE portcullis.home SET began = to_timestamp(0), began_of = incarnation;
 
         """
 

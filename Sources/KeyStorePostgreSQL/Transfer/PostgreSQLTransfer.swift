@@ -21,7 +21,7 @@ package struct PostgreSQLTransfer: TransferableStore {
             try session.run(
                 reading
                     ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-                    : "UPDATE portcullis.home SET began = clock_timestamp()")
+                    : "UPDATE portcullis.home SET began = clock_timestamp(), began_of = incarnation")
         } catch {
             throw .database(error)
         }

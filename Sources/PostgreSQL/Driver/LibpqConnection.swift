@@ -1,4 +1,5 @@
 import CLibpq
+import Glibc
 
 /// One connection of libpq's. This file and `LibpqResult` have all of the driver's calls of C.
 ///
@@ -90,6 +91,46 @@ final class LibpqConnection: @unchecked Sendable {
         guard let values else { return PQexec(raw, text).map(LibpqResult.init) }
         return withParameters(values) { pointers, lengths, formats in
             PQexecParams(raw, text, Int32(values.count), nil, pointers, lengths, formats, 1).map(LibpqResult.init)
+        }
+    }
+
+    /// - Parameter deadline: of ``Monotonic``. A connection that has missed one can't be used again.
+    /// - Returns: the last result; nil if the connection is lost, or there is none at the deadline.
+    func runBlocking(_ text: String, _ values: [SQLValue]?, until deadline: UInt64) -> LibpqResult? {
+        guard PQsetnonblocking(raw, 1) == 0, send(text, values), awaitSending(until: deadline) else { return nil }
+        var last: LibpqResult?
+        while true {
+            while !hasResult { guard awaitEvent(POLLIN, until: deadline), receive() else { return nil } }
+            guard let result = nextResult() else { return last }
+            last = result
+        }
+    }
+
+    private func send(_ text: String, _ values: [SQLValue]?) -> Bool {
+        guard let values else { return PQsendQuery(raw, text) == 1 }
+        return withParameters(values) { pointers, lengths, formats in
+            PQsendQueryParams(raw, text, Int32(values.count), nil, pointers, lengths, formats, 1) == 1
+        }
+    }
+
+    private func awaitSending(until deadline: UInt64) -> Bool {
+        while true {
+            switch flush() {
+            case .done: return true
+            case .failed: return false
+            case .more: guard awaitEvent(POLLIN | POLLOUT, until: deadline), receive() else { return false }
+            }
+        }
+    }
+
+    private func awaitEvent(_ events: Int32, until deadline: UInt64) -> Bool {
+        while true {
+            let now = Monotonic.now
+            guard now < deadline else { return false }
+            var awaited = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+            let count = poll(&awaited, 1, Int32(clamping: (deadline - now) / 1_000_000 + 1))
+            if count > 0 { return true }
+            guard count == 0 || errno == EINTR else { return false }
         }
     }
 }

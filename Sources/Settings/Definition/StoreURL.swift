@@ -29,10 +29,10 @@ package struct StoreURL: Sendable, Hashable {
     /// libpq's names.
     let parameters: [String: String]
 
-    var isLocal: Bool { hosts.allSatisfy(\.isLocal) }
+    package var isLocal: Bool { hosts.allSatisfy(\.isLocal) }
 
     /// Whether the server's certificate and name are checked, as they have to be beyond this machine.
-    var isVerified: Bool { isLocal || parameters["sslmode"].map { $0 == Self.verifying } ?? true }
+    package var isVerified: Bool { isLocal || parameters["sslmode"].map { $0 == Self.verifying } ?? true }
 
     /// For libpq.
     package var connectionParameters: [String: String] {

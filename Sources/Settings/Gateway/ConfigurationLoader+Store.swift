@@ -1,5 +1,12 @@
 import WireText
 
+/// Where a gateway's keys are, as the settings say.
+package enum StoreLocation: Sendable, Equatable {
+    /// An SQLite file.
+    case file(path: String)
+    case database(FleetStoreConfiguration)
+}
+
 /// The database that a fleet shares, with what the gateway needs to use it.
 package struct FleetStoreConfiguration: Sendable, Equatable {
     package let url: StoreURL

@@ -60,15 +60,16 @@ package enum ConfigurationLoading {
             configuration: configuration, warnings: loader.warnings, settings: loader.effectiveSettings)
     }
 
-    /// The few settings that `keys …` needs. For the others, only the names are checked.
-    package static func loadKeyStorage(
+    /// The store of ATTESTED_KEYS_PATH or STORE_URL, for tools. For the other settings, only the names are checked.
+    package static func loadStoreLocation(
         environment: [String: String], environmentFile: String?
-    ) throws(ConfigurationErrors) -> SectionValues<KeyStoreSection> {
+    ) throws(ConfigurationErrors) -> StoreLocation {
         var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
         try loader.throwFileError()
+        let database = loader.fleetStore()
         let storage = loader.read(\.keyStore)
         try loader.throwErrors()
-        return storage
+        return database.map(StoreLocation.database) ?? .file(path: storage.path)
     }
 
     /// The database of STORE_URL, for tools; nil if it isn't set.

@@ -129,12 +129,15 @@ package struct KeyStoreSection: SettingSection {
             """, reload: .restart, SettingGrammar.requiredPath)
     package let url = Setting<StoreURL?>.text(
         "STORE_URL", default: nil, "`postgresql://USER@HOST:PORT/DATABASE`",
-        "The PostgreSQL database of a fleet of gateways, instead of ATTESTED_KEYS_PATH.",
+        "The PostgreSQL database (15 or later) of a fleet of gateways, instead of ATTESTED_KEYS_PATH.",
         details: """
+            All gateways with the same database act as one gate, and the commands `keys`, `dev-tokens`, `signing-keys` and `store` work on it. \
             For example postgresql://portcullis@db.example.org/portcullis. Several hosts, of which one can be written, are separated by commas. \
-            `portcullis store migrate` makes the tables. A Unix socket is written as postgresql:///portcullis?host=/run/postgresql. Beyond this \
-            machine the server's certificate is verified (sslmode=verify-full) with the authorities of the system, or of `sslrootcert`. \
-            localhost is a name, whose address may change: write 127.0.0.1. It has no password: see the next setting, or use `passfile`.
+            `portcullis store migrate` makes the tables; without them the gateway doesn't start. A Unix socket is written as \
+            postgresql:///portcullis?host=/run/postgresql. Beyond this machine the server's certificate is verified (sslmode=verify-full) with \
+            the authorities of the system, or of `sslrootcert`. localhost is a name, whose address may change: write 127.0.0.1. It has no \
+            password: see the next setting, or use `passfile`.
+            Danger: whoever can write to the database decides who is admitted. Give each role only its rights (config/postgresql-roles.sql).
             """, reload: .restart, SettingGrammar.storeURL)
     package let passwordPath = Setting<String?>.path(
         "STORE_PASSWORD_PATH", "a file", "The password of `STORE_URL`, in one line.", details: "chmod 600 it.",
@@ -178,10 +181,13 @@ package struct TicketSection: SettingSection {
         "Unused tickets at once; above it requests for one are answered 503.", reload: .restart)
     package let controlSocketPath = Setting<String?>.path(
         "CONTROL_SOCKET_PATH", "a file",
-        "The Unix socket (mode 0600) for `portcullis ticket`, `reload` and `keys revoke`; if unset, there is no socket.",
+        "The Unix socket (mode 0600) of the operator's commands; if unset, there is none.",
         details: """
-            At most 107 bytes.
-            Danger: everybody who can open it can admit anybody.
+            At most 107 bytes; its folder has to exist. `portcullis ticket`, `reload`, `upgrade`, `sessions` and `top` need it. `keys revoke` and \
+            `erase`, `dev-tokens revoke` and `signing-keys revoke` work without it: with it they also wait until this gateway has noticed, and say \
+            so if it doesn't. Each gateway has a socket of its own; the others of a fleet hear of such changes from the database. If it is set, \
+            tickets count as a method of admission.
+            Danger: everybody who can open it can admit anybody, and have the gateway run another program.
             """, reload: .restart)
     package let servesWebClient = Setting<Bool>.boolean(
         "ENABLE_WEB_CLIENT", default: false, "Whether `GET /` serves the web client.",

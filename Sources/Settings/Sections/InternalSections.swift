@@ -20,9 +20,10 @@ package struct InternalListenerSection: SettingSection {
 
     package let address = Setting<InternalAddress?>.text(
         "ADMIN_BIND", default: nil, "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`",
-        "The internal listener: `/authz` for proxies of HTTP services, `/metrics`, `/livez` and `/readyz`; unset, there is none.",
+        "The internal listener: `/authz`, `/metrics`, `/health`, `/livez`, `/readyz`, perhaps `/console`; unset, there is none.",
         details: """
-            Never on WS_PORT. Port 0 takes any free one. config/ has examples for nginx and Caddy. An address that other machines reach needs \
+            `/authz` tells proxies of HTTP services whether a request may pass (AUTHZ_ADMIT), and answers 404 without access tokens; `/metrics` is \
+            for Prometheus; `/health` is that of clients; `/livez` and `/readyz` are probes; `/console` is an operator's page, with ADMIN_CONSOLE=on only. Never on WS_PORT. Port 0 takes any free one. config/ has examples for nginx and Caddy. An address that other machines reach needs \
             ADMIN_TOKEN_PATH or ADMIN_CLIENT_CA_PATH, and it has TLS: see the next section. On a loopback address or a Unix socket every \
             program that can connect may ask, unless one of the two is set.
             Danger: every program that may ask can tell the gateway which URL a client has asked for.

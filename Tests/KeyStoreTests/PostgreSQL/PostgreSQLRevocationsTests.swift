@@ -102,3 +102,74 @@ struct PostgreSQLRevocationsTests {
         withExtendedLifetime(listener) {}
     }
 }
+
+/// A change and its entry in the feed are one transaction: without the entry there is no change.
+@Suite("The feed of a fleet's store")
+struct PostgreSQLFeedTests {
+    private let database: FleetDatabase
+    private let store: PostgreSQLKeyRegistry
+    private let token = DevelopmentToken.sample()
+
+    init() async throws {
+        database = try await FleetDatabase()
+        store = database.registry
+        for key in UInt8(1)...8 { _ = try await store.enrol(.sample(key)) }
+        _ = try await store.revoke(.sample(2), reason: "lost", at: 1)
+        _ = try await store.beginErasure(of: .sample(3), at: 1)
+        _ = try await store.issue(token)
+    }
+
+    /// What an operator's commands do, each on a key of its own.
+    private var commands: [(name: String, run: @Sendable () async throws -> Void)] {
+        let (store, token) = (store, token)
+        return [
+            ("revoke", { _ = try await store.revoke(.sample(1), reason: "lost", at: 2) }),
+            ("restore", { _ = try await store.restore(.sample(2)) }),
+            ("erase, the second step", { _ = try await store.finishErasure(of: .sample(3)) }),
+            ("erase, the first step", { _ = try await store.beginErasure(of: .sample(4), at: 2) }),
+            ("forget", { _ = try await store.forget(.sample(5)) }),
+            ("prune", { _ = try await store.prune([.sample(6), .sample(7)], idleSince: .max) }),
+            ("issue", { _ = try await store.issue(.sample(2)) }),
+            ("revoke a token", { _ = try await store.revoke(token.id, at: 1_100) }),
+            (
+                "replace signing keys",
+                {
+                    let keys = StoredSigningKeys(revoked: [.init(id: "old", revokedAt: 1)])
+                    _ = try store.replaceSigningKeys(StoredSigningKeys(), with: keys)
+                }
+            ),
+        ]
+    }
+
+    private func content() async throws -> [String] {
+        let keys = try await store.keys(after: nil, limit: 99).map { "\($0)" }
+        let tokens = try await store.developmentTokens().map { "\($0)" }
+        return keys + tokens + ["\(try store.signingKeys())"]
+    }
+
+    private func subjects() throws -> [[UInt8]] {
+        try database.session().run("SELECT subject FROM portcullis.changes ORDER BY seq", []).map {
+            row throws(DatabaseError) in try row.bytes(0)
+        }
+    }
+
+    @Test func `has an entry of every command's change`() async throws {
+        for command in commands {
+            let before = try subjects().count
+            try await command.run()
+            let entries = try subjects().dropFirst(before)
+            #expect(entries.count == (command.name == "prune" ? 2 : 1), "\(command.name)")
+        }
+        let last = [UInt8(6), 7, 8].map { KeyID.sample($0).bytes }
+        #expect(try Set(subjects()).intersection(last) == Set(last.prefix(2)))
+    }
+
+    @Test func `ends a command that can't be entered, with nothing changed`() async throws {
+        let before = try await content()
+        try database.session().run("ALTER TABLE portcullis.changes RENAME TO lost")
+        for command in commands {
+            await #expect(throws: KeyRegistryError.self, "\(command.name)") { try await command.run() }
+        }
+        #expect(try await content() == before)
+    }
+}

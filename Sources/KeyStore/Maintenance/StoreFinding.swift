@@ -12,13 +12,22 @@ package struct StoreFinding: Hashable, Sendable {
         package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
 
-    package enum Subject: String, Sendable, CaseIterable {
+    package enum Subject: String, Sendable {
+        // Of a file.
         case directory
         case file
         case writeAheadLog = "write-ahead log"
         case disk
-        case schema
         case integrity
+        // Of a database that several gateways share.
+        case connection
+        case transport
+        case server
+        case incarnation
+        case secrets
+        case backup
+        // Of both.
+        case schema
         case records
     }
 
@@ -29,15 +38,15 @@ package struct StoreFinding: Hashable, Sendable {
     /// What to do; nil if nothing is.
     package let remedy: String?
 
-    static func good(_ subject: Subject, _ text: String) -> Self {
+    package static func good(_ subject: Subject, _ text: String) -> Self {
         Self(subject: subject, grade: .good, text: text, remedy: nil)
     }
 
-    static func warning(_ subject: Subject, _ text: String, _ remedy: String) -> Self {
+    package static func warning(_ subject: Subject, _ text: String, _ remedy: String) -> Self {
         Self(subject: subject, grade: .warning, text: text, remedy: remedy)
     }
 
-    static func error(_ subject: Subject, _ text: String, _ remedy: String) -> Self {
+    package static func error(_ subject: Subject, _ text: String, _ remedy: String) -> Self {
         Self(subject: subject, grade: .error, text: text, remedy: remedy)
     }
 }

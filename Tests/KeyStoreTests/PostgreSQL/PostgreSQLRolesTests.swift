@@ -1,0 +1,116 @@
+import Foundation
+import KeyStore
+import KeyStorePostgreSQL
+import PostgreSQL
+import PostgreSQLTestKit
+import Testing
+
+/// `config/postgresql-roles.sql`: each role can do its work, and no more.
+@Suite("The roles of a fleet's database")
+struct PostgreSQLRolesTests {
+    private let database: FleetDatabase
+    private let gateway: PostgreSQLKeyRegistry
+    private let operatorStore: PostgreSQLKeyRegistry
+
+    init() async throws {
+        let database = try await FleetDatabase()
+        self.database = database
+        let (gatewayRole, operatorRole) = ("gateway_of_\(database.name)", "operator_of_\(database.name)")
+        try database.session().run("CREATE ROLE \(gatewayRole) LOGIN; CREATE ROLE \(operatorRole) LOGIN")
+        let script = try String(contentsOfFile: "config/postgresql-roles.sql", encoding: .utf8)
+        let file = database.server.directory + "/\(database.name).sql"
+        try Data(script.utf8).write(to: URL(fileURLWithPath: file))
+        try await database.server.runScript(
+            file, in: database.name, ["--set=gateway=\(gatewayRole)", "--set=operator=\(operatorRole)"])
+        gateway = try Self.registry(of: gatewayRole, database)
+        operatorStore = try Self.registry(of: operatorRole, database)
+    }
+
+    private static func registry(of role: String, _ database: FleetDatabase) throws -> PostgreSQLKeyRegistry {
+        var options = database.options
+        options.parameters["user"] = role
+        return try FleetDatabase.registry(options)
+    }
+
+    private let signer = StoredSigningKeys(
+        keys: [StoredSigningKey(id: "k", secret: [1, 2, 3], publishedAt: 1, signsFrom: 2)])
+
+    @Test func `a gateway can serve`() async throws {
+        try await gateway.checkSchema()
+        try await gateway.tryWriting()
+        let home = try await gateway.incarnation()
+        #expect(try await gateway.enrol(.sample(1)) == .enrolled)
+        #expect(try await gateway.enrol(.sample(1)) == .alreadyEnrolled)
+        let use = AssertionUse(mark: .sample(1), key: .sample(1), counter: 1, time: 1)
+        #expect(try await gateway.admit(use, in: home) == .admitted)
+        #expect(try await gateway.advanceCounter(of: .sample(1), to: 2, at: 1) == .advanced)
+        #expect(try await gateway.spend(.sample(2, .tokenProof), in: home) == .spent)
+        let ticket = try #require(SealedTicket(hash: [UInt8](repeating: 1, count: 32), sealed: [1], expires: 10_000))
+        #expect(try await gateway.keep(ticket, in: home) == .spent)
+        #expect(try await gateway.takeTicket(hash: ticket.hash, at: 1, in: home) == ticket)
+        try await gateway.forgetMarks(expiredAt: 20_000, maximum: 10)
+        #expect(try gateway.replaceSigningKeys(StoredSigningKeys(), with: signer))
+        #expect(try gateway.signingKeys() == signer)
+        #expect(try gateway.secret(named: "nonce", creating: [7]) == [7])
+        let token = DevelopmentToken.sample()
+        #expect(try await operatorStore.issue(token) == .issued)
+        for _ in 0..<2 {
+            #expect(try await gateway.redeem(token.hash, by: KeyID.sample(9).bytes, at: 1_500) == .granted(token.grant))
+        }
+        let feed = PostgreSQLRevocations(of: gateway)
+        _ = try await feed.ifChanged()
+        #expect(try await operatorStore.revoke(.sample(1), reason: "lost", at: 1))
+        #expect(try await feed.ifChanged()?.keys == [.sample(1)])
+        try await gateway.forgetChanges()
+    }
+
+    @Test func `a gateway can't undo what an operator has decided`() async throws {
+        #expect(try await gateway.enrol(.sample(1)) == .enrolled)
+        #expect(try await operatorStore.revoke(.sample(1), reason: "lost", at: 1))
+        let token = DevelopmentToken.sample()
+        _ = try await operatorStore.issue(token)
+        _ = try await operatorStore.revoke(token.id, at: 1_100)
+        let attempts: [String] = [
+            "UPDATE portcullis.device_key SET revoked_at = NULL", "DELETE FROM portcullis.device_key",
+            "TRUNCATE portcullis.device_key CASCADE", "UPDATE portcullis.development_token SET revoked_at = NULL",
+            "UPDATE portcullis.development_token SET expires_at = 9000000000000",
+            "INSERT INTO portcullis.development_token VALUES (sha256(''), 'i', 'n', NULL, 1, 1, 1, NULL, NULL)",
+            "DELETE FROM portcullis.development_place", "UPDATE portcullis.changes SET subject = ''",
+            "DROP TABLE portcullis.device_key", "CREATE TABLE portcullis.more (id int8)",
+            "CREATE OR REPLACE FUNCTION portcullis.note(int8, bytea) RETURNS void LANGUAGE sql AS ''",
+        ]
+        var parameters = database.server.parameters(database: database.name)
+        parameters["user"] = "gateway_of_\(database.name)"
+        let session = try PostgreSQLSession(DriverOptions(parameters: parameters))
+        for attempt in attempts {
+            let error = #expect(throws: DatabaseError.self, "\(attempt)") { try session.run(attempt) }
+            guard case .refused(let state, _) = error else { continue }
+            #expect(state.code == "42501", "\(attempt)")
+        }
+        #expect(try await gateway.enrol(.sample(1)) == .revoked)
+        await #expect(throws: KeyRegistryError.self) { try await gateway.restore(.sample(1)) }
+        #expect(try await gateway.key(.sample(1))?.isRevoked == true)
+    }
+
+    @Test func `an operator can administer, and not change the tables`() async throws {
+        for key in UInt8(1)...4 { _ = try await gateway.enrol(.sample(key)) }
+        #expect(try await operatorStore.revoke(.sample(1), reason: "lost", at: 1))
+        #expect(try await operatorStore.restore(.sample(1)))
+        #expect(try await operatorStore.forget(.sample(2)) == .forgotten)
+        let batch = try await operatorStore.prune([.sample(3)], idleSince: .max)
+        #expect(batch.forgotten == [.sample(3)])
+        #expect(try await operatorStore.beginErasure(of: .sample(4), at: 1))
+        #expect(try await operatorStore.finishErasure(of: .sample(4)).key == .removed)
+        let token = DevelopmentToken.sample()
+        #expect(try await operatorStore.issue(token) == .issued)
+        #expect(try await operatorStore.revoke(token.id, at: 1))
+        #expect(try operatorStore.replaceSigningKeys(StoredSigningKeys(), with: signer))
+        try await operatorStore.settle()
+        var parameters = database.server.parameters(database: database.name)
+        parameters["user"] = "operator_of_\(database.name)"
+        let session = try PostgreSQLSession(DriverOptions(parameters: parameters))
+        for attempt in ["UPDATE portcullis.schema SET version = 9", "DROP TABLE portcullis.device_key"] {
+            #expect(throws: DatabaseError.self, "\(attempt)") { try session.run(attempt) }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+-- The rights in the schema `portcullis` of a fleet's database, for three roles: the owner, which runs `portcullis store migrate` and this script;
+-- the operator, whose STORE_URL the commands have; and the gateways, whose STORE_URL `portcullis serve` has. All three have to exist.
+--
+--     psql --set=gateway=portcullis_gateway --set=operator=portcullis_operator --file=postgresql-roles.sql "dbname=portcullis user=portcullis"
+--
+-- Run it after the first `store migrate`, and after each later one.
+\set ON_ERROR_STOP on
+BEGIN;
+REVOKE ALL ON SCHEMA portcullis FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA portcullis FROM PUBLIC, :"gateway", :"operator";
+GRANT USAGE ON SCHEMA portcullis TO :"gateway", :"operator";
+GRANT SELECT ON ALL TABLES IN SCHEMA portcullis TO :"gateway", :"operator";
+
+-- The operator's commands may change all rows, but neither the tables nor their version.
+GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA portcullis TO :"operator";
+REVOKE INSERT, UPDATE, DELETE ON portcullis.schema FROM :"operator";
+
+-- A gateway registers keys and raises counters. It can neither lift a revocation, nor remove a key, nor issue, extend or restore a development token.
+GRANT INSERT ON portcullis.device_key, portcullis.receipt, portcullis.development_place TO :"gateway";
+GRANT UPDATE (
+    public_key, app, environment, trust_root, counter, validation_category, bundle_version, last_used_at
+) ON portcullis.device_key TO :"gateway";
+GRANT UPDATE (receipt) ON portcullis.receipt TO :"gateway";
+GRANT UPDATE (last_used_at) ON portcullis.development_token, portcullis.development_place TO :"gateway";
+-- It renews the keys that sign access tokens, and the secrets of the fleet.
+GRANT UPDATE (version) ON portcullis.signing_state TO :"gateway";
+GRANT INSERT, DELETE ON portcullis.signing_key, portcullis.secret TO :"gateway";
+-- It tells others of changes, and forgets old ones.
+GRANT INSERT, DELETE ON portcullis.changes TO :"gateway";
+GRANT UPDATE (forgotten_through) ON portcullis.feed TO :"gateway";
+-- The incarnation, and what was used.
+GRANT INSERT, DELETE ON portcullis.home, portcullis.spent, portcullis.ticket TO :"gateway";
+GRANT UPDATE (forgotten, is_full) ON portcullis.home TO :"gateway";
+-- It tries whether the database can be written by an update that changes nothing.
+GRANT UPDATE (version) ON portcullis.schema TO :"gateway";
+-- With ADMIN_CONSOLE=on gateways revoke and restore keys, too:
+-- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
+-- GRANT DELETE ON portcullis.device_key TO :"gateway";
+COMMIT;
