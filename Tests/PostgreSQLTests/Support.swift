@@ -18,7 +18,7 @@ extension DriverOptions {
         var options = DriverOptions(parameters: parameters)
         options.statementMilliseconds = 300
         options.graceMilliseconds = 300
-        options.connectSeconds = 2
+        options.parameters["connect_timeout"] = "2"
         options.heartbeatMilliseconds = 200
         return options
     }

@@ -57,7 +57,7 @@ final class FleetStore: Sendable {
 
     private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {
         let session: PostgreSQLSession
-        do throws(DatabaseError) { session = try PostgreSQLSession(configuration.driverOptions) } catch {
+        do throws(DatabaseError) { session = try PostgreSQLSession(configuration.sessionOptions) } catch {
             throw .fleetStore("\(configuration)", "\(error)")
         }
         do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {

@@ -80,7 +80,7 @@ package struct FleetStoreAdministration {
     }
 
     private func connect() throws(FleetStoreError) -> PostgreSQLSession {
-        var options = configuration.driverOptions
+        var options = configuration.sessionOptions
         options.maximumAnswerBytes = Self.answerBytes
         do throws(DatabaseError) {
             return try PostgreSQLSession(options)
@@ -97,6 +97,13 @@ package struct FleetStoreAdministration {
 }
 
 extension FleetStoreConfiguration {
+    /// For a single connection that somebody waits for: a tool's, or the first of a gateway.
+    var sessionOptions: DriverOptions {
+        var options = driverOptions
+        options.connectSeconds = 10
+        return options
+    }
+
     /// With the announcements of changes.
     var driverOptions: DriverOptions {
         var options = DriverOptions(parameters: connectionParameters)

@@ -76,7 +76,7 @@ private struct StoreDatabase: MaintainedStore {
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
             return [.error(.secrets, "\(FleetStoreError.secretKeys)", FleetStoreError.secretKeys.hint)]
         }
-        var options = configuration.driverOptions
+        var options = configuration.sessionOptions
         options.maximumAnswerBytes = Self.answerBytes
         return PostgreSQLStoreCheck(options, sealing: sealing, transport: transport).findings
     }

@@ -31,7 +31,7 @@ extension StoreLocation {
         _ configuration: FleetStoreConfiguration
     ) throws(StoreOpeningError) -> any AdministrableStore {
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else { throw .database(.secretKeys) }
-        var options = configuration.driverOptions
+        var options = configuration.sessionOptions
         // Nothing is awaited, and little happens at once.
         (options.channel, options.connections) = (nil, 2)
         let session: PostgreSQLSession
