@@ -245,7 +245,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite",
+                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite",
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
                 "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509, asn1,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -277,7 +278,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire", "CZlib",
+                "EdgeTestKit", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire",
+                "CZlib",
                 "portcullis",
                 "portcullis-sim",
                 crypto,
