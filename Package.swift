@@ -278,9 +278,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire",
-                "CZlib",
-                "portcullis",
+                "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression",
+                "WebSocketWire", "CZlib", "portcullis",
                 "portcullis-sim",
                 crypto,
             ],

@@ -93,6 +93,11 @@ package struct Gate: Sendable {
         }
     }
 
+    /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
+    package func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
+        proof.prepare(principal, at: moment, then: then)
+    }
+
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
     package func issueTicket(to principal: Principal, from address: IPAddress, at moment: Moment) -> TicketIssue {
         if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal.failing(.holder)) }

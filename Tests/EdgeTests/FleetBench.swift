@@ -10,14 +10,20 @@ struct FleetBench: Sendable {
     let database: String
     let target: TargetServer
     private let directory: TemporaryDirectory
+    /// Of the gateways.
+    private let url: String
 
     /// - Parameters:
     ///   - server: nil: one that other tests use too.
+    ///   - ports: through these ports of the loopback interface, each of which leads to a server; nil: through the server's own socket.
     ///   - migrates: whether the tables are made.
-    init(on server: PostgresServer? = nil, migrates: Bool = true) async throws {
+    init(on server: PostgresServer? = nil, through ports: [Int]? = nil, migrates: Bool = true) async throws {
         apple = try SimulatedApple()
         if let server { self.server = server } else { self.server = try await .shared() }
         database = try await self.server.makeDatabase()
+        let own = "postgresql://portcullis@/\(database)?host=\(self.server.directory)&port=\(self.server.port)"
+        let hosts = ports.map { $0.map { "127.0.0.1:\($0)" }.joined(separator: ",") }
+        url = hosts.map { [database] in "postgresql://portcullis@\($0)/\(database)?sslmode=disable" } ?? own
         target = try await TargetServer.start(.echo)
         directory = try TemporaryDirectory()
         _ = try directory.write(String(repeating: "5c", count: 32) + "\n", to: "store.key")
@@ -29,7 +35,7 @@ struct FleetBench: Sendable {
     private var storeSettings: GatewaySettings {
         var settings = GatewaySettings(targetPort: target.port)
         settings.values = [
-            "STORE_URL": "postgresql://portcullis@/\(database)?host=\(server.directory)&port=\(server.port)",
+            "STORE_URL": url,
             "STORE_SECRETS_KEY_PATH": directory.file("store.key"),
         ]
         return settings

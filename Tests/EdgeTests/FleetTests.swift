@@ -20,14 +20,14 @@ extension EdgeTests {
 
         @Test func `of several gateways that get the same assertion one sends a 101`() async throws {
             let fleet = try await FleetBench()
-            let gateways = try await fleet.gateways(3)
+            let gateways = try await fleet.gateways(4)
             let device = try await fleet.apple.enrolledDevice(at: gateways[0])
             for round in 0..<20 {
-                let handshake = try await device.handshake(at: gateways[round % 3])
+                let handshake = try await device.handshake(at: gateways[round % 4])
                 let admitted = try await withThrowingTaskGroup(of: Bool.self) { group in
-                    for index in 0..<9 {
+                    for index in 0..<12 {
                         group.addTask {
-                            switch try await gateways[index % 3].attempt(handshake) {
+                            switch try await gateways[index % 4].attempt(handshake) {
                             case .open: return true
                             case .refused(let answer, _):
                                 expectRefusal(answer, 401, "invalid_nonce")

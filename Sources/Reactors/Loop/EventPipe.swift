@@ -1,4 +1,5 @@
 import CLibuv
+import CLibwebsockets
 import Glibc
 
 /// The eventfd that wakes a libwebsockets context on libuv, while the context is destroyed.
@@ -32,7 +33,7 @@ final class EventPipe {
     /// Directly after `lws_context_destroy`. If another thread already has the number, the handle's close callback, which would close it, is
     /// left out, and this turn is the loop's last: the context would wait for the callback for ever. Its memory is then never freed.
     func occupy() {
-        let own = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let own = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { if own >= 0, own != descriptor { close(own) } }
         let copy = own == descriptor ? own : fcntl(own, F_DUPFD_CLOEXEC, descriptor)
         guard copy == descriptor else {
