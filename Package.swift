@@ -245,7 +245,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore", "KeyStoreSQLite",
+                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite",
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
                 "PostgreSQL", "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "WireText", logging, crypto, x509,
                 asn1,

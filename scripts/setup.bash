@@ -89,7 +89,7 @@ require_packages() {
 # Where `require_servers` puts programs; tests look here too.
 servers_folder=.build/servers
 
-# Makes nginx, caddy and prometheus (with promtool) available as Debian has them. Installed packages would start and enable services, so the programs are only unpacked,
+# Makes nginx, caddy, haproxy and prometheus (with promtool) available as Debian has them. Installed packages would start and enable services, so the programs are only unpacked,
 # into `servers_folder`; what is installed already is used as it is. Sets the variables of these names to their paths.
 require_servers() {
     local name
@@ -108,7 +108,7 @@ find_server() {
     for path in "$(PATH="$PATH:/usr/sbin" command -v "$1" || true)" "$PWD/$servers_folder"/usr/{sbin,bin}/"$1"; do
         [ -n "$path" ] && [ -x "$path" ] || continue
         case $1 in
-            nginx) "$path" -v >/dev/null 2>&1 || continue ;;
+            nginx | haproxy) "$path" -v >/dev/null 2>&1 || continue ;;
             prometheus) "$path" --version >/dev/null 2>&1 || continue ;;
             *) "$path" version >/dev/null 2>&1 || continue ;;
         esac
@@ -121,7 +121,10 @@ find_server() {
 # unpack_server NAME: its Debian package, without its service.
 unpack_server() {
     command -v apt-get >/dev/null 2>&1 || return 1
-    [ "$1" != nginx ] || require_packages libpcre2-8-0 zlib1g libcrypt1
+    case $1 in
+        nginx) require_packages libpcre2-8-0 zlib1g libcrypt1 ;;
+        haproxy) require_packages $(apt-cache depends haproxy | sed -n 's/^ *Depends: \(lib[^ ]*\)$/\1/p') ;;
+    esac
     local folder
     folder=$(mktemp -d)
     (cd "$folder" && apt-get download -qq "$1" >/dev/null 2>&1) || {

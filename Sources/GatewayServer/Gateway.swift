@@ -39,6 +39,8 @@ package final class Gateway: Sendable {
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector
+    /// Nil for a gateway that is alone.
+    let member: FleetMember?
     /// Changed only by reloads.
     let inEffect: Mutex<InEffect>
     private let standardTarget: TargetEndpoint
@@ -102,6 +104,7 @@ package final class Gateway: Sendable {
                 throw error
             }
         }
+        member = FleetMember(state, port: Int(port), connections: { pool.census.total }, logger: logger)
         ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true
         let scheme = configuration.tls == nil ? "http" : "https"
         let names = sockets.edge.isEmpty ? hosts.map { "\($0):\(port)" } : sockets.edgeNames

@@ -43,11 +43,15 @@ struct GatewayService: Service {
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
         let expiries = Task { await closeExpired() }
+        let member = Task { await gateway.member?.run() }
         let probes = isInspected ? [Task { await inspectReactors() }, Task { await inspectStore() }] : []
         try? await gracefulShutdown()
         for task in untilStopped + [checkpoints, expiries] { task.cancel() }
         await Shutdown(gateway).perform()
         revocations.cancel()
+        member.cancel()
+        await member.value
+        await gateway.member?.leave()
         watchdog?.cancel()
         for task in probes { task.cancel() }
         // Until here SIGHUP is trapped.

@@ -46,6 +46,8 @@ package enum LogKeys {
     package static let setting = "setting"
     /// The previous id of a resumed session.
     package static let resumed = "resumed"
+    /// Another gateway of the fleet.
+    package static let gateway = "gateway"
     package static let version = "version"
     package static let port = "port"
     package static let count = "count"

@@ -6,7 +6,7 @@ import Testing
 struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
-        "attack", "bench", "bench-fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
+        "attack", "bench", "bench-fleet", "fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
         "try-copyover", "package", "try-package", "try-container",
     ]
 

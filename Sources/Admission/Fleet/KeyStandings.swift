@@ -50,6 +50,12 @@ package final class KeyStandings: Sendable {
         time <= state.withLock { $0.heard }.advanced(by: Self.longestDelay)
     }
 
+    /// Milliseconds since the feed was heard; nil: never yet.
+    package func lag(at time: MonotonicTime) -> UInt64? {
+        let heard = state.withLock { $0.heard }
+        return heard.nanoseconds > 0 ? time.milliseconds(since: heard) : nil
+    }
+
     package var count: Int { state.withLock { $0.young.count + $0.old.count } }
 
     var unknownCount: Int { state.withLock { $0.unknown.count } }

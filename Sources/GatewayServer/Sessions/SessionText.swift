@@ -12,14 +12,7 @@ package enum SessionText {
 
     /// - Returns: a line for each session below a line of headings, in columns.
     package static func table(_ sessions: [SessionSummary]) -> String {
-        let rows = [headings] + sessions.map(cells)
-        let widths = headings.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            var line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-                .joined(separator: "  ")
-            while line.last == " " { line.removeLast() }
-            return line
-        }.joined(separator: "\n")
+        TextColumns.text([headings] + sessions.map(cells))
     }
 
     private static func cells(_ session: SessionSummary) -> [String] {

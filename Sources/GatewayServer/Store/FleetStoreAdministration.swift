@@ -11,7 +11,7 @@ package struct FleetStoreAdministration {
     /// For a page of keys with their receipts.
     private static let answerBytes = 256 << 20
 
-    private let configuration: FleetStoreConfiguration
+    let configuration: FleetStoreConfiguration
     private let sealing: SealedSecrets
 
     package init(_ configuration: FleetStoreConfiguration) throws(FleetStoreError) {
@@ -79,8 +79,10 @@ package struct FleetStoreAdministration {
         }
     }
 
-    private func connect() throws(FleetStoreError) -> PostgreSQLSession {
+    /// - Parameter attributes: which servers will do; nil: those that can be written, unless the settings say something else.
+    func connect(attributes: String? = nil) throws(FleetStoreError) -> PostgreSQLSession {
         var options = configuration.sessionOptions
+        if let attributes { options.parameters["target_session_attrs"] = attributes }
         options.maximumAnswerBytes = Self.answerBytes
         do throws(DatabaseError) {
             return try PostgreSQLSession(options)

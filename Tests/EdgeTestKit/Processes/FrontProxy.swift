@@ -98,7 +98,7 @@ package final class FrontProxy: Sendable {
     }
 
     /// Every text must be there: otherwise the example has changed, and this isn't a test of it.
-    private static func replace(in example: String, _ replacements: [(String, String)]) throws -> String {
+    static func replace(in example: String, _ replacements: [(String, String)]) throws -> String {
         try replacements.reduce(example) { text, pair in
             guard text.contains(pair.0) else { throw EdgeTestError("the example has no \(pair.0)") }
             return text.replacingOccurrences(of: pair.0, with: pair.1)

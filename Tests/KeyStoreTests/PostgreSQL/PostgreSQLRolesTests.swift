@@ -62,6 +62,11 @@ struct PostgreSQLRolesTests {
         #expect(try await operatorStore.revoke(.sample(1), reason: "lost", at: 1))
         #expect(try await feed.ifChanged()?.keys == [.sample(1)])
         try await gateway.forgetChanges()
+        let member = PostgreSQLKeyRegistry.Membership(id: "a", name: "a:6200", version: "1")
+        for _ in 0..<2 {
+            #expect(try await gateway.beat(member, uptime: 1, .init()).members.map(\.id) == ["a"])
+        }
+        try await gateway.leave(member, within: 5_000)
     }
 
     @Test func `a gateway can't undo what an operator has decided`() async throws {

@@ -65,6 +65,34 @@ struct PostgreSQLSchemaTests {
         #expect(throws: PostgreSQLSchemaError.other(.newer(found: 3, known: 1))) { try one.migrate(session) }
     }
 
+    /// The statements of a program of version 1 are a part of this program's.
+    @Test func `is upgraded with all that is in it while gateways of version 1 go on`() async throws {
+        let session = try session()
+        let first = PostgreSQLSchema(migrations: [.first])
+        _ = try first.migrate(session)
+        let old = try FleetDatabase.registry(.patient(server.parameters(database: name)))
+        defer { old.close() }
+        let home = try await old.incarnation()
+        #expect(try await old.enrol(.sample()) == .enrolled)
+        let use = AssertionUse(mark: .sample(1), key: .sample(1), counter: 7, time: 1)
+        #expect(try await old.admit(use, in: home) == .admitted)
+
+        #expect(try PostgreSQLSchema.current.migrate(session) == 1)
+
+        try await first.check(old.driver)
+        #expect(try await old.incarnation() == home)
+        #expect(try await old.key(.sample(1))?.counter == 7)
+        #expect(try await old.admit(use, in: home) != .admitted)
+        let next = AssertionUse(mark: .sample(2), key: .sample(1), counter: 8, time: 2)
+        #expect(try await old.admit(next, in: home) == .admitted)
+        let new = try FleetDatabase.registry(.patient(server.parameters(database: name)))
+        defer { new.close() }
+        try await new.checkSchema()
+        let member = PostgreSQLKeyRegistry.Membership(id: "a", name: "mud1:6200", version: "1")
+        #expect(try await new.beat(member, uptime: 0, .init()).members.map(\.id) == ["a"])
+        #expect(try await new.key(.sample(1))?.counter == 8)
+    }
+
     @Test func `is as before after a failed step`() async throws {
         let session = try session()
         _ = try PostgreSQLSchema(migrations: [.first, second]).migrate(session)
@@ -82,7 +110,10 @@ struct PostgreSQLSchemaTests {
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(found.sorted() == [0, 1, 1, 1])
+        // A tool may have found the steps of another one half done.
+        #expect(
+            found.count { $0 == 0 } == 1 && found.allSatisfy { (0...PostgreSQLSchema.current.version).contains($0) })
+        try await PostgreSQLSchema.current.check(driver())
     }
 
     @Test func `can be used by a role without other rights`() async throws {

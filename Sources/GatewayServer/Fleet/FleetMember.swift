@@ -1,0 +1,148 @@
+import Admission
+import Glibc
+import KeyStore
+import KeyStorePostgreSQL
+import Logging
+import Observability
+import Synchronization
+import WireText
+
+/// This gateway among those of its fleet. Once a second it tells the store how it is, and learns how the others are.
+///
+/// A missed beat is no error: the next one makes up for it. Beats run as a task of the service, never on a reactor.
+final class FleetMember: Sendable {
+    static let interval: Duration = .seconds(1)
+    /// Of the last statement, at the end of the shutdown.
+    private static let leaveMilliseconds = 1_000
+    private static let idBytes = 16
+
+    private let store: FleetStore
+    private let membership: PostgreSQLKeyRegistry.Membership
+    private let joined = MonotonicTime.now
+    private let logger: Logger
+    private let report: @Sendable () -> GatewayMember.Report
+    private let alarm = Alarm()
+    private let state = Mutex(State())
+
+    private struct State {
+        var others: GatewayMembers?
+        var isLeaving = false
+        var isFailing = false
+        var address: String?
+    }
+
+    /// - Parameters:
+    ///   - name: for the operator.
+    ///   - report: how this gateway is; its address and whether it leaves are added.
+    init(
+        _ store: FleetStore, name: String, logger: Logger, report: @escaping @Sendable () -> GatewayMember.Report
+    ) {
+        self.store = store
+        self.logger = logger
+        self.report = report
+        membership = .init(id: Hexadecimal.encode(RandomBytes.make(Self.idBytes)), name: name, version: Gateway.version)
+    }
+
+    /// Of this process, among the fleet's gateways.
+    var id: String { membership.id }
+
+    // MARK: What the others are
+
+    /// From memory, for any thread.
+    func standing(of gateway: String) -> GatewayMembers.Standing {
+        state.withLock { $0.others }?.standing(of: gateway, at: store.fleet.identity.time(at: .now)) ?? .unknown
+    }
+
+    // MARK: What this one is
+
+    /// Where other gateways reach this one; told at once.
+    func announce(address: String?) {
+        state.withLock { $0.address = address }
+        alarm.ring()
+    }
+
+    /// Tells of a change at once.
+    func hurry() { alarm.ring() }
+
+    /// From now on the sessions that are left are closed.
+    func beginLeaving() {
+        state.withLock { $0.isLeaving = true }
+        alarm.ring()
+    }
+
+    /// Until it is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            await beat()
+            await alarm.pause(atMost: Self.interval)
+        }
+    }
+
+    private func beat() async {
+        var report = report()
+        state.withLock { state in
+            report.address = state.address
+            if state.isLeaving { report.state = .leaving }
+        }
+        let uptime = Int64(clamping: (MonotonicTime.now.nanoseconds - joined.nanoseconds) / 1_000_000)
+        let found: GatewayMembers
+        do throws(KeyRegistryError) {
+            found = try await store.registry.beat(membership, uptime: uptime, report)
+        } catch {
+            return note(error)
+        }
+        let before = state.withLock { state in
+            defer { (state.others, state.isFailing) = (found, false) }
+            return state.others
+        }
+        if let before { found.events(since: before).filter { $0.member.id != id }.forEach(log) }
+    }
+
+    /// While the database can't be reached its driver says so. Other failures, such as missing rights, are logged once.
+    private func note(_ error: KeyRegistryError) {
+        guard case .unavailable(let reason) = error else { return }
+        let isNews = state.withLock { state in
+            defer { state.isFailing = true }
+            return !state.isFailing
+        }
+        if isNews { logger.error("the fleet doesn't see this gateway", metadata: [LogKeys.error: "\(reason)"]) }
+    }
+
+    /// The last step of a shutdown, after `run` was cancelled. If it fails, the others see the heartbeats end.
+    func leave() async { try? await store.registry.leave(membership, within: Self.leaveMilliseconds) }
+
+    private func log(_ event: GatewayMembers.Event) {
+        let metadata: Logger.Metadata = [LogKeys.gateway: "\(EscapedText(event.member.name))"]
+        switch event {
+        case .joined: logger.notice("a gateway joined the fleet", metadata: metadata)
+        case .left: logger.notice("a gateway left the fleet", metadata: metadata)
+        case .silent: logger.warning("a gateway of the fleet is silent", metadata: metadata)
+        }
+    }
+}
+
+extension GatewayMembers.Event {
+    var member: GatewayMember {
+        switch self {
+        case .joined(let member), .left(let member), .silent(let member): member
+        }
+    }
+}
+
+extension FleetMember {
+    /// - Parameter port: for clients.
+    convenience init?(_ state: GatewayState, port: Int, connections: @escaping @Sendable () -> Int, logger: Logger) {
+        guard let store = state.store?.fleet else { return nil }
+        self.init(store, name: "\(Self.hostName):\(port)", logger: logger) {
+            GatewayMember.Report(
+                state: state.drain.isDraining ? .draining : .serving, sessions: Int64(state.leases.count),
+                connections: Int64(connections()), lag: store.fleet.standings.lag(at: .now).map { Int64(clamping: $0) })
+        }
+    }
+
+    private static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,115 @@
+import KeyStore
+import PostgreSQL
+import PostgreSQLTestKit
+import Testing
+
+@testable import KeyStorePostgreSQL
+
+@Suite("The gateways of a fleet in its store")
+struct PostgreSQLMembersTests {
+    private typealias Membership = PostgreSQLKeyRegistry.Membership
+
+    private func membership(_ id: String) -> Membership { Membership(id: id, name: "\(id):6200", version: "0.9") }
+
+    @Test func `a beat joins, tells all that changes, and returns everybody`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        let first = try await store.beat(membership("a"), uptime: 5_000, .init())
+        #expect(first.members.map(\.id) == ["a"])
+        #expect(first.members.first.map { first.readAt - $0.started >= 5_000 } == true)
+        let report = GatewayMember.Report(
+            state: .draining, sessions: 7, connections: 9, lag: 12, address: "10.0.0.1:6210")
+        _ = try await database.anotherRegistry().beat(membership("b"), uptime: 0, report)
+        let all = try await store.beat(membership("a"), uptime: 6_000, .init(sessions: 1))
+        let (a, b) = (
+            try #require(all.members.first { $0.id == "a" }), try #require(all.members.first { $0.id == "b" })
+        )
+        #expect(all.members.count == 2 && a.report == .init(sessions: 1) && b.report == report)
+        #expect(b.name == "b:6200" && b.version == "0.9" && b.schema == PostgreSQLSchema.current.version)
+        #expect(a.started == first.members.first?.started && a.heartbeat >= b.heartbeat)
+        #expect(all.alive(at: all.readAt).count == 2)
+    }
+
+    @Test func `a gateway that leaves is gone, and may come back`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        _ = try await store.beat(membership("a"), uptime: 0, .init())
+        _ = try await store.beat(membership("b"), uptime: 0, .init())
+        try await store.leave(membership("a"), within: 5_000)
+        #expect(try await store.beat(membership("b"), uptime: 0, .init()).members.map(\.id) == ["b"])
+        #expect(try await store.beat(membership("a"), uptime: 0, .init()).members.count == 2)
+    }
+
+    @Test func `silent gateways are dead at the limit and forgotten later`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        for id in ["dead", "old"] { _ = try await store.beat(membership(id), uptime: 0, .init()) }
+        func age(_ id: String, _ milliseconds: Int64) throws {
+            try database.session().run(
+                """
+                UPDATE portcullis.gateway SET heartbeat = clock_timestamp() - \(milliseconds) * interval '1 millisecond'
+                WHERE id = '\(id)'
+                """)
+        }
+        try age("dead", GatewayMembers.deadAfter + 1)
+        try age("old", GatewayMembers.forgottenAfter + 1)
+        let view = try await store.beat(membership("a"), uptime: 0, .init())
+        #expect(view.members.map(\.id) == ["a", "dead"])
+        #expect(view.standing(of: "dead", at: view.readAt) == .dead)
+    }
+
+    @Test func `a dead gateway is forgotten when one of the same name has replaced it`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        let names = ["before", "beside", "after"].map { Membership(id: $0, name: "mud1:6200", version: "1") }
+        for member in names.prefix(2) { _ = try await store.beat(member, uptime: 0, .init()) }
+        try database.session().run(
+            """
+            UPDATE portcullis.gateway SET heartbeat = clock_timestamp() - \(GatewayMembers.deadAfter + 1) \
+            * interval '1 millisecond' WHERE id = 'before'
+            """)
+        let view = try await store.beat(names[2], uptime: 0, .init())
+        #expect(view.members.map(\.id).sorted() == ["after", "beside"])
+    }
+
+    @Test func `no more than the maximum are read, the newest first`() async throws {
+        let database = try await FleetDatabase()
+        try database.session().run(
+            """
+            INSERT INTO portcullis.gateway SELECT 'g' || n, 'g', '1', 2, 0, 0, 0, NULL, NULL, clock_timestamp(), \
+            clock_timestamp() - interval '1 minute' FROM generate_series(1, \(GatewayMembers.maximum)) n
+            """)
+        let view = try await database.registry.beat(membership("a"), uptime: 0, .init())
+        #expect(view.members.count == GatewayMembers.maximum && view.members.first?.id == "a")
+    }
+
+    @Test func `a state of a newer program is read as not serving`() async throws {
+        let database = try await FleetDatabase()
+        _ = try await database.registry.beat(membership("a"), uptime: 0, .init())
+        try database.session().run("UPDATE portcullis.gateway SET state = 9")
+        let overview = try FleetOverview(try database.session())
+        #expect(overview.members.members.map(\.report.state) == [.draining])
+    }
+
+    @Test func `a tool sees the gateways and the database`() async throws {
+        let database = try await FleetDatabase()
+        var overview = try FleetOverview(try database.session())
+        #expect(overview.members.members.isEmpty && overview.isPrimary)
+        _ = try await database.registry.beat(membership("a"), uptime: 0, .init())
+        overview = try FleetOverview(try database.session())
+        #expect(overview.members.members.map(\.id) == ["a"] && overview.incarnation?.count == 32)
+        #expect(overview.schema == PostgreSQLSchema.current.version && overview.oldestProgram == 1)
+        #expect(overview.connections >= 1 && overview.maximumConnections == 200)
+    }
+
+    @Test func `a standby is recognised`() async throws {
+        let primary = try await PostgresServer.launch()
+        let name = try await primary.makeDatabase()
+        _ = try PostgreSQLSchema.current.migrate(primary.session(database: name))
+        var options = PostgresServer.Options()
+        options.primary = primary
+        let standby = try await PostgresServer.launch(options)
+        let overview = try FleetOverview(try standby.session(database: name))
+        #expect(!overview.isPrimary && overview.members.members.isEmpty && overview.incarnation == nil)
+    }
+}
