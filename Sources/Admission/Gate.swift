@@ -28,7 +28,7 @@ package struct Gate: Sendable {
         self.settings = settings
         let names = settings.methods.map(\.fields)
         fields = CredentialFieldNames(headers: names.flatMap(\.headers), parameters: names.flatMap(\.parameters))
-        block = BlockPolicy(list: settings.blockList)
+        block = BlockPolicy(list: BlockLists(own: settings.blockList, fleet: settings.fleetBlockList))
         proof = ProofCheck(settings.methods, sharedSecrets: settings.sharedSecrets)
         tickets = settings.methods.lazy.compactMap { ($0 as? TicketMethod)?.office }.first
         let state: [any AdmissionPolicy] = [

@@ -10,6 +10,8 @@ package struct GateSettings: Sendable {
     package var allowsMissingOrigin: Bool = true
     /// `BLOCK_LIST_PATH`.
     package var blockList = BlockList()
+    /// Applied in addition; nil: alone.
+    package var fleetBlockList: SharedBlockList?
     /// `AUTH_MODE=shared-secret`: one of these is required in addition to the method's credential. `nil`: none is.
     package var sharedSecrets: SharedSecrets?
     package var leases: SessionLeases

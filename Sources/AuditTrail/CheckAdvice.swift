@@ -7,7 +7,8 @@ extension AdmissionCheck {
         case .handshake:
             "Use a WebSocket library's client, and offer a subprotocol of docs/DIALECTS.md or none. A proxy on the way must pass upgrades on."
         case .draining: "The gateway was shutting down. Connect again after the seconds in Retry-After."
-        case .blockList, .identityBlocked: "The operator has blocked it: see BLOCK_LIST_PATH."
+        case .blockList, .identityBlocked:
+            "The operator has blocked it: see BLOCK_LIST_PATH, and in a fleet `portcullis block-list list`."
         case .origin:
             "The page was loaded from another origin than the gateway's. Add its origin to ALLOWED_ORIGINS, or let the proxy forward Host."
         case .capacity, .lease:

@@ -35,6 +35,7 @@ struct GatewayParts {
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
         gate.blockList = configuration.blockList
+        gate.fleetBlockList = state.store?.fleet?.blocks.list
         gate.sharedSecrets = configuration.sharedSecrets
         gate.limits = state.upgrades
         if let fleet = state.store?.fleet { gate.storeRetryAfter = { fleet.retryAfter } }
@@ -68,7 +69,8 @@ struct GatewayParts {
         }
         relay.forwardAuthorization = appAttest?.tokens.map { tokens in
             ForwardAuthorization(
-                tokens, blockList: configuration.blockList, admits: configuration.internalListener.admits.methods)
+                tokens, blockList: configuration.blockList, fleetBlockList: gate.fleetBlockList,
+                admits: configuration.internalListener.admits.methods)
         }
         relay.tokens = appAttest?.tokens.map { tokens in
             TokenServices(

@@ -47,6 +47,9 @@ package actor PostgreSQLRevocations: RevocationSource {
         return news
     }
 
+    /// Has the next call read everything: the caller couldn't use the last answer.
+    package func startOver() { position = nil }
+
     private func load() async throws(KeyRegistryError) {
         var (all, last) = (StoreRevocations(), KeyID?.none)
         while true {
@@ -81,6 +84,7 @@ package struct StoreNews: Sendable {
     /// Keys that were changed, removed or registered again; nil: changes were missed, and any may have been.
     package private(set) var keys: Set<KeyID>? = []
     package private(set) var changesTokens = false
+    package private(set) var changesBlockList = false
     /// Nil if nothing has changed.
     package fileprivate(set) var revocations: StoreRevocations?
 
@@ -90,12 +94,14 @@ package struct StoreNews: Sendable {
         for entry in changes.entries {
             if entry.kind == .key, let key = KeyID(bytes: entry.subject) { keys?.insert(key) }
             if entry.kind == .token { changesTokens = true }
+            if entry.kind == .blockList { changesBlockList = true }
         }
     }
 
     fileprivate mutating func noteEverything() {
         keys = nil
         changesTokens = true
+        changesBlockList = true
     }
 }
 
@@ -112,6 +118,7 @@ struct StoreChanges: Sendable {
         case key = 1
         case token = 2
         case signingKeys = 3
+        case blockList = 4
     }
 
     let incarnation: StoreIncarnation

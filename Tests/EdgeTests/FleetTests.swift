@@ -68,6 +68,53 @@ extension EdgeTests {
             }
         }
 
+        @Test func `the fleet's block list excludes clients everywhere`() async throws {
+            let fleet = try await FleetBench()
+            let gateways = try await fleet.gateways(2)
+            let device = try await fleet.apple.enrolledDevice(at: gateways[0])
+            var sockets: [TestWebSocket] = []
+            for gateway in gateways { sockets.append(try await gateway.open(device.handshake(at: gateway))) }
+            let add = ["block-list", "add", "key", device.keyID, "--reason", "a bot"]
+            let added = try await GatewayProcess.run(add, fleet.settings)
+            #expect(added.ending == .exited(0) && added.outputText.contains("added 1 of 1"), "\(added)")
+            for socket in sockets { #expect(try await socket.closedByServer().reason == "device_blocked") }
+            let late = try await fleet.gateway()
+            for gateway in gateways + [late] {
+                expectRefusal(try await gateway.refusal(device.handshake(at: gateway)), 403, "device_blocked")
+            }
+            let listed = try await GatewayProcess.run(["block-list", "list"], fleet.settings)
+            #expect(
+                listed.outputText.contains("key \(device.keyID)  # ") && listed.outputText.contains("a bot"),
+                "\(listed)")
+            let remove = ["block-list", "remove", "key", device.keyID]
+            #expect(try await GatewayProcess.run(remove, fleet.settings).ending == .exited(0))
+            for gateway in gateways + [late] {
+                try await gateway.eventually("the client is admitted again") {
+                    if case .open = try await gateway.attempt(device.handshake(at: gateway)) { true } else { false }
+                }
+            }
+            let again = try await GatewayProcess.run(remove, fleet.settings)
+            #expect(again.ending == .exited(1) && again.errorText.contains("none of it is on"), "\(again)")
+        }
+
+        @Test func `the fleet's block list takes only what gateways understand`() async throws {
+            let fleet = try await FleetBench()
+            let directory = try TemporaryDirectory()
+            let good = try directory.write("# scanners\naddress 203.0.113.0/24\naddress  2001:db8::/32\n", to: "good")
+            let bad = try directory.write("address 203.0.113.0/24\nplanet mars\n", to: "bad")
+            func run(_ arguments: String...) async throws -> ChildOutput {
+                try await GatewayProcess.run(["block-list"] + arguments, fleet.settings)
+            }
+            let refused = try await run("add", "--file", bad)
+            #expect(refused.ending == .exited(1) && refused.errorText.contains("line 2"), "\(refused)")
+            #expect(try await run("list").outputText.isEmpty)
+            #expect(try await run("add", "--file", good).outputText.contains("added 2 of 2"))
+            #expect(try await run("add", "address", "2001:db8::/32").outputText.contains("added 0 of 1"))
+            let lines = try await run("list").outputText.split(separator: "\n")
+            #expect(lines.count == 2 && lines.first?.hasPrefix("address 2001:db8::/32  # ") == true, "\(lines)")
+            #expect(try await run("add").ending != .exited(0))
+        }
+
         @Test func `a ticket of one gateway admits once at another`() async throws {
             let fleet = try await FleetBench()
             let gateways = try await fleet.gateways(2)

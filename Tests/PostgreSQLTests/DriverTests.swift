@@ -115,6 +115,9 @@ struct DriverTests {
     }
 
     @Test func `runs durable statements on connections of their own`() async throws {
+        // Without a connection of their own they take any other.
+        let all = DriverOptions.patient(server.parameters()).connections
+        _ = try await eventually { driver.figures.connections == all ? true : nil }
         let slow = SQLStatement("slow", isDurable: true, "SELECT pg_backend_pid()::int8 FROM pg_sleep(0.2)")
         async let slowly = withThrowingTaskGroup(of: Int64.self) { group in
             for _ in 0..<4 { group.addTask { [driver] in try await driver.run(slow).only().integer(0) } }

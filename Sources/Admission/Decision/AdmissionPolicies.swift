@@ -91,7 +91,7 @@ struct DrainingPolicy: AdmissionPolicy {
 ///
 /// The owner of a ticket is known only after it is spent, so the gate checks every verified identity again.
 struct BlockPolicy: AdmissionPolicy {
-    let list: BlockList
+    let list: BlockLists
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         if let refusal = refusal(of: attempt.request.address) { return .refused(refusal) }

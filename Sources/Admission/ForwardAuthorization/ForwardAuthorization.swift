@@ -6,13 +6,15 @@ package import WireText
 /// It runs on reactors, like the gate.
 package struct ForwardAuthorization: Sendable {
     private let verifier: ResourceVerifier
-    private let blockList: BlockList
+    private let blockList: BlockLists
     /// `AUTHZ_ADMIT`: the names of the methods in routes.
     private let admits: Set<String>
 
-    package init(_ tokens: TokenSettings, blockList: BlockList, admits: Set<String>) {
+    package init(
+        _ tokens: TokenSettings, blockList: BlockList, fleetBlockList: SharedBlockList? = nil, admits: Set<String>
+    ) {
         verifier = ResourceVerifier(tokens)
-        self.blockList = blockList
+        self.blockList = BlockLists(own: blockList, fleet: fleetBlockList)
         self.admits = admits
     }
 

@@ -36,6 +36,26 @@ package struct BlockList: Sendable, Equatable {
         addresses = AddressSet(ranges)
     }
 
+    /// The same of single entries. Those that can't be read are left out and counted: they may be a newer program's.
+    package static func reading(_ entries: [String], kinds: [BlockListKind]) -> (list: BlockList, leftOut: Int) {
+        var list = BlockList()
+        var ranges: [AddressRange] = []
+        var leftOut = 0
+        for text in entries.prefix(maximumCount) {
+            let lines = Array(OperatorList.lines(of: text))
+            guard let line = lines.first, lines.count == 1, let entry = try? entry(line, kinds) else {
+                leftOut += 1
+                continue
+            }
+            switch entry {
+            case .address(let range): ranges.append(range)
+            case .identities(let found): list.identities.formUnion(found)
+            }
+        }
+        list.addresses = AddressSet(ranges)
+        return (list, leftOut + max(0, entries.count - maximumCount))
+    }
+
     package var isEmpty: Bool { self == BlockList() }
 
     package func contains(_ address: IPAddress) -> Bool { addresses.contains(address) }

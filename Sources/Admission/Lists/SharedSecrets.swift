@@ -93,16 +93,16 @@ package struct SharedSecret: Codable, Sendable, Equatable {
 }
 
 /// The common format of operators' lists: one entry per line, made of words; `#` begins a comment.
-enum OperatorList {
-    struct Line {
+package enum OperatorList {
+    package struct Line {
         /// From 1.
-        let number: Int
+        package let number: Int
         /// Never empty.
-        let words: [Substring]
+        package let words: [Substring]
     }
 
     /// The lines that contain an entry, in order.
-    static func lines(of text: String) -> some Sequence<Line> {
+    package static func lines(of text: String) -> some Sequence<Line> {
         let blanks: Set<UInt8> = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
         return text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).lazy.enumerated()
             .compactMap { index, line in

@@ -19,7 +19,14 @@ struct FleetFeed: RevocationSource {
         identity.note(.init(asked: asked, answered: .now, storeTime: present.time))
         store.fleet.learn(present.incarnation, at: asked)
         guard let news = try await revocations.news() else { return nil }
-        if news.changesTokens { try await store.grants.load() }
+        do throws(KeyRegistryError) {
+            if news.changesTokens { try await store.grants.load() }
+            if news.changesBlockList { try await store.blocks.load() }
+        } catch {
+            // These changes haven't been heard: the next call reads everything.
+            await revocations.startOver()
+            throw error
+        }
         if news.keys == nil { standings.forgetAll() }
         standings.heard(news.keys ?? [], at: asked)
         return news.revocations

@@ -21,6 +21,7 @@ final class FleetStore: Sendable {
     let registry: PostgreSQLKeyRegistry
     let fleet: Fleet
     let grants: GrantStandings
+    let blocks: FleetBlocks
     /// Rings when another process has changed something.
     let alarm: Alarm
     private let isFailing = Mutex(false)
@@ -48,6 +49,7 @@ final class FleetStore: Sendable {
         self.registry = registry
         do throws(KeyRegistryError) {
             fleet = try Self.join(registry)
+            blocks = try FleetBlocks(registry, logger: logger)
         } catch {
             registry.close()
             throw .fleetStore(name, error.cause)

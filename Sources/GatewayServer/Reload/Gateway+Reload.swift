@@ -81,12 +81,7 @@ extension Gateway {
     /// Closes the sessions of clients that would no longer be admitted. This runs after the reactors have the new settings, so that none is
     /// missed.
     private func shutOut(_ blockList: BlockList) async {
-        guard !blockList.isEmpty else { return }
-        let count = await server.closeSessions(
-            where: { principal, address in
-                blockList.contains(address) || blockList.contains(principal.identity)
-            }, reason: .deviceBlocked)
-        logger.noteClosed(count, "sessions of blocked clients closed")
+        await server.close(blockList, logger)
     }
 
     /// Tickets needn't be searched: each is checked against the lists when it is presented.
@@ -150,6 +145,18 @@ extension Gateway {
     }
 }
 
+extension RelayServer {
+    /// Closes the sessions of clients that a list blocks.
+    fileprivate func close(_ blockList: BlockList, _ logger: Logger) async {
+        guard !blockList.isEmpty else { return }
+        let count = await closeSessions(
+            where: { principal, address in
+                blockList.contains(address) || blockList.contains(principal.identity)
+            }, reason: .deviceBlocked)
+        logger.noteClosed(count, "sessions of blocked clients closed")
+    }
+}
+
 extension RevocationWatcher {
     /// Closes the sessions of everything revoked, even while the gateway drains. Before that, revoked signing keys stop verifying tokens.
     convenience init(
@@ -158,6 +165,7 @@ extension RevocationWatcher {
         do throws(KeyRegistryError) {
             self.init(try store.revocations(), alarm: store.fleet?.alarm ?? Alarm(), logger: logger) { revocations in
                 tokenKeys?.replace(revocations.signingKeys)
+                if let blocked = store.fleet?.blocks.list.takeNew() { await server.close(blocked, logger) }
                 let signers = Set(revocations.signingKeys.revoked.map(\.id))
                 guard !revocations.keys.isEmpty || !revocations.grants.isEmpty || !signers.isEmpty else { return }
                 let count = await server.closeSessions(

@@ -14,7 +14,7 @@ package struct PostgreSQLSchema: Sendable {
     }
 
     /// This program's.
-    package static let current = PostgreSQLSchema(migrations: [.first, .members])
+    package static let current = PostgreSQLSchema(migrations: [.first, .members, .blockList])
 
     private let migrations: [Migration]
 

@@ -14,6 +14,17 @@ struct BlockListTests {
         }
     }
 
+    @Test func `entries that can't be read leave the others in effect`() {
+        let two = "address 192.0.2.2\naddress ::1"
+        let entries = ["address 192.0.2.1", "planet mars", "address 192.0.2.0/99", "", two]
+        let (list, leftOut) = BlockList.reading(entries, kinds: [])
+        #expect(list.contains(address("192.0.2.1")) && !list.contains(address("192.0.2.2")) && leftOut == 4)
+        let many = (0...BlockList.maximumCount).map { "address 10.\($0 >> 16).\($0 >> 8 & 255).\($0 & 255)" }
+        let limited = BlockList.reading(many, kinds: [])
+        #expect(limited.leftOut == 1 && limited.list.contains(address("10.1.134.159")))
+        #expect(!limited.list.contains(address("10.1.134.160")))
+    }
+
     @Test func `an empty list blocks no client`() throws {
         for list in [BlockList(), try BlockList(""), try BlockList("# nobody\n\r\n \t\n")] {
             #expect(list.isEmpty)

@@ -24,6 +24,23 @@ struct BlockPolicyTests {
         #expect(bench.gate.refuseBlocked(address("192.0.2.2")) == nil)
     }
 
+    @Test func `the fleet's list has effect in addition, and at once`() throws {
+        var bench = try bench("address 192.0.2.1")
+        let shared = SharedBlockList()
+        bench.settings.fleetBlockList = shared
+        let (gate, other) = (bench.gate, bench.request().with { $0.address = address("192.0.2.2") })
+        #expect(gate.evaluate(other).admitted != nil && shared.takeNew() == nil)
+        let list = try BlockList("address 192.0.2.2")
+        shared.replace(list)
+        #expect(gate.evaluate(other).refusal?.answer == .deviceBlocked)
+        #expect(gate.evaluate(bench.request()).refusal?.answer == .deviceBlocked)
+        #expect(shared.takeNew() == list && shared.takeNew() == nil)
+        shared.replace(list)
+        #expect(shared.takeNew() == nil)
+        shared.replace(BlockList())
+        #expect(gate.evaluate(other).admitted != nil && shared.takeNew() == BlockList())
+    }
+
     @Test func `a blocked key is refused in any spelling, before its challenge is spent`() throws {
         var open = try Bench()
         var device = try open.registeredDevice()

@@ -80,7 +80,9 @@ struct PostgreSQLRolesTests {
             "TRUNCATE portcullis.device_key CASCADE", "UPDATE portcullis.development_token SET revoked_at = NULL",
             "UPDATE portcullis.development_token SET expires_at = 9000000000000",
             "INSERT INTO portcullis.development_token VALUES (sha256(''), 'i', 'n', NULL, 1, 1, 1, NULL, NULL)",
-            "DELETE FROM portcullis.development_place", "UPDATE portcullis.changes SET subject = ''",
+            "SELECT portcullis.block(ARRAY['address ::1'], NULL, 1, 9)",
+            "SELECT portcullis.unblock(ARRAY['address ::1'])", "DELETE FROM portcullis.development_place",
+            "UPDATE portcullis.changes SET subject = ''",
             "DROP TABLE portcullis.device_key", "CREATE TABLE portcullis.more (id int8)",
             "CREATE OR REPLACE FUNCTION portcullis.note(int8, bytea) RETURNS void LANGUAGE sql AS ''",
         ]
@@ -114,6 +116,9 @@ struct PostgreSQLRolesTests {
         var parameters = database.server.parameters(database: database.name)
         parameters["user"] = "operator_of_\(database.name)"
         let session = try PostgreSQLSession(DriverOptions(parameters: parameters))
+        #expect(try FleetBlockList.add(["address ::1"], reason: nil, at: 1, maximum: 1, in: session) == 1)
+        #expect(try await gateway.blockedEntries() == ["address ::1"])
+        #expect(try FleetBlockList.remove(["address ::1"], in: session) == 1)
         for attempt in ["UPDATE portcullis.schema SET version = 9", "DROP TABLE portcullis.device_key"] {
             #expect(throws: DatabaseError.self, "\(attempt)") { try session.run(attempt) }
         }
