@@ -4,7 +4,7 @@
 
 # number OPTION VALUE: checks an argument.
 number() {
-    [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || refuse_usage "$1 takes a number"
+    [[ ${2:-} =~ ^[1-9][0-9]{0,6}$ ]] || refuse_usage "$1 takes a number"
     printf '%s' "$2"
 }
 

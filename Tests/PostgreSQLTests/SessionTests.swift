@@ -36,6 +36,8 @@ struct SessionTests {
         let server = try await PostgresServer.launch()
         let sessions = try [session(server, within: 50), session(server, within: 50)]
         server.signal(SIGSTOP)
+        // A stopped process survives the end of its server.
+        defer { server.signal(SIGCONT) }
         #expect(throws: DatabaseError.self) { try sessions[0].run("SELECT 1") }
         let long = String(repeating: "x", count: 20_000_000)
         #expect(throws: DatabaseError.self) { try sessions[1].run("SELECT $1::text", [.text(long)]) }
