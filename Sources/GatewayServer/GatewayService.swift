@@ -44,12 +44,13 @@ struct GatewayService: Service {
         let revocations = Task { await gateway.revocations?.run() }
         let expiries = Task { await closeExpired() }
         let member = Task { await gateway.member?.run() }
+        let holdings = Task { await gateway.state.holdings?.run() }
         let probes = isInspected ? [Task { await inspectReactors() }, Task { await inspectStore() }] : []
         try? await gracefulShutdown()
         for task in untilStopped + [checkpoints, expiries] { task.cancel() }
         await Shutdown(gateway).perform()
         revocations.cancel()
-        member.cancel()
+        for task in [member, holdings] { task.cancel() }
         await member.value
         await gateway.member?.leave()
         watchdog?.cancel()

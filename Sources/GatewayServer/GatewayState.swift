@@ -29,6 +29,8 @@ struct GatewayState: Sendable {
     let challenges: Challenges
     let tickets: TicketOffice
     let directory: SessionDirectory
+    /// Nil: alone.
+    let holdings: FleetHoldings?
     /// `MESSAGES_PER_SECOND_PER_IP`
     let messages: AddressPaces
 
@@ -65,7 +67,10 @@ struct GatewayState: Sendable {
         tickets = TicketOffice(
             timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum,
             fleet: store?.fleet?.fleet)
-        directory = SessionDirectory(SessionLeaseLimits(configuration.session))
+        let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
+        self.holdings = holdings
+        directory = SessionDirectory(SessionLeaseLimits(configuration.session), fleet: holdings)
+        holdings?.attach(directory)
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         tokens =
             if let store, configuration.appAttest != nil { try TokenState(configuration, store) } else { nil }

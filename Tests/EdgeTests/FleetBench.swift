@@ -67,6 +67,17 @@ struct FleetBench: Sendable {
     }
 }
 
+extension FleetBench {
+    /// Waits until the gateways have noted so many sessions of their clients.
+    func eventuallyCounts(_ sessions: Int64, _ column: String = "sessions") async throws {
+        let end = ContinuousClock.now + .seconds(20)
+        let sum = "SELECT coalesce(sum(\(column)), 0)::int8 FROM portcullis.holding"
+        while try server.session(database: database).run(sum, []).only().integer(0) != sessions {
+            guard ContinuousClock.now < end else { throw EdgeTestError("the sessions aren't counted") }
+        }
+    }
+}
+
 extension GatewayProcess {
     /// Tries until the gateway admits, or refuses, as `isExpected` demands.
     func eventually(

@@ -115,6 +115,49 @@ extension EdgeTests {
             #expect(try await run("add").ending != .exited(0))
         }
 
+        @Test func `a device has no more sessions in the fleet than at one gateway`() async throws {
+            let fleet = try await FleetBench()
+            var gateways: [GatewayProcess] = []
+            for _ in 0..<2 {
+                gateways.append(try await fleet.gateway { $0.setting("MAX_SESSIONS_PER_DEVICE", "2") })
+            }
+            let device = try await fleet.apple.enrolledDevice(at: gateways[0])
+            let first = try await gateways[0].open(device.handshake(at: gateways[0]))
+            let second = try await gateways[1].open(device.handshake(at: gateways[1]))
+            try await fleet.eventuallyCounts(2)
+            for gateway in gateways {
+                let third = try await gateway.open(device.handshake(at: gateway))
+                #expect(try await third.closedByServer().code == 1013)
+            }
+            for socket in [first, second] { try await Edge.expectEcho(socket) }
+            _ = try await first.close()
+            try await fleet.eventuallyCounts(1)
+            // The place is free again, and the next one is one too many again.
+            let next = try await gateways[1].open(device.handshake(at: gateways[1]))
+            try await fleet.eventuallyCounts(2)
+            let last = try await gateways[0].open(device.handshake(at: gateways[0]))
+            #expect(try await last.closedByServer().code == 1013)
+            try await Edge.expectEcho(next)
+        }
+
+        @Test func `a session without its client makes room for one at another gateway`() async throws {
+            let fleet = try await FleetBench()
+            var gateways: [GatewayProcess] = []
+            for _ in 0..<2 {
+                gateways.append(try await fleet.gateway { $0.setting("MAX_SESSIONS_PER_DEVICE", "1") })
+            }
+            let device = try await fleet.apple.enrolledDevice(at: gateways[0])
+            let first = try await gateways[0].open(device.handshake(at: gateways[0]))
+            _ = try await TypedSession.connect(first)
+            try await fleet.eventuallyCounts(1)
+            await first.connection.reset()
+            try await fleet.eventuallyCounts(1, "detached")
+            let second = try await gateways[1].open(device.handshake(at: gateways[1]))
+            try await fleet.eventuallyCounts(0, "detached")
+            try await Edge.expectEcho(second)
+            try await fleet.eventuallyCounts(1)
+        }
+
         @Test func `a ticket of one gateway admits once at another`() async throws {
             let fleet = try await FleetBench()
             let gateways = try await fleet.gateways(2)

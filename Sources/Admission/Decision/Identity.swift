@@ -24,8 +24,8 @@ package struct Identity: Hashable, Sendable {
 
     package var isAnonymous: Bool { subject == nil }
 
-    /// 32 bytes for every method, for comparing identities in constant time.
-    var mark: [UInt8] {
+    /// 32 bytes for every method, for comparing identities in constant time, and for naming clients in a shared store.
+    package var mark: [UInt8] {
         Array(SHA256.hash(data: Array(method.label.utf8) + [0] + Array((subject ?? "").utf8)))
     }
 }

@@ -106,6 +106,13 @@ package struct SessionRegister<Holder> {
         if perAddress[entry.address.prefix]?.isEmpty == true { perAddress[entry.address.prefix] = nil }
     }
 
+    /// Evicts the session of this client that has been detached for longest, if there is one.
+    package mutating func evictOldest(of owner: Identity) -> Holder? {
+        guard let oldest = oldestDetached(of: owned[owner, default: []]) else { return nil }
+        release(oldest.lease)
+        return oldest.holder
+    }
+
     private mutating func issue(for owner: Identity, from address: IPAddress) -> Lease {
         let lease = Lease(number: nextNumber)
         nextNumber &+= 1
@@ -243,6 +250,14 @@ package struct SessionRegister<Holder> {
 
     /// Leases that are taken.
     package var count: Int { entries.count }
+
+    /// Leases of a client with a subject, and those of them whose sessions wait for it.
+    package func count(of owner: Identity) -> (leases: Int, detached: Int) {
+        let leases = owned[owner, default: []]
+        return (leases.count, leases.count { entries[$0]?.detachedAt != nil })
+    }
+
+    package func owner(of lease: Lease) -> Identity? { entries[lease]?.owner }
     package var detachedCount: Int { entries.values.count { $0.detachedAt != nil } }
 
     /// The total number of entries in all tables; for tests.

@@ -14,7 +14,6 @@ final class FleetMember: Sendable {
     static let interval: Duration = .seconds(1)
     /// Of the last statement, at the end of the shutdown.
     private static let leaveMilliseconds = 1_000
-    private static let idBytes = 16
 
     private let store: FleetStore
     private let membership: PostgreSQLKeyRegistry.Membership
@@ -40,7 +39,7 @@ final class FleetMember: Sendable {
         self.store = store
         self.logger = logger
         self.report = report
-        membership = .init(id: Hexadecimal.encode(RandomBytes.make(Self.idBytes)), name: name, version: Gateway.version)
+        membership = .init(id: store.memberID, name: name, version: Gateway.version)
     }
 
     /// Of this process, among the fleet's gateways.

@@ -8,6 +8,7 @@ import PostgreSQL
 import Reactors
 import Settings
 import Synchronization
+import WireText
 
 /// The database of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it without asking.
 final class FleetStore: Sendable {
@@ -16,8 +17,12 @@ final class FleetStore: Sendable {
     /// Signatures that wait for a thread at most.
     private static let maximumComputations = 256
 
+    private static let memberIDBytes = 16
+
     /// For the operator.
     let name: String
+    /// Of this process, among the fleet's gateways.
+    let memberID = Hexadecimal.encode(RandomBytes.make(memberIDBytes))
     let registry: PostgreSQLKeyRegistry
     let fleet: Fleet
     let grants: GrantStandings
@@ -100,6 +105,7 @@ final class FleetStore: Sendable {
         let time = fleet.identity.time(at: .now) - FleetClock.tolerance
         try await registry.forgetMarks(expiredAt: time, maximum: Self.maximumMarks)
         try await registry.forgetChanges()
+        try await registry.forgetHoldings()
     }
 
     /// Seconds after which the database may answer again.

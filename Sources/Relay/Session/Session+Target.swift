@@ -48,7 +48,9 @@ extension Session {
     private func takeLease() -> Bool {
         guard lease == nil else { return true }
         switch settings.directory.reserve(for: client) {
-        case .reserved(let lease), .reservedInPlaceOf(let lease, _): self.lease = lease
+        case .reserved(let lease), .reservedInPlaceOf(let lease, _):
+            self.lease = lease
+            settings.directory.noteBegun(of: client, SessionHolder(self))
         case .refused(let limit):
             log("session refused", [LogKeys.reason: "\(limit)"])
         }

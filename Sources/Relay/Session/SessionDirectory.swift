@@ -14,8 +14,45 @@ package final class SessionDirectory: Sendable {
     /// Each session is used on its loop's thread alone.
     private let register: Mutex<Register>
 
-    package init(_ limits: SessionLeaseLimits) {
+    /// Nil: this gateway is alone.
+    private let fleet: (any FleetSessionCounts)?
+
+    package init(_ limits: SessionLeaseLimits, fleet: (any FleetSessionCounts)? = nil) {
         register = Mutex(SessionRegister(limits: limits))
+        self.fleet = fleet
+    }
+
+    // MARK: The fleet
+
+    package var limits: SessionLeaseLimits { register.withLock { $0.limits } }
+
+    package func count(of owner: Identity) -> SessionCount {
+        let count = register.withLock { $0.count(of: owner) }
+        return SessionCount(sessions: count.leases, detached: count.detached)
+    }
+
+    /// The client has begun another session somewhere in the fleet.
+    ///
+    /// - Returns: false if none of its sessions here waits for it.
+    @discardableResult
+    package func evictOldest(of owner: Identity) -> Bool {
+        guard let evicted = register.withLock({ $0.evictOldest(of: owner) }) else { return false }
+        evicted.loop.submit { evicted.session?.close(.sessionEvicted) }
+        fleet?.changed(owner)
+        return true
+    }
+
+    /// The session may be one too many in the whole fleet. Then it is closed.
+    func noteBegun(of client: ClientIdentity, _ holder: SessionHolder) {
+        guard let fleet, !client.owner.isAnonymous else { return }
+        fleet.began(client.owner) {
+            holder.loop.submit { holder.session?.close(.tooManySessions) }
+        }
+    }
+
+    private func noteChange(of lease: Lease) {
+        guard let fleet, let owner = register.withLock({ $0.owner(of: lease) }), !owner.isAnonymous else { return }
+        fleet.changed(owner)
     }
 
     /// For a reload: ends no session.
@@ -35,7 +72,11 @@ package final class SessionDirectory: Sendable {
     }
 
     func release(_ lease: Lease) {
-        register.withLock { $0.release(lease) }
+        let owner = register.withLock { register in
+            defer { register.release(lease) }
+            return fleet == nil ? nil : register.owner(of: lease)
+        }
+        if let owner, !owner.isAnonymous { fleet?.changed(owner) }
     }
 
     // MARK: Resuming
@@ -71,11 +112,13 @@ package final class SessionDirectory: Sendable {
                 $0.restore(session, of: owner, at: address, bearer: bearer, holder: holder)
             })
         else { throw CarriedStateFault() }
+        noteChange(of: lease)
         return lease
     }
 
     func detached(_ lease: Lease, at now: UInt64) {
         register.withLock { $0.detached(lease, at: MonotonicTime(nanoseconds: now)) }
+        noteChange(of: lease)
     }
 
     /// - Returns: where the session is, and its new token.
@@ -95,7 +138,8 @@ package final class SessionDirectory: Sendable {
     /// - Parameter detachedAt: nil: it has a client.
     /// - Returns: false if it has lost its lease meanwhile.
     func adopted(_ lease: Lease, by holder: SessionHolder, detachedAt: UInt64?) -> Bool {
-        register.withLock {
+        defer { noteChange(of: lease) }
+        return register.withLock {
             $0.adopted(lease, by: holder, detachedAt: detachedAt.map(MonotonicTime.init(nanoseconds:)))
         }
     }

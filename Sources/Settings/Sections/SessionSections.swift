@@ -10,6 +10,8 @@ package struct SessionSection: SettingSection {
         "MAX_SESSIONS_PER_DEVICE", default: 5, 1...10_000, "sessions",
         "Sessions of one verified identity, including detached ones; a new one replaces the one that was detached first.",
         details: """
+            In a fleet it counts the sessions at all gateways: one too many is found after it was opened, within a second.
+
             An identity is a key, a certificate or an operator's ticket. A detached session has lost its client. If no session is detached, \
             the new one is refused. Anonymous clients have no identity and are counted by address only.
             """)

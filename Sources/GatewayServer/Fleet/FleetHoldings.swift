@@ -1,0 +1,185 @@
+import Admission
+import KeyStore
+import Logging
+import Observability
+import Relay
+import Synchronization
+
+/// `MAX_SESSIONS_PER_DEVICE` in the whole fleet. Each gateway notes in the store how many sessions each client has at it, and looks up those of a client that begins one.
+///
+/// A session is open before the answer is there. If it is one too many, one of the client's sessions that wait for it is ended, here or by another gateway, as a single
+/// gateway does; if there is none, the new one is closed. While the store doesn't answer each gateway keeps the limit by itself.
+///
+/// Changes are gathered and written by one task, so that a write costs the same however many there are.
+final class FleetHoldings: FleetSessionCounts {
+    static let gathering: Duration = .milliseconds(50)
+    /// Between two looks for sessions to end, and before a failed write is repeated.
+    static let interval: Duration = .seconds(1)
+    /// Clients of one write.
+    static let maximumBatch = 500
+    /// Clients whose changes wait, and clients that the store knows of. Of those above, each gateway counts its own sessions only.
+    static let maximumClients = 200_000
+
+    private let store: any SharedHoldings
+    private let gateway: String
+    private let incarnation: @Sendable () -> StoreIncarnation
+    private let logger: Logger
+    private let alarm = Alarm()
+    private let state = Mutex(State())
+
+    private typealias Excess = @Sendable () -> Void
+
+    private struct State {
+        var directory: SessionDirectory?
+        var waiting: [Identity: [Excess]] = [:]
+        /// Clients of which the store may have a row of this gateway.
+        var written: [HolderMark: Identity] = [:]
+        var isFailing = false
+    }
+
+    /// - Parameters:
+    ///   - gateway: this one's id.
+    ///   - incarnation: the store's.
+    init(
+        _ store: any SharedHoldings, gateway: String, incarnation: @escaping @Sendable () -> StoreIncarnation,
+        logger: Logger
+    ) {
+        self.store = store
+        self.gateway = gateway
+        self.incarnation = incarnation
+        self.logger = logger
+    }
+
+    /// Whose sessions are counted; once, before the first session.
+    func attach(_ directory: SessionDirectory) { state.withLock { $0.directory = directory } }
+
+    // MARK: Changes
+
+    func changed(_ owner: Identity) { wait(for: owner, nil) }
+
+    func began(_ owner: Identity, excess: @escaping @Sendable () -> Void) { wait(for: owner, excess) }
+
+    private func wait(for owner: Identity, _ excess: Excess?) {
+        let isFirst = state.withLock { state in
+            guard state.waiting[owner] != nil || state.waiting.count < Self.maximumClients else { return false }
+            let isFirst = state.waiting.isEmpty
+            state.waiting[owner, default: []] += excess.map { [$0] } ?? []
+            return isFirst
+        }
+        if isFirst { alarm.ring() }
+    }
+
+    // MARK: The task
+
+    /// Until it is cancelled.
+    func run() async {
+        var known = incarnation()
+        while !Task.isCancelled {
+            await alarm.pause(atMost: Self.interval)
+            try? await Task.sleep(for: Self.gathering)
+            if incarnation() != known {
+                known = incarnation()
+                noteAllAgain()
+            }
+            do throws(KeyRegistryError) {
+                while let batch = take() { try await write(batch) }
+                try await evict()
+                state.withLock { $0.isFailing = false }
+            } catch {
+                note(error)
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    /// The store has lost what it was told.
+    private func noteAllAgain() {
+        state.withLock { state in
+            for owner in state.written.values where state.waiting[owner] == nil { state.waiting[owner] = [] }
+        }
+    }
+
+    private func take() -> [(key: Identity, value: [Excess])]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            let batch = Array(state.waiting.prefix(Self.maximumBatch))
+            for (owner, _) in batch { state.waiting[owner] = nil }
+            return batch
+        }
+    }
+
+    private func write(_ batch: [(key: Identity, value: [Excess])]) async throws(KeyRegistryError) {
+        guard let directory = state.withLock({ $0.directory }) else { return }
+        var holdings: [Holding] = []
+        var begun: [HolderMark: (owner: Identity, excess: [Excess])] = [:]
+        for (owner, excess) in batch {
+            guard let mark = HolderMark(bytes: owner.mark), let count = countToWrite(of: owner, mark, directory)
+            else { continue }
+            holdings.append(Holding(mark, sessions: count.sessions, detached: count.detached))
+            if !excess.isEmpty, count.sessions > 0 { begun[mark] = (owner, excess) }
+        }
+        guard !holdings.isEmpty else { return }
+        do throws(KeyRegistryError) {
+            try await store.note(holdings, of: gateway)
+        } catch {
+            // What began meanwhile isn't checked: each gateway keeps the limit by itself.
+            state.withLock { state in
+                for (owner, _) in batch where state.waiting[owner] == nil { state.waiting[owner] = [] }
+            }
+            throw error
+        }
+        state.withLock { state in
+            for holding in holdings where holding.sessions == 0 { state.written[holding.holder] = nil }
+        }
+        guard !begun.isEmpty else { return }
+        let elsewhere = try await store.sessionsElsewhere(of: Array(begun.keys), than: gateway)
+        for (mark, count) in elsewhere {
+            guard let client = begun[mark] else { continue }
+            let excess = count + directory.count(of: client.owner).sessions - directory.limits.perDevice
+            for close in client.excess.suffix(max(0, excess)) {
+                if directory.evictOldest(of: client.owner) { continue }
+                if try await !store.makeRoom(for: mark, at: gateway) { close() }
+            }
+        }
+    }
+
+    /// Nil: there is nothing to write.
+    private func countToWrite(
+        of owner: Identity, _ mark: HolderMark, _ directory: SessionDirectory
+    ) -> SessionCount? {
+        let count = directory.count(of: owner)
+        return state.withLock { state in
+            if state.written[mark] == nil {
+                guard count.sessions > 0, state.written.count < Self.maximumClients else { return nil }
+                state.written[mark] = owner
+            }
+            return count
+        }
+    }
+
+    /// Ends sessions for which another gateway has no room.
+    private func evict() async throws(KeyRegistryError) {
+        guard let directory = state.withLock({ $0.written.isEmpty ? nil : $0.directory }) else { return }
+        for (mark, count) in try await store.takeEvictions(of: gateway) {
+            guard let owner = state.withLock({ $0.written[mark] }) else { continue }
+            for _ in 0..<count { directory.evictOldest(of: owner) }
+        }
+    }
+
+    private func note(_ error: KeyRegistryError) {
+        let isNews = state.withLock { state in
+            defer { state.isFailing = true }
+            return !state.isFailing
+        }
+        guard isNews else { return }
+        logger.warning(
+            "MAX_SESSIONS_PER_DEVICE isn't kept in the whole fleet for now", metadata: [LogKeys.error: "\(error)"])
+    }
+}
+
+extension FleetHoldings {
+    convenience init(of fleet: FleetStore, _ logger: Logger) {
+        self.init(
+            fleet.registry, gateway: fleet.memberID, incarnation: { fleet.fleet.identity.incarnation }, logger: logger)
+    }
+}

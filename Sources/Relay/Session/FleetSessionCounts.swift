@@ -1,0 +1,21 @@
+package import Admission
+
+/// Keeps `MAX_SESSIONS_PER_DEVICE` in a whole fleet: tells the other gateways how many sessions a client has here, and finds out how many it has there.
+///
+/// The calls are cheap, and come from any reactor.
+package protocol FleetSessionCounts: Sendable {
+    /// This client has more, fewer, or other sessions than before.
+    func changed(_ owner: Identity)
+
+    /// This client has one session more.
+    ///
+    /// - Parameter excess: called once at most, on any thread, if the client has too many in the whole fleet.
+    func began(_ owner: Identity, excess: @escaping @Sendable () -> Void)
+}
+
+/// A client's sessions at this gateway.
+package struct SessionCount: Hashable, Sendable {
+    package let sessions: Int
+    /// Those of them that wait for their client.
+    package let detached: Int
+}
