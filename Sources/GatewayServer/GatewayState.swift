@@ -113,7 +113,7 @@ struct GatewayState: Sendable {
     private static func openStore(
         _ configuration: GatewayConfiguration, _ observer: StoreObserver, _ logger: Logger
     ) throws(GatewayError) -> GatewayStore? {
-        if let database = configuration.fleetStore { return .fleet(try FleetStore(database, logger: logger)) }
+        if let database = configuration.fleetStore { return .fleet(try FleetStore(database, observer, logger: logger)) }
         guard configuration.appAttest != nil else { return nil }
         let reactors = configuration.process.reactorThreads ?? Cores.count
         return .file(try openFile(configuration.keyStore, reactors: reactors, observer))
@@ -135,7 +135,7 @@ struct GatewayState: Sendable {
 
 extension StoreObserver {
     fileprivate init(_ metrics: GatewayMetrics) {
-        self.init { operation, nanoseconds, error in
+        self.init(now: { Reactor.monotonicNow }) { operation, nanoseconds, error in
             let call = StoreCall(operation)
             metrics.storeCalled(call, nanoseconds: nanoseconds)
             if let error { metrics.storeFailed(call, StoreFailure(error)) }

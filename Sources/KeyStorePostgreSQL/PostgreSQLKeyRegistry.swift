@@ -12,17 +12,23 @@ package final class PostgreSQLKeyRegistry: Sendable {
 
     let driver: PostgreSQLDriver
     let sealing: any SecretSealing
+    private let observer: StoreObserver?
 
     /// How often a statement is tried again that another one was in the way of.
     private static let repetitions = 3
     /// For calls that no client waits for, in milliseconds.
     static let patience = 8_000
 
-    /// - Parameter sealing: for the secrets in the store.
-    package init(_ driver: PostgreSQLDriver, sealing: any SecretSealing) {
+    /// - Parameters:
+    ///   - sealing: for the secrets in the store.
+    ///   - observer: is told of each call; mostly on the driver's thread.
+    package init(_ driver: PostgreSQLDriver, sealing: any SecretSealing, observer: StoreObserver? = nil) {
         self.driver = driver
         self.sealing = sealing
+        self.observer = observer
     }
+
+    func watch(_ operation: StoreObserver.Operation) -> StoreWatch? { observer?.watching(operation) }
 
     package var figures: DriverFigures { driver.figures }
 
@@ -50,20 +56,30 @@ package final class PostgreSQLKeyRegistry: Sendable {
         _ read: @escaping @Sendable (SQLRows) throws(DatabaseError) -> Value
     ) async throws(KeyRegistryError) -> Value {
         let result: Result<Value, KeyRegistryError> = await withCheckedContinuation { continuation in
-            answer(statement, values, within: milliseconds, read) { continuation.resume(returning: $0) }
+            let operation: StoreObserver.Operation = statement.isDurable ? .administer : .read
+            answer(statement, values, within: milliseconds, as: operation, read) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
 
     func answer<Value: Sendable>(
         _ statement: SQLStatement, _ values: [SQLValue], within milliseconds: Int? = nil,
+        as operation: StoreObserver.Operation = .gate,
+        _ read: @escaping @Sendable (SQLRows) throws(DatabaseError) -> Value,
+        then: @escaping @Sendable (Result<Value, KeyRegistryError>) -> Void
+    ) {
+        run(statement, values, within: milliseconds, read, then: watch(operation)?.timing(then) ?? then)
+    }
+
+    private func run<Value: Sendable>(
+        _ statement: SQLStatement, _ values: [SQLValue], within milliseconds: Int?,
         repeating repetitions: Int = repetitions,
         _ read: @escaping @Sendable (SQLRows) throws(DatabaseError) -> Value,
         then: @escaping @Sendable (Result<Value, KeyRegistryError>) -> Void
     ) {
         driver.run(statement, values, within: milliseconds) { [self] result in
             if case .failure(.refused(let state, _)) = result, state.kind == .conflict, repetitions > 0 {
-                return answer(
+                return run(
                     statement, values, within: milliseconds, repeating: repetitions - 1, read, then: then)
             }
             then(Result { () throws(DatabaseError) in try read(try result.get()) }.mapError { KeyRegistryError($0) })

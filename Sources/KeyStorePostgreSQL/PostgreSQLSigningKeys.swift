@@ -34,11 +34,15 @@ extension PostgreSQLKeyRegistry: SigningKeyStore {
     func blocking<Value>(
         _ statement: SQLStatement, _ values: [SQLValue], _ read: (SQLRows) throws(DatabaseError) -> Value
     ) throws(KeyRegistryError) -> Value {
-        do throws(DatabaseError) {
-            return try read(try driver.runBlocking(statement, values, within: Self.patience))
-        } catch {
-            throw KeyRegistryError(error)
+        func run() throws(KeyRegistryError) -> Value {
+            do throws(DatabaseError) {
+                return try read(try driver.runBlocking(statement, values, within: Self.patience))
+            } catch {
+                throw KeyRegistryError(error)
+            }
         }
+        guard let watch = watch(statement.isDurable ? .administer : .read) else { return try run() }
+        return try watch.time(run)
     }
 
     /// For the feed of changes, which doesn't block.

@@ -56,7 +56,7 @@ extension MetricName {
         case .throttled: "Pauses of reading a side that has sent faster than its limit."
         case .targetDials: "Attempts to connect to a target."
         case .targetDialSeconds: "Time until a target was connected, with TLS if it has any."
-        case .storeSeconds: "Time of calls of the key store, with waits for its locks."
+        case .storeSeconds: "Time of calls of the key store, with waits for its locks or the network."
         case .storeFailures: "Calls of the key store that failed."
         case .storeWritable: "1 if the last trial write to the key store succeeded, otherwise 0."
         case .storeQueue: "Calls that wait for a thread of the key store."

@@ -112,7 +112,7 @@ import Testing
         let heard = Mutex<[StoreObserver.Operation]>([])
         let store = try SQLiteKeyRegistry(
             path: folder.file("keys.sqlite"),
-            observer: StoreObserver { operation, _, error in
+            observer: StoreObserver(now: { 0 }) { operation, _, error in
                 if error == nil { heard.withLock { $0.append(operation) } }
             })
         heard.withLock { $0 = [] }

@@ -32,7 +32,7 @@ final class FleetStore: Sendable {
     private let isFailing = Mutex(false)
 
     /// Returns when the database has answered, or throws.
-    init(_ configuration: FleetStoreConfiguration, logger: Logger) throws(GatewayError) {
+    init(_ configuration: FleetStoreConfiguration, _ observer: StoreObserver, logger: Logger) throws(GatewayError) {
         name = "\(configuration)"
         let alarm = Alarm()
         self.alarm = alarm
@@ -50,7 +50,7 @@ final class FleetStore: Sendable {
                 logger.error("the database can't be reached", metadata: [LogKeys.error: "\(reason)"])
             }
         }
-        let registry = PostgreSQLKeyRegistry(driver, sealing: sealing)
+        let registry = PostgreSQLKeyRegistry(driver, sealing: sealing, observer: observer)
         self.registry = registry
         do throws(KeyRegistryError) {
             fleet = try Self.join(registry)

@@ -1,14 +1,29 @@
 import Foundation
 import Reactors
+import Synchronization
 
 /// Requests from a tool, each on its own connection.
-struct HTTPRequests: Sendable {
+final class HTTPRequests: Sendable {
     private let reactor: Reactor
     /// A CA to trust besides (PEM); nil: the system's.
     private let caPath: String?
+    /// By the server's address: a tool that sends a million requests makes one client.
+    private let clients = Mutex<[String: Pinned<EdgeClient>]>([:])
 
     init(on reactor: Reactor, caPath: String?) {
         (self.reactor, self.caPath) = (reactor, caPath)
+    }
+
+    /// On the reactor's thread.
+    private func client(of url: WebURL) throws(ReactorError) -> EdgeClient {
+        let name = "\(url.isTLS ? "https" : "http")://\(url.host):\(url.port)"
+        if let known = clients.withLock({ $0[name] }) { return known.value }
+        var settings = url.settings
+        settings.caPath = caPath
+        let client = try EdgeClient(on: reactor, settings: settings)
+        let pinned = Pinned(client, to: reactor)
+        clients.withLock { $0[name] = pinned }
+        return client
     }
 
     /// - Parameter streamed: receives the body of a 2xx answer in pieces, on the reactor's thread; nil: the answer has it.
@@ -16,12 +31,10 @@ struct HTTPRequests: Sendable {
         _ method: String, _ url: WebURL, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
         streamed: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
     ) async throws -> HTTPClientAnswer {
-        var settings = url.settings
-        settings.caPath = caPath
         let result = await withCheckedContinuation { continuation in
-            reactor.submit { [reactor, settings] in
+            reactor.submit { [self] in
                 do throws(ReactorError) {
-                    try EdgeClient(on: reactor, settings: settings)
+                    try client(of: url)
                         .request(method, path: url.pathAndQuery, headers: headers, body: body, streamed: streamed) {
                             continuation.resume(returning: $0)
                         }

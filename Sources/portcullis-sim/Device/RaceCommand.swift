@@ -33,7 +33,8 @@ extension DeviceCommand {
             let reactor = Reactor(index: 0, logger: Logger(label: "race"))
             try reactor.start()
             let issuer = try GatewayClient(on: reactor, options: gateway)
-            let racers = try to.map { Racer(try settings(of: $0), on: reactor) }
+            var racers: [Racer] = []
+            for url in to { racers.append(try await Racer.make(try settings(of: url), on: reactor)) }
             var admissions: [Int: Int] = [:]
             for _ in 0..<rounds {
                 let nonce = try await issuer.challenge()
@@ -72,51 +73,38 @@ extension DeviceCommand {
 
 /// Connects to one gateway, and leaves as soon as it is admitted.
 private struct Racer: Sendable {
-    private let settings: EdgeClientSettings
-    private let reactor: Reactor
+    private let client: Pinned<EdgeClient>
 
-    init(_ settings: EdgeClientSettings, on reactor: Reactor) {
-        self.settings = settings
-        self.reactor = reactor
+    static func make(_ settings: EdgeClientSettings, on reactor: Reactor) async throws -> Racer {
+        let client = await withCheckedContinuation { continuation in
+            reactor.submit {
+                continuation.resume(
+                    returning: Result { () throws(ReactorError) in
+                        Pinned(try EdgeClient(on: reactor, settings: settings), to: reactor)
+                    })
+            }
+        }
+        return Racer(client: try client.get())
     }
 
     func isAdmitted(_ headers: [(String, String)]) async -> Bool {
         await withCheckedContinuation { continuation in
-            reactor.submit {
+            client.reactor.submit { [client] in
                 let attempt = RaceAttempt { continuation.resume(returning: $0) }
-                attempt.start(settings, headers.map { (name: $0.0, value: $0.1) }, on: reactor)
+                client.value.connect(headers: headers.map { (name: $0.0, value: $0.1) }, handler: attempt) { _ in
+                    attempt.webSocketClosed()
+                }
             }
         }
     }
 }
 
-/// Reactor thread only; keeps itself until its end.
+/// Reactor thread only.
 private final class RaceAttempt: ClientWebSocketHandler {
     private var done: ((Bool) -> Void)?
-    private var client: EdgeClient?
     private var wasAdmitted = false
 
     init(done: @escaping (Bool) -> Void) { self.done = done }
-
-    func start(
-        _ settings: EdgeClientSettings, _ headers: [(name: String, value: String)],
-        on reactor: Reactor
-    ) {
-        do throws(ReactorError) {
-            let client = try EdgeClient(on: reactor, settings: settings)
-            self.client = client
-            client.connect(headers: headers, handler: self) { [self] _ in finish() }
-        } catch {
-            finish()
-        }
-    }
-
-    private func finish() {
-        let done = done
-        self.done = nil
-        client = nil
-        done?(wasAdmitted)
-    }
 
     func webSocketOpened(_ webSocket: ClientWebSocket) {
         wasAdmitted = true
@@ -127,5 +115,10 @@ private final class RaceAttempt: ClientWebSocketHandler {
     func webSocketPeerClosed(code: UInt16?) {}
     func webSocketHeardPong() {}
     func webSocketWrote() {}
-    func webSocketClosed() { finish() }
+
+    func webSocketClosed() {
+        let done = done
+        self.done = nil
+        done?(wasAdmitted)
+    }
 }
