@@ -1,5 +1,6 @@
 import EdgeTestKit
 import Foundation
+import KeyStore
 import KeyStoreSQLite
 import Logging
 import Observability

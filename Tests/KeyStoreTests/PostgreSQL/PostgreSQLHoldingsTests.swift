@@ -17,6 +17,8 @@ struct PostgreSQLHoldingsTests {
             let member = PostgreSQLKeyRegistry.Membership(id: name, name: "\(name):6200", version: "1")
             _ = try await store.beat(member, uptime: 0, .init())
         }
+        // They live until a test says something else, however slow it is.
+        try database.session().run("UPDATE portcullis.gateway SET heartbeat = clock_timestamp() + interval '1 h'")
     }
 
     private func mark(_ number: UInt8) throws -> HolderMark {
@@ -52,7 +54,7 @@ struct PostgreSQLHoldingsTests {
         try await note(2, 9, at: "stranger")
         #expect(try await elsewhere(2, than: "a") == 7)
         try database.session().run(
-            "UPDATE portcullis.gateway SET heartbeat = heartbeat - interval '6 s' WHERE id = 'b'")
+            "UPDATE portcullis.gateway SET heartbeat = clock_timestamp() - interval '6 s' WHERE id = 'b'")
         #expect(try await elsewhere(2, than: "a") == 0)
     }
 
@@ -79,7 +81,7 @@ struct PostgreSQLHoldingsTests {
         try await note(1, 3, detached: 0, at: "b")
         #expect(try await store.takeEvictions(of: "b").isEmpty)
         try database.session().run(
-            "UPDATE portcullis.gateway SET heartbeat = heartbeat - interval '6 s' WHERE id = 'b'")
+            "UPDATE portcullis.gateway SET heartbeat = clock_timestamp() - interval '6 s' WHERE id = 'b'")
         try await note(1, 3, detached: 3, at: "b")
         #expect(try await !store.makeRoom(for: mark(1), at: "a"))
     }
