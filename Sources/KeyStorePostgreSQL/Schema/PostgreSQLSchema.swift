@@ -14,7 +14,7 @@ package struct PostgreSQLSchema: Sendable {
     }
 
     /// This program's.
-    package static let current = PostgreSQLSchema(migrations: [.first])
+    package static let current = PostgreSQLSchema(migrations: [.first, .sessions])
 
     private let migrations: [Migration]
 
