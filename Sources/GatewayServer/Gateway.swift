@@ -165,6 +165,7 @@ package enum GatewayError: Error, CustomStringConvertible {
     case targetTLS(String)
     case control(String)
     case internalListener(String)
+    case fleetListener(String)
     case edge(String)
 
     package var description: String {
@@ -178,6 +179,8 @@ package enum GatewayError: Error, CustomStringConvertible {
         case .control(let reason): "the control socket can't be opened: \(reason). Check CONTROL_SOCKET_PATH."
         case .internalListener(let reason):
             "the internal listener can't be opened: \(reason). Check ADMIN_BIND."
+        case .fleetListener(let reason):
+            "the listener for other gateways can't be opened: \(reason). Check FLEET_BIND."
         case .edge(let reason): reason
         }
     }

@@ -46,6 +46,10 @@ package enum LogKeys {
     package static let setting = "setting"
     /// The previous id of a resumed session.
     package static let resumed = "resumed"
+    /// Another gateway of the fleet.
+    package static let gateway = "gateway"
+    /// Of an HTTP answer.
+    package static let status = "status"
     package static let version = "version"
     package static let port = "port"
     package static let count = "count"

@@ -13,9 +13,48 @@ package final class SessionDirectory: Sendable {
 
     /// Each session is used on its loop's thread alone.
     private let register: Mutex<Register>
+    /// Nil: this gateway is alone.
+    private let announcer: (any SessionAnnouncer)?
+    /// The ids of sessions that were announced; empty without an announcer. The register may release a lease by itself.
+    private let announced = Mutex<(ids: [Lease: String], isOver: Bool)>(([:], false))
 
-    package init(_ limits: SessionLeaseLimits) {
+    /// - Parameter announcer: tells the other gateways of the fleet.
+    package init(_ limits: SessionLeaseLimits, announcer: (any SessionAnnouncer)? = nil) {
         register = Mutex(SessionRegister(limits: limits))
+        self.announcer = announcer
+    }
+
+    // MARK: The fleet
+
+    /// Whether the session is at this gateway, as far as it can be resumed.
+    func holds(_ id: String) -> Bool { register.withLock { $0.holds(id) } }
+
+    /// Announces every session again: of an earlier process, or to a store that may have lost some.
+    package func announceAll() {
+        guard let announcer else { return }
+        announced.withLock { announced in
+            guard !announced.isOver else { return }
+            for id in announced.ids.values { announcer.began(id) }
+        }
+    }
+
+    /// Another process has the sessions now, and announces them itself.
+    package func stopAnnouncing() { announced.withLock { $0.isOver = true } }
+
+    private func note(_ id: String, of lease: Lease, announces: Bool) {
+        guard let announcer else { return }
+        announced.withLock { announced in
+            announced.ids[lease] = id
+            if announces, !announced.isOver { announcer.began(id) }
+        }
+    }
+
+    private func forget(_ lease: Lease) {
+        guard let announcer else { return }
+        announced.withLock { announced in
+            guard let id = announced.ids.removeValue(forKey: lease), !announced.isOver else { return }
+            announcer.ended(id)
+        }
     }
 
     /// For a reload: ends no session.
@@ -36,6 +75,7 @@ package final class SessionDirectory: Sendable {
 
     func release(_ lease: Lease) {
         register.withLock { $0.release(lease) }
+        forget(lease)
     }
 
     // MARK: Resuming
@@ -44,7 +84,8 @@ package final class SessionDirectory: Sendable {
     func open(
         _ lease: Lease, as id: String, _ token: SessionToken, of client: ClientIdentity, heldBy holder: SessionHolder
     ) {
-        _ = register.withLock { $0.open(lease, id: id, token: token, of: client.principal, holder: holder) }
+        let isOpen = register.withLock { $0.open(lease, id: id, token: token, of: client.principal, holder: holder) }
+        if isOpen { note(id, of: lease, announces: true) }
     }
 
     /// The client has confirmed the newest token.
@@ -71,6 +112,7 @@ package final class SessionDirectory: Sendable {
                 $0.restore(session, of: owner, at: address, bearer: bearer, holder: holder)
             })
         else { throw CarriedStateFault() }
+        note(session.id, of: lease, announces: false)
         return lease
     }
 
