@@ -1,4 +1,5 @@
 import KeyStore
+import StateCoding
 package import WireText
 
 /// Decides every upgrade, on the reactor that received it. Later stages see only clients that it has admitted.
@@ -93,6 +94,23 @@ package struct Gate: Sendable {
         } catch {
             return Self.refusal(error)
         }
+    }
+
+    /// Admits a client that another gateway of the fleet has admitted, and whose session is here: if it would be admitted now by the same credential.
+    ///
+    /// - Parameter carried: from the other gateway, which has proved to be one.
+    package func readmit(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
+        guard let carried = try? StateDecoder.decode(CarriedPrincipal.self, from: carried),
+            var principal = try? carrier.restore(carried)
+        else { return .refused(Refusal(.invalidResume, detail: "another gateway's client isn't known here")) }
+        // The time is of another machine's clock: there are no further tickets.
+        principal = principal.endingTickets(at: request.moment.monotonic)
+        let refusal =
+            settings.drain.isDraining
+            ? Refusal(.draining, detail: "draining", retryAfter: Self.storeRetryAfter)
+            : recheck(principal, from: request.address, at: request.moment)
+                ?? RoutePolicy.refusal(of: principal.identity.method, request)
+        return refusal.map { .refused($0.naming(principal.shown)) } ?? seat(principal, for: request)
     }
 
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.

@@ -20,6 +20,8 @@ package struct ForwardPreface: Hashable, Sendable {
     package var certificate: Certificate
     /// Of the first gateway; both use it in their logs and answers.
     package var requestID: String
+    /// Set if the first gateway has admitted the client already, by an upgrade that named no session: the client in the form that crosses to another process.
+    package var principal: [UInt8]?
 
     package init(client: SocketAddress, isTLS: Bool, certificate: Certificate = .none, requestID: String) {
         self.client = client
@@ -35,6 +37,7 @@ package enum ForwardPrefaceLimits {
     package static let maximumCertificates = 3
     package static let maximumCertificateBytes = 4_096
     package static let maximumRequestIDBytes = 32
+    package static let maximumPrincipalBytes = 12_288
     /// Of all kinds together, known and unknown.
     package static let maximumFields = 16
 }
@@ -51,7 +54,7 @@ package enum ForwardPrefaceFault: Error, Hashable, Sendable {
     /// A field that this gateway doesn't know and that may not be ignored.
     case unknownField
     /// A field is there twice, or has an impossible value.
-    case address, flags, certificate, requestID
+    case address, flags, certificate, requestID, principal
     /// A required field is missing.
     case missing
     /// Input after the parser had already finished.
@@ -71,6 +74,7 @@ enum ForwardPrefaceForm {
         case flags = 2
         case certificate = 3
         case requestID = 4
+        case principal = 5
     }
 
     static let firstOptionalKind: UInt8 = 128
@@ -98,6 +102,10 @@ extension ForwardPreface {
         }
         guard Self.isRequestID(requestID.utf8) else { return nil }
         Self.append(.requestID, Array(requestID.utf8), to: &fields)
+        if let principal {
+            guard (1...ForwardPrefaceLimits.maximumPrincipalBytes).contains(principal.count) else { return nil }
+            Self.append(.principal, principal, to: &fields)
+        }
         guard fields.count <= ForwardPrefaceLimits.maximumBytes else { return nil }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: fields.count >> $0) }
         return ForwardPrefaceForm.signature + [ForwardPrefaceForm.version] + length + fields

@@ -84,6 +84,7 @@ package struct ForwardPrefaceParser: Sendable {
         private var flags: ForwardPrefaceForm.Flags?
         private var chain: [[UInt8]] = []
         private var requestID: String?
+        private var principal: [UInt8]?
 
         mutating func add(_ kind: UInt8, _ value: [UInt8]) throws(ForwardPrefaceFault) {
             switch ForwardPrefaceForm.Kind(rawValue: kind) {
@@ -101,6 +102,11 @@ package struct ForwardPrefaceParser: Sendable {
             case .requestID:
                 guard requestID == nil, ForwardPreface.isRequestID(value) else { throw .requestID }
                 requestID = String(decoding: value, as: UTF8.self)
+            case .principal:
+                guard principal == nil, (1...ForwardPrefaceLimits.maximumPrincipalBytes).contains(value.count) else {
+                    throw .principal
+                }
+                principal = value
             case nil:
                 guard kind >= ForwardPrefaceForm.firstOptionalKind else { throw .unknownField }
             }
@@ -117,10 +123,12 @@ package struct ForwardPrefaceParser: Sendable {
             let isUnverified = flags.contains(.unverifiedCertificate)
             let hasCertificate = isUnverified || !chain.isEmpty
             guard !(isUnverified && !chain.isEmpty), flags.contains(.tls) || !hasCertificate else { throw .certificate }
-            return ForwardPreface(
+            var preface = ForwardPreface(
                 client: client, isTLS: flags.contains(.tls),
                 certificate: isUnverified ? .unverified : chain.isEmpty ? .none : .verified(chain: chain),
                 requestID: requestID)
+            preface.principal = principal
+            return preface
         }
     }
 }

@@ -26,6 +26,8 @@ package struct ForwardedAnswer: Sendable {
     private var held: [UInt8] = []
     /// Of the answer; nil while it isn't complete.
     package private(set) var status: Int?
+    /// The size of the answer's header, with which the first released bytes begin.
+    package private(set) var headBytes: Int?
     /// A Close frame was released: the other gateway ends the WebSocket.
     package private(set) var hasClosed = false
     /// A Close frame has begun.
@@ -58,6 +60,7 @@ package struct ForwardedAnswer: Sendable {
         guard end <= Self.maximumHeadBytes else { throw .headTooLong }
         guard let status = Self.status(held) else { throw .malformedHead }
         self.status = status
+        headBytes = end
         let head = Array(held[..<end])
         let rest = Array(held[end...])
         held = []

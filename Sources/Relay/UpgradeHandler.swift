@@ -48,7 +48,8 @@ final class UpgradeHandler {
         request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
         if case .route(let name) = session.target { request.route = name }
         request.allowedMethods = settings.targets.methods(to: session.target)
-        answer(upgrade, settings.gate.evaluate(request), session, context)
+        let decision = upgrade.forwarded?.principal.map { settings.gate.readmit($0, for: request) }
+        answer(upgrade, decision ?? settings.gate.evaluate(request), session, context)
     }
 
     private func answer(
@@ -122,7 +123,7 @@ final class UpgradeHandler {
         return ClientLink(
             Session(
                 admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
-                loop: reactor))
+                loop: reactor), mayForward: upgrade.forwarded == nil)
     }
 }
 

@@ -106,6 +106,19 @@ struct ForwardPrefaceTests {
         #expect(preface.encoded() == nil)
     }
 
+    @Test func `an admitted client has a limit`() {
+        let largest = [UInt8](repeating: 1, count: ForwardPrefaceLimits.maximumPrincipalBytes)
+        #expect(Samples.isComplete(Samples.fields() + Samples.field(5, largest)))
+        for wrong in [largest + [1], []] {
+            #expect(Samples.outcome(of: Samples.fields() + Samples.field(5, wrong)) == .malformed(.principal))
+            var preface = Samples.admitted
+            preface.principal = wrong
+            #expect(preface.encoded() == nil)
+        }
+        let twice = Samples.field(5, [1]) + Samples.field(5, [1])
+        #expect(Samples.outcome(of: Samples.fields() + twice) == .malformed(.principal))
+    }
+
     @Test func `a request id has at most 32 characters`() {
         let longest = [UInt8](repeating: 48, count: ForwardPrefaceLimits.maximumRequestIDBytes)
         #expect(Samples.outcome(of: Samples.field(4, longest)) == .malformed(.missing))
@@ -123,8 +136,14 @@ enum Samples {
 
     static let all = [
         preface(.none), preface(.unverified), preface(.verified(chain: [[1, 2, 3], [4]])),
-        ForwardPreface(client: v6, isTLS: false, requestID: "0"),
+        ForwardPreface(client: v6, isTLS: false, requestID: "0"), admitted,
     ]
+
+    static var admitted: ForwardPreface {
+        var preface = preface(.none)
+        preface.principal = [1, 2, 3]
+        return preface
+    }
 
     static func header(length: Int) -> [UInt8] {
         Array("PCUF".utf8) + [1] + [16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }

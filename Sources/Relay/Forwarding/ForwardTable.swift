@@ -3,7 +3,7 @@ import RelayCore
 
 /// The WebSockets of one reactor whose sessions other gateways have. On the reactor's thread only.
 struct ForwardTable {
-    private var forwards: [Int: (peer: String, forward: ForwardedUpgrade)] = [:]
+    private var forwards: [Int: (peer: String, forward: any ForwardedClient)] = [:]
     private var nextNumber = 0
 
     var count: Int { forwards.count }
@@ -14,14 +14,14 @@ struct ForwardTable {
         return nextNumber
     }
 
-    mutating func insert(_ forward: ForwardedUpgrade, to peer: FleetPeer, as number: Int) {
+    mutating func insert(_ forward: any ForwardedClient, to peer: FleetPeer, as number: Int) {
         forwards[number] = (peer.id, forward)
     }
 
     mutating func remove(_ number: Int) { forwards[number] = nil }
 
     /// Those to one gateway, or all of them.
-    func forwards(to peer: String?) -> [ForwardedUpgrade] {
+    func forwards(to peer: String?) -> [any ForwardedClient] {
         forwards.values.filter { peer == nil || $0.peer == peer }.map(\.forward)
     }
 }
