@@ -280,7 +280,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "DeviceSimulation", "AppAttest", "Compression", "WebSocketWire", "CZlib", "portcullis",
+                "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression",
+                "WebSocketWire", "CZlib", "portcullis",
                 "portcullis-sim",
                 crypto,
             ],

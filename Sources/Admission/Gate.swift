@@ -16,8 +16,6 @@ package import WireText
 /// A gate is a value. A new gate over the same objects (tables, challenges, tickets, registry) continues with their state; a reload uses
 /// this to change settings.
 package struct Gate: Sendable {
-    private static let storeRetryAfter = 1
-
     /// The header fields and query parameters to read from requests.
     package let fields: CredentialFieldNames
     private let upgradePolicies: [any AdmissionPolicy]
@@ -92,7 +90,7 @@ package struct Gate: Sendable {
         do throws(KeyRegistryError) {
             return try proof.refusal(of: principal, at: moment)
         } catch {
-            return Self.refusal(error)
+            return unavailable(error)
         }
     }
 
@@ -101,16 +99,29 @@ package struct Gate: Sendable {
     /// - Parameter carried: from the other gateway, which has proved to be one.
     package func readmit(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
         guard let carried = try? StateDecoder.decode(CarriedPrincipal.self, from: carried),
-            var principal = try? carrier.restore(carried)
+            let restored = try? carrier.restore(carried)
         else { return .refused(Refusal(.invalidResume, detail: "another gateway's client isn't known here")) }
         // The time is of another machine's clock: there are no further tickets.
-        principal = principal.endingTickets(at: request.moment.monotonic)
+        let principal = restored.endingTickets(at: request.moment.monotonic)
+        guard !settings.drain.isDraining else {
+            return .refused(Refusal(.draining, detail: "draining", retryAfter: 1).naming(principal.shown))
+        }
+        return .later(
+            LaterDecision { body in
+                prepareRecheck(of: principal, at: request.moment) { body(readmitted(principal, request)) }
+            })
+    }
+
+    private func readmitted(_ principal: Principal, _ request: AdmissionRequest) -> AdmissionDecision {
         let refusal =
-            settings.drain.isDraining
-            ? Refusal(.draining, detail: "draining", retryAfter: Self.storeRetryAfter)
-            : recheck(principal, from: request.address, at: request.moment)
-                ?? RoutePolicy.refusal(of: principal.identity.method, request)
+            recheck(principal, from: request.address, at: request.moment)
+            ?? RoutePolicy.refusal(of: principal.identity.method, request)
         return refusal.map { .refused($0.naming(principal.shown)) } ?? seat(principal, for: request)
+    }
+
+    /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
+    package func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
+        proof.prepare(principal, at: moment, then: then)
     }
 
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
@@ -120,6 +131,25 @@ package struct Gate: Sendable {
             return .refused(Refusal(.invalidTicket, detail: "tickets are not configured"))
         }
         return tickets.issue(to: principal, at: moment.monotonic)
+    }
+
+    /// In a fleet, whose store has the tickets. Then ``issueTicket(to:from:at:)`` issues none.
+    package var issuesTicketsLater: Bool { tickets?.tickets != nil }
+
+    /// The same in a fleet or alone; the answer comes on any thread, once.
+    package func issueTicket(
+        to principal: Principal, from address: IPAddress, at moment: Moment,
+        then: @escaping @Sendable (TicketIssue) -> Void
+    ) {
+        guard let tickets, issuesTicketsLater else {
+            return then(issueTicket(to: principal, from: address, at: moment))
+        }
+        proof.prepare(principal, at: moment) {
+            if let refusal = recheck(principal, from: address, at: moment) {
+                return then(.refused(refusal.failing(.holder)))
+            }
+            tickets.issue(to: principal, carriedBy: carrier, at: moment, then: then)
+        }
     }
 
     /// Withdraws a ticket that was never sent.
@@ -145,12 +175,60 @@ package struct Gate: Sendable {
             outcome = .failure(error)
         }
         guard case .success(.later(let start)) = outcome else {
-            return conclude(outcome, of: attempt, by: chosen.method, secret)
+            guard preparesRevocation(outcome, of: attempt) else {
+                return conclude(outcome, of: attempt, by: chosen.method, secret)
+            }
+            return .later(
+                LaterDecision { [secret] body in
+                    prepare(outcome, of: attempt) {
+                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
+                    }
+                })
         }
         return .later(
             LaterDecision { [secret] body in
-                start { body(conclude($0, of: attempt, by: chosen.method, secret)) }
+                start { found in
+                    let outcome = found.map { resolve($0, at: request.moment.monotonic) }
+                    prepare(outcome, of: attempt) {
+                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
+                    }
+                }
             })
+    }
+
+    /// The client that holds a ticket of the fleet, as this gateway knows it.
+    private func resolve(_ verification: Verification, at time: MonotonicTime) -> Verification {
+        guard case .held(let ticket) = verification, let fleet = tickets?.tickets?.fleet else { return verification }
+        do {
+            return .given(try ticket.principal(by: carrier, at: (fleet.identity.time(at: time), time)))
+        } catch {
+            return .refused(.invalidTicket, "the ticket's holder can't be read: another version has written it")
+        }
+    }
+
+    /// Fetches what the conclusion can't wait for: it checks clients again that were admitted earlier, and looks for revocations before it admits one
+    /// despite a refusal.
+    private func prepare(
+        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
+        then: @escaping @Sendable () -> Void
+    ) {
+        if case .success(.given(let principal)) = outcome {
+            return proof.prepare(principal, at: attempt.request.moment, then: then)
+        }
+        guard preparesRevocation(outcome, of: attempt), let chosen = attempt.chosen else { return then() }
+        chosen.prepareRevocation(attempt.request.moment, then)
+    }
+
+    private func preparesRevocation(
+        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt
+    ) -> Bool {
+        guard attempt.chosen?.method.preparesRevocations == true, case .success(.refused(let refusal)) = outcome
+        else { return false }
+        return admission(despite: refusal.naming(attempt.method), of: attempt) != nil
+    }
+
+    private func admission(despite refusal: Refusal, of attempt: AdmissionAttempt) -> (any AdmissionProof)? {
+        settings.methods.lazy.compactMap { $0.admission(despite: refusal, of: attempt.request) }.first
     }
 
     private func conclude(
@@ -163,7 +241,7 @@ package struct Gate: Sendable {
             case .failure(let refused): return refuse(refused.refusal, attempt, secret)
             }
         } catch {
-            return .refused(afterCounting(Self.refusal(error), of: attempt))
+            return .refused(afterCounting(unavailable(error), of: attempt))
         }
     }
 
@@ -173,14 +251,15 @@ package struct Gate: Sendable {
         _ refusal: Refusal, _ attempt: AdmissionAttempt, _ secret: SharedSecret?
     ) -> CredentialDecision {
         let named = refusal.naming(attempt.method)
-        let proof = settings.methods.lazy.compactMap { $0.admission(despite: named, of: attempt.request) }.first
-        guard let proof else { return .refused(afterCounting(refusal, of: attempt)) }
+        guard let proof = admission(despite: named, of: attempt) else {
+            return .refused(afterCounting(refusal, of: attempt))
+        }
         do throws(KeyRegistryError) {
-            if let revocation = try attempt.chosen?.revocation() {
+            if let revocation = try attempt.chosen?.revocation(attempt.request.moment) {
                 return .refused(afterCounting(revocation, of: attempt))
             }
         } catch {
-            return .refused(afterCounting(Self.refusal(error), of: attempt))
+            return .refused(afterCounting(unavailable(error), of: attempt))
         }
         return checking(Principal(.anonymous, proof: proof).showing(secret), for: attempt)
     }
@@ -199,7 +278,7 @@ package struct Gate: Sendable {
             }
             return .success(principal)
         case .refused(let refusal): return .failure(Refused(refusal))
-        case .later: break
+        case .later, .held: break
         }
         return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.name.label) returned no identity")))
     }
@@ -216,8 +295,8 @@ package struct Gate: Sendable {
             : Refusal(.invalidResume, detail: "only a session's token, which can't admit this client by itself")
     }
 
-    private static func refusal(_ error: KeyRegistryError) -> Refusal {
-        Refusal(.storeUnavailable, detail: "\(error)", retryAfter: storeRetryAfter)
+    private func unavailable(_ error: KeyRegistryError) -> Refusal {
+        Refusal(.storeUnavailable, detail: "\(error)", retryAfter: max(1, settings.storeRetryAfter()))
     }
 
     /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the block list and the

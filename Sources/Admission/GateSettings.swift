@@ -16,6 +16,8 @@ package struct GateSettings: Sendable {
     /// Whether an identity has a session that its client may be resuming.
     package var mayComeBack: @Sendable (Identity, IPAddress) -> Bool = { _, _ in false }
     package var limits: UpgradeLimits
+    /// Seconds after which a store that couldn't answer may answer again; at least 1. A fleet's store that isn't reached isn't asked for a while.
+    package var storeRetryAfter: @Sendable () -> Int = { 1 }
     /// In the order in which a request is searched for credentials. Without methods every request is refused.
     package var methods: [any AdmissionMethod]
 

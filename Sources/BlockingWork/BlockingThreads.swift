@@ -54,6 +54,13 @@ package final class BlockingThreads: TaskExecutor {
         return try outcome.get()
     }
 
+    /// Runs `work` on one of the threads. Nobody waits for it.
+    ///
+    /// - Returns: false if as many calls as the limit allows wait already; nothing happens then.
+    package func start(_ work: @escaping @Sendable () -> Void) -> Bool {
+        queue.add(BlockingQueue.Item(number: 0, latestStart: nil) { _ in work() })
+    }
+
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.addAlways(

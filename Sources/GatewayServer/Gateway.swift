@@ -1,7 +1,6 @@
 import Admission
 import AppAttest
 import KeyStore
-import KeyStoreSQLite
 package import Logging
 import Observability
 import Reactors
@@ -115,7 +114,7 @@ package final class Gateway: Sendable {
                 reloads: reloads, upgrades: upgrades, revocations: revocations, page: page, audit: state.audit,
                 logger: logger)
         }
-        let devices = state.store.map { KeyDesk($0, audit: state.audit, server: server) }
+        let devices = state.store.map { KeyDesk($0.keys, audit: state.audit, server: server) }
         internalAddress = try parts.listening.map { listening throws(GatewayError) in
             try sockets.checkInternalListener(replacing: listening.address)
             do throws(ReactorError) {

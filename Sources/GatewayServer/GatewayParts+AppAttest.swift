@@ -21,13 +21,14 @@ extension GatewayParts {
             apps: attestation.apps, environments: attestation.environments,
             validationCategories: attestation.validationCategories)
         let settings = AppAttestSettings(
-            challenges: state.challenges, registry: store, scope: AttestationScope(policy: policy, trustRoot: root),
+            challenges: state.challenges, devices: store.devices,
+            scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
         let tokens = state.tokens?.settings(
             configuration.tokens, devices: settings,
             allowsDevelopment: configuration.developmentTokens.isAllowed)
         let registrar = Registrar(
-            settings: settings, registry: store, verifier: AttestationVerifier(trustRoot: root, policy: policy),
+            settings: settings, registry: store.keys, verifier: AttestationVerifier(trustRoot: root, policy: policy),
             limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes, tokens: tokens)
         return AppAttestParts(
             settings: settings, tokens: tokens,

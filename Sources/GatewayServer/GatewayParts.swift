@@ -37,6 +37,7 @@ struct GatewayParts {
         gate.blockList = configuration.blockList
         gate.sharedSecrets = configuration.sharedSecrets
         gate.limits = state.upgrades
+        if let fleet = state.store?.fleet { gate.storeRetryAfter = { fleet.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         let parts = MethodParts(
             appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
@@ -73,7 +74,7 @@ struct GatewayParts {
             TokenServices(
                 settings: tokens,
                 issuer: TokenIssuer(
-                    tokens, registry: state.store, limits: state.endpoints,
+                    tokens, registry: state.store?.keys, limits: state.endpoints,
                     maximumBodyBytes: configuration.connections.maximumBodyBytes),
                 keySetMaximumAge: TokenState.keySetMaximumAge(configuration.tokens))
         }

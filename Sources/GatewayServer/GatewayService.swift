@@ -2,7 +2,6 @@ import Admission
 import BlockingWork
 import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 import Logging
 import Observability
 import Reactors
@@ -74,6 +73,7 @@ struct GatewayService: Service {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
             rotation.note(gateway.rotateIfDue(), in: gateway.logger)
+            gateway.state.store?.fleet?.keepSecrets(gateway.logger)
             memory.note(gateway.pool.census.total)
             let time = Int64(Date.now.timeIntervalSince1970)
             let warnings = [
@@ -85,14 +85,14 @@ struct GatewayService: Service {
         }
     }
 
-    /// Periodically moves the write-ahead log into the store's file, which a counter's commit never does. The store has a thread for it.
+    /// Periodic upkeep of the store, which a client's request never does. The store has a thread for it.
     private func checkpoint() async {
         guard let store = gateway.state.store else { return }
         while await pause() {
             do throws(KeyRegistryError) {
-                try await store.checkpoint()
+                try await store.maintain()
             } catch {
-                gateway.logger.warning("checkpoint of the key store failed", metadata: [LogKeys.error: "\(error)"])
+                gateway.logger.warning("upkeep of the key store failed", metadata: [LogKeys.error: "\(error)"])
             }
         }
     }

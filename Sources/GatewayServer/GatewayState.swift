@@ -10,9 +10,9 @@ import Settings
 
 /// State that a gateway creates once and keeps through every reload: its store, logs, counters and memory of clients.
 struct GatewayState: Sendable {
-    /// Nil if App Attest wasn't configured at the start.
-    let store: SQLiteKeyRegistry?
-    /// Nil without a store.
+    /// Nil for a gateway that is alone, if App Attest wasn't configured at the start.
+    let store: GatewayStore?
+    /// Nil without App Attest.
     let tokens: TokenState?
     let audit: AuditLog
     let journal: RefusalJournal
@@ -57,23 +57,18 @@ struct GatewayState: Sendable {
         endpoints = EndpointLimits(
             challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
             tokensPerMinute: limits.tokensPerMinute, maximumEntries: limits.maximumLimiterEntries)
+        let store = try Self.openStore(configuration, StoreObserver(metrics), logger)
+        self.store = store
         challenges = Challenges(
-            epoch: MonotonicTime(nanoseconds: Reactor.monotonicNow),
-            timeToLive: .seconds(limits.challengeLifetimeSeconds), maximumSpent: limits.maximumSpentChallenges)
+            epoch: .now, timeToLive: .seconds(limits.challengeLifetimeSeconds),
+            maximumSpent: limits.maximumSpentChallenges, fleet: store?.fleet?.fleet.identity)
         tickets = TicketOffice(
-            timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum)
+            timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum,
+            fleet: store?.fleet?.fleet)
         directory = SessionDirectory(SessionLeaseLimits(configuration.session))
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
-        // Until the gate can wait for a database. It must not serve from another store than the operator named.
-        if let fleetStore = configuration.fleetStore {
-            throw .fleetStore("\(fleetStore)", "this version administers it, and can't serve from it yet")
-        }
-        store = try configuration.appAttest.map { _ throws(GatewayError) in
-            try Self.openStore(
-                configuration.keyStore, reactors: configuration.process.reactorThreads ?? Cores.count,
-                StoreObserver(metrics))
-        }
-        tokens = try store.map { store throws(GatewayError) in try TokenState(configuration, store) }
+        tokens =
+            if let store, configuration.appAttest != nil { try TokenState(configuration, store) } else { nil }
     }
 
     /// Applies the limits of a reload. Counts are kept, and existing sessions continue.
@@ -111,6 +106,15 @@ struct GatewayState: Sendable {
     }
 
     private static func openStore(
+        _ configuration: GatewayConfiguration, _ observer: StoreObserver, _ logger: Logger
+    ) throws(GatewayError) -> GatewayStore? {
+        if let database = configuration.fleetStore { return .fleet(try FleetStore(database, logger: logger)) }
+        guard configuration.appAttest != nil else { return nil }
+        let reactors = configuration.process.reactorThreads ?? Cores.count
+        return .file(try openFile(configuration.keyStore, reactors: reactors, observer))
+    }
+
+    private static func openFile(
         _ storage: SectionValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
     ) throws(GatewayError) -> SQLiteKeyRegistry {
         var limits = SQLiteKeyRegistry.Limits()

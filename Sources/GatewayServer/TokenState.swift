@@ -2,13 +2,12 @@ import Admission
 import DPoP
 import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 import Settings
 
 /// The state of access tokens, which is kept through every reload: signing keys, used proofs, and the issuer's names.
 struct TokenState: Sendable {
     let keys: TokenKeys
-    private let store: SQLiteKeyRegistry
+    private let store: GatewayStore
     private let issuer: String
     private let audience: String
     private let publicOrigin: String?
@@ -18,21 +17,21 @@ struct TokenState: Sendable {
     private static let longestKeySetAge = 3_600
 
     /// Creates the first signing key and the secret of nonces if the store has none.
-    init(_ configuration: GatewayConfiguration, _ store: SQLiteKeyRegistry) throws(GatewayError) {
+    init(_ configuration: GatewayConfiguration, _ store: GatewayStore) throws(GatewayError) {
         let now = Date.now
         let isFirst: Bool
         do throws(SigningKeyError) {
             isFirst = try signingKeyErrors { () throws(KeyRegistryError) in
-                try store.tokenStore.signingKeys().keys.isEmpty
+                try store.signingKeys.signingKeys().keys.isEmpty
             }
             keys = try Self.open(store, Self.schedule(configuration.tokens), at: now)
-        } catch { throw .store(path: store.path, "\(error)") }
+        } catch { throw store.failure("\(error)") }
         self.store = store
         publicOrigin = configuration.tickets.publicOrigin
         issuer = configuration.tokens.issuer ?? Self.origin(of: configuration)
         audience = configuration.tokens.audience ?? issuer
-        // Proofs that an earlier process has accepted were made before this process started.
-        let forgotten = isFirst ? nil : now + (DPoPVerifier.defaultWindow - 1)
+        // Proofs that an earlier process has accepted were made before this process started. A fleet's database remembers them.
+        let forgotten = isFirst || store.fleet != nil ? nil : now + (DPoPVerifier.defaultWindow - 1)
         replays = ProofReplays(maximum: configuration.tokens.maximumProofs, forgottenThrough: forgotten)
     }
 
@@ -48,7 +47,7 @@ struct TokenState: Sendable {
         settings.nonces = tokens.nonces
         settings.sessionOutlivesToken = tokens.sessionOutlivesToken
         settings.publicOrigin = publicOrigin
-        if allowsDevelopment { settings.development = DevelopmentTokens(store) }
+        if allowsDevelopment { settings.development = DevelopmentTokens(store.developmentTokens) }
         return settings
     }
 
@@ -71,7 +70,7 @@ struct TokenState: Sendable {
     /// Adds a signing key if one is due. It waits for the disk.
     func rotateIfDue(_ tokens: SectionValues<TokenSection>, at time: Date) throws(SigningKeyError) {
         guard keys.isRotationDue(at: time) else { return }
-        keys.replace(try SigningKeyRotation(store.tokenStore, schedule: Self.schedule(tokens)).keepUp(at: time))
+        keys.replace(try SigningKeyRotation(store.signingKeys, schedule: Self.schedule(tokens)).keepUp(at: time))
     }
 
     /// Half of the time for which a new key is published before it signs.
@@ -89,11 +88,11 @@ struct TokenState: Sendable {
     }
 
     private static func open(
-        _ store: SQLiteKeyRegistry, _ schedule: SigningKeySchedule, at time: Date
+        _ store: GatewayStore, _ schedule: SigningKeySchedule, at time: Date
     ) throws(SigningKeyError) -> TokenKeys {
-        let stored = try SigningKeyRotation(store.tokenStore, schedule: schedule).keepUp(at: time)
+        let stored = try SigningKeyRotation(store.signingKeys, schedule: schedule).keepUp(at: time)
         let secret = try signingKeyErrors { () throws(KeyRegistryError) in
-            try store.tokenStore.secret(
+            try store.signingKeys.secret(
                 named: TokenKeys.nonceSecretName, creating: RandomBytes.make(TokenKeys.nonceSecretBytes))
         }
         guard let keys = TokenKeys(stored, schedule: schedule, nonceSecret: secret) else { throw .damaged }

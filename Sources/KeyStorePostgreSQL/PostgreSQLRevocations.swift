@@ -15,29 +15,36 @@ package actor PostgreSQLRevocations: RevocationSource {
 
     package init(of registry: PostgreSQLKeyRegistry) { self.registry = registry }
 
-    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? { try await news()?.revocations }
+
+    /// What has changed since the last answer.
+    ///
+    /// - Returns: nil while another call is under way.
+    package func news() async throws(KeyRegistryError) -> StoreNews? {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
         let last = position
         // After an error everything is read again.
         position = nil
-        var answer: StoreRevocations?
+        var news = StoreNews()
         var next = last
         while true {
             let changes = try await registry.changes(after: next?.seq ?? 0)
             if let current = next, changes.continues(current) {
                 guard !changes.entries.isEmpty else { break }
                 try await apply(changes)
+                news.note(changes)
                 next = (changes.incarnation, changes.entries.last?.seq ?? current.seq)
             } else {
                 try await load()
+                news.noteEverything()
                 next = (changes.incarnation, changes.newest)
             }
-            answer = known
+            news.revocations = known
         }
         position = next
-        return answer
+        return news
     }
 
     private func load() async throws(KeyRegistryError) {
@@ -66,6 +73,29 @@ package actor PostgreSQLRevocations: RevocationSource {
         if changes.entries.contains(where: { $0.kind == .signingKeys }) {
             known.signingKeys = try await registry.loadSigningKeys()
         }
+    }
+}
+
+/// What has changed in a fleet's store between two readings of its feed.
+package struct StoreNews: Sendable {
+    /// Keys that were changed, removed or registered again; nil: changes were missed, and any may have been.
+    package private(set) var keys: Set<KeyID>? = []
+    package private(set) var changesTokens = false
+    /// Nil if nothing has changed.
+    package fileprivate(set) var revocations: StoreRevocations?
+
+    fileprivate init() {}
+
+    fileprivate mutating func note(_ changes: StoreChanges) {
+        for entry in changes.entries {
+            if entry.kind == .key, let key = KeyID(bytes: entry.subject) { keys?.insert(key) }
+            if entry.kind == .token { changesTokens = true }
+        }
+    }
+
+    fileprivate mutating func noteEverything() {
+        keys = nil
+        changesTokens = true
     }
 }
 

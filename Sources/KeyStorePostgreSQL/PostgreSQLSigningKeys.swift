@@ -31,7 +31,7 @@ extension PostgreSQLKeyRegistry: SigningKeyStore {
             }, sealing)
     }
 
-    private func blocking<Value>(
+    func blocking<Value>(
         _ statement: SQLStatement, _ values: [SQLValue], _ read: (SQLRows) throws(DatabaseError) -> Value
     ) throws(KeyRegistryError) -> Value {
         do throws(DatabaseError) {

@@ -52,6 +52,8 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     /// Registrations and administration that wait for their thread.
     var waitingWrites: Int { writing.waiting }
 
+    package func settle() async throws(KeyRegistryError) { try await checkpoint() }
+
     /// See `SQLiteKeyDatabase.checkpoint()`.
     @discardableResult
     package func checkpoint() async throws(KeyRegistryError) -> SQLiteCheckpoint {

@@ -1,7 +1,7 @@
-import Admission
+package import Admission
 import FoundationEssentials
 import HTTPWire
-import Reactors
+package import Reactors
 import WireText
 
 /// The client, time and id of a request. The same id is in the answer, the log and the audit log.
@@ -36,7 +36,7 @@ extension RequestContext {
 
 extension Reactor {
     /// The current time, in the form that the gate needs.
-    var moment: Moment {
+    package var moment: Moment {
         Moment(
             monotonic: MonotonicTime(nanoseconds: now),
             unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))

@@ -43,7 +43,21 @@ final class TicketEndpoint {
     }
 
     private func answer(_ exchange: HTTPExchange, to principal: Principal, _ context: RequestContext) {
-        switch gate.issueTicket(to: principal, from: context.address, at: context.moment) {
+        guard gate.issuesTicketsLater else {
+            let issue = gate.issueTicket(to: principal, from: context.address, at: context.moment)
+            return answer(exchange, issue, to: principal, context)
+        }
+        let reactor = exchange.reactor
+        let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
+        gate.issueTicket(to: principal, from: context.address, at: reactor.moment) { issue in
+            reactor.submit { pinned.value.endpoint.answer(pinned.value.exchange, issue, to: principal, context) }
+        }
+    }
+
+    private func answer(
+        _ exchange: HTTPExchange, _ issue: TicketIssue, to principal: Principal, _ context: RequestContext
+    ) {
+        switch issue {
         case .issued(let issued):
             if let refusal = record.refuseUnwrittenTicket(to: principal, context) {
                 gate.withdraw(issued)

@@ -68,15 +68,29 @@ final class UpgradeHandler {
     }
 
     /// The settings may have been reloaded meanwhile: the current gate must admit the client too.
+    ///
+    /// - Parameter isPrepared: what the gate has to know for that was fetched.
     private func answerLater(
-        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext
+        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext,
+        isPrepared: Bool = false
     ) {
-        if case .admitted(let admitted) = decision,
-            let refusal = sessions.gate.recheck(admitted.principal, from: context.address, at: reactor.moment)
-        {
-            return refuse(upgrade, refusal, by: admitted.principal.shown, context)
+        guard case .admitted(let admitted) = decision else { return answer(upgrade, decision, session, context) }
+        let gate = sessions.gate
+        switch gate.recheck(admitted.principal, from: context.address, at: reactor.moment) {
+        case nil: answer(upgrade, decision, session, context)
+        case let refusal? where refusal.code != .storeUnavailable || isPrepared:
+            refuse(upgrade, refusal, by: admitted.principal.shown, context)
+        case .some:
+            // What this gateway knows of its store has just been forgotten.
+            let reactor = reactor
+            let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
+            gate.prepareRecheck(of: admitted.principal, at: reactor.moment) {
+                reactor.submit {
+                    pinned.value.handler.answerLater(
+                        pinned.value.upgrade, decision, session, context, isPrepared: true)
+                }
+            }
         }
-        answer(upgrade, decision, session, context)
     }
 
     /// Nothing is recorded for a client that has disconnected meanwhile. Otherwise the line is in the audit log before the 101 is sent; if

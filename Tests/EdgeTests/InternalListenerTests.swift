@@ -66,6 +66,16 @@ extension EdgeTests {
             #expect(bytes.hasPrefix("HTTP/1.1 200 ") && bytes.hasSuffix("\r\n\r\n"), "\(bytes)")
         }
 
+        /// Metrics are put together on another thread, so the client's end comes before its answer.
+        @Test func `a client that ends its side with a request is answered before the end`() async throws {
+            let edge = try await start()
+            let connection = try await RawConnection.open(port: edge.gateway.internalPort())
+            connection.post(Array("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+            try await connection.finishSending()
+            let answer = String(decoding: try await connection.receiveToEnd(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("\nportcullis_sessions_open 0\n"))
+        }
+
         @Test func `sessions are counted by dialect and route while they last`() async throws {
             let edge = try await start { $0.setting("MUD_ROUTES", "side=127.0.0.1:\($0["TN_PORT"] ?? "")") }
             func counts() async throws -> [String: Int] {

@@ -35,7 +35,7 @@ import Testing
         #expect(try Self.rows() == MetricName.families.map { [$0.name, Self.type($0), $0.help] })
     }
 
-    @Test(arguments: ["config/prometheus-alerts.yml", "config/grafana-dashboard.json"])
+    @Test(arguments: ["config/prometheus-alerts.yml", "config/grafana-dashboard.json", "docs/METRICS.md"])
     func `every metric that is named there is one of the gateway's`(path: String) throws {
         let histograms = Set(MetricName.families.filter { Self.type($0) == "histogram" }.map(\.name))
         let names = try Self.text(path).matches(of: /\b(?:portcullis|process)_[a-z_]+\b/).map { String($0.0) }

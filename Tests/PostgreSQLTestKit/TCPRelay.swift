@@ -24,18 +24,19 @@ package final class TCPRelay: Sendable {
         Thread.detachNewThread { [weak self, descriptor] in
             while true {
                 let client = accept(descriptor, nil, nil)
-                guard client >= 0 else { return }
-                guard let self, self.take(client) else {
-                    close(client)
+                guard client >= 0, let self else {
+                    if client >= 0 { close(client) }
+                    // Here, because no other thread must get the number while this one accepts.
+                    close(descriptor)
                     return
                 }
+                self.take(client)
             }
         }
     }
 
     deinit {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         cut()
     }
 
@@ -54,11 +55,11 @@ package final class TCPRelay: Sendable {
         for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 
-    private func take(_ client: Int32) -> Bool {
+    private func take(_ client: Int32) {
         let target = state.withLock { $0.target }
         guard let server = try? Loopback.connect(target) else {
             close(client)
-            return true
+            return
         }
         state.withLock { $0.sockets.formUnion([client, server]) }
         let ends = Ends(first: client, second: server) { [weak self] in
@@ -72,7 +73,6 @@ package final class TCPRelay: Sendable {
                 withExtendedLifetime(ends) {}
             }
         }
-        return true
     }
 
     private func pause() {

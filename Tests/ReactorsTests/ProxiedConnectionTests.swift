@@ -229,12 +229,14 @@ struct ProxiedConnectionTests {
         async let carried: Void? = proxy.serve { client in carry(client, to: port, header: header) }
         let client = EdgeBench()
         let dialledPort = proxy.port
-        await client.reactor.run {
-            var settings = EdgeClientSettings(host: "127.0.0.1", port: dialledPort, isTLS: true)
-            settings.caPath = TestCertificates.authorityFile.path
-            let dialler = try? EdgeClient(on: client.reactor, settings: settings)
-            dialler?.connect(headers: [], handler: client) { Issue.record("\($0)") }
-        }
+        try await client.reactor.run {
+            Result { () throws(ReactorError) in
+                var settings = EdgeClientSettings(host: "127.0.0.1", port: dialledPort, isTLS: true)
+                settings.caPath = TestCertificates.authorityFile.path
+                let dialler = try EdgeClient(on: client.reactor, settings: settings)
+                dialler.connect(headers: [], handler: client) { Issue.record("\($0)") }
+            }
+        }.get()
         for await event in client.events {
             guard case .message(let message) = event else { continue }
             #expect(message == ReceivedMessage(isText: true, payload: []))

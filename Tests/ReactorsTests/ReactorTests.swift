@@ -1,5 +1,7 @@
+import Dispatch
 import Glibc
 import Logging
+import Synchronization
 import Testing
 
 @testable import Reactors
@@ -69,31 +71,67 @@ struct ReactorTests {
         }
     }
 
-    // Run in separate processes: see `Reactor.stop`.
-
     @Test func `a stopped reactor ends its thread, and drops the jobs that come later`() async {
+        await endOfReactor { reactor in
+            reactor.stop()
+            reactor.submit {}
+        }
+    }
+
+    /// In a process of its own: a descriptor closed by mistake could be any other test's.
+    @Test func `a reactor that stops closes no descriptor of another thread`() async {
         await #expect(processExitsWith: .success) {
-            await endOfReactor { reactor in
-                reactor.stop()
-                reactor.submit {}
+            let openers = DescriptorOpeners(threads: 3)
+            for _ in 0..<100 { await endOfReactor { $0.stop() } }
+            guard openers.lost() == 0 else { exit(EXIT_FAILURE) }
+        }
+    }
+
+    @Test func `a stopped reactor drops its open connections and their timers`() async throws {
+        let server = try PlainServer()
+        let (events, sink) = AsyncStream.makeStream(of: TCPError?.self)
+        async let peer = server.serve { $0.readAll() }
+        await endOfReactor { reactor in
+            let handler = StoppingHandler(reactor, sink)
+            handler.connection = .dial(
+                host: "127.0.0.1", port: server.port, options: .patient, on: reactor, handler: handler)
+        }
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == .some(nil))
+        #expect(await peer == [])
+        server.close()
+    }
+}
+
+/// Threads that open and close descriptors without pause, and count those that somebody else closed.
+private final class DescriptorOpeners: Sendable {
+    private let isEnding = Atomic(false)
+    private let lostCount = Atomic(0)
+    private let ended = DispatchGroup()
+
+    init(threads: Int) {
+        for _ in 0..<threads {
+            ended.enter()
+            startThread { [self] in
+                while !isEnding.load(ordering: .relaxed) { openAndClose() }
+                ended.leave()
             }
         }
     }
 
-    @Test func `a stopped reactor drops its open connections and their timers`() async {
-        await #expect(processExitsWith: .success) {
-            let server = try PlainServer()
-            let (events, sink) = AsyncStream.makeStream(of: TCPError?.self)
-            async let peer = server.serve { $0.readAll() }
-            await endOfReactor { reactor in
-                let handler = StoppingHandler(reactor, sink)
-                handler.connection = .dial(
-                    host: "127.0.0.1", port: server.port, options: .patient, on: reactor, handler: handler)
-            }
-            var iterator = events.makeAsyncIterator()
-            #expect(await iterator.next() == .some(nil))
-            #expect(await peer == [])
-        }
+    /// Ends the threads.
+    ///
+    /// - Returns: the number of descriptors that were closed by somebody else.
+    func lost() -> Int {
+        isEnding.store(true, ordering: .relaxed)
+        ended.wait()
+        return lostCount.load(ordering: .relaxed)
+    }
+
+    private func openAndClose() {
+        let descriptors = (0..<16).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        sched_yield()
+        for descriptor in descriptors where close(descriptor) != 0 { lostCount.add(1, ordering: .relaxed) }
     }
 }
 

@@ -14,9 +14,10 @@ import WireText
 ///       └──────── identity ──────┘
 /// ```
 /// - *randomness*: distinguishes challenges of the same millisecond. It may be guessable: the MAC prevents forgery.
-/// - *issued at*: milliseconds since the process' epoch, big-endian. 48 bits last for 8,900 years, so the value never wraps.
-/// - *MAC*: the first 128 bits of HMAC-SHA256 over the other 16 bytes under a key of this process. A guess is correct with probability
-///   2⁻¹²⁸.
+/// - *issued at*: milliseconds since the process' epoch, or of the fleet's time, big-endian. 48 bits last for 8,900 years, so the value never
+///   wraps.
+/// - *MAC*: the first 128 bits of HMAC-SHA256 over the other 16 bytes under a key of this process or of its fleet. A guess is correct with
+///   probability 2⁻¹²⁸.
 struct Challenge {
     static let byteCount = 32
     private static let identityByteCount = 16
@@ -59,6 +60,9 @@ struct Challenge {
     /// Milliseconds since the epoch; meaningful only if the challenge is authentic.
     var issuedAt: UInt64 { number(Self.randomByteCount..<Self.identityByteCount) }
 
+    /// The bytes of ``identity``.
+    var identityBytes: [UInt8] { Array(bytes.prefix(Self.identityByteCount)) }
+
     /// Two authentic challenges with the same identity are the same challenge.
     var identity: ChallengeIdentity { ChallengeIdentity(high: number(0..<8), low: number(8..<16)) }
 
@@ -73,9 +77,22 @@ struct Challenge {
     }
 }
 
-/// The MAC key of a process and of those that take over from it, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so short a message.
+/// The MAC key of challenges, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so short a message.
 struct ChallengeKey: Sendable {
     private let authenticator: HMAC<SHA256>
+
+    init(_ key: SymmetricKey) { authenticator = HMAC<SHA256>(key: key) }
+
+    func authenticationCode(over bytes: ArraySlice<UInt8>) -> HMAC<SHA256>.MAC {
+        var authenticator = authenticator
+        authenticator.update(data: bytes)
+        return authenticator.finalize()
+    }
+}
+
+/// The key of a process and of those that take over from it.
+struct OwnChallengeKey: Sendable {
+    let key: ChallengeKey
     /// For the process that replaces this one.
     let secret: Secret
 
@@ -86,17 +103,11 @@ struct ChallengeKey: Sendable {
 
     init(_ secret: Secret) {
         self.secret = secret
-        authenticator = HMAC<SHA256>(key: SymmetricKey(data: secret.carried))
+        key = ChallengeKey(SymmetricKey(data: secret.carried))
     }
 
     private static func bytes(of word: UInt64) -> [UInt8] {
         stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
-    }
-
-    func authenticationCode(over bytes: ArraySlice<UInt8>) -> HMAC<SHA256>.MAC {
-        var authenticator = authenticator
-        authenticator.update(data: bytes)
-        return authenticator.finalize()
     }
 }
 
@@ -111,9 +122,14 @@ package struct SpentChallenge: Sendable {
     /// SHA-256 of the challenge's 32 bytes: what a device signs in registrations and assertions.
     package let clientDataHash: [UInt8]
 
+    /// In a fleet: this gateway alone knows so far that the challenge is spent, and it counts as spent only when the fleet knows it too. `nil` for a
+    /// single gateway.
+    let fleetUse: FleetUse?
+
     private let bytes: [UInt8]
 
-    init(_ challenge: Challenge) {
+    init(_ challenge: Challenge, in fleet: FleetUse? = nil) {
+        fleetUse = fleet
         bytes = challenge.bytes
         clientDataHash = Array(SHA256.hash(data: challenge.bytes))
     }
@@ -129,7 +145,7 @@ package enum ChallengeSpending: Sendable {
     case spent(SpentChallenge)
     /// Not 64 hexadecimal digits.
     case malformed
-    /// Its MAC isn't ours: forged, damaged, or of another process.
+    /// Its MAC isn't ours: forged, damaged, of another process, or of an earlier incarnation of the fleet's store.
     case foreign
     case expired(ageSeconds: Int, lifeSeconds: Int)
     /// Authentic, but issued in the future. This can't happen with a correct clock.

@@ -1,9 +1,13 @@
+import KeyStore
 import Synchronization
 
 /// Issues challenges and lets each be used once. Shared by all reactors.
 ///
 /// The MAC key and the set of used challenges belong to this process and end with it, unless it hands both to the process that replaces
 /// it: a challenge that was used is never valid in a later process.
+///
+/// In a fleet the key is derived from what all gateways share (``FleetIdentity``), and each accepts the challenges of all. Then the set of this process only
+/// prevents it from trying two assertions with one challenge; the store decides: see ``SpentChallenge/fleetUse``.
 package final class Challenges: Sendable {
     package static let defaultTimeToLive: Duration = .seconds(60)
     /// `MAX_SPENT_CHALLENGES`.
@@ -15,13 +19,14 @@ package final class Challenges: Sendable {
 
     /// A challenge of one dialect is foreign in the other.
     private struct Origin {
-        var key = ChallengeKey()
-        var tokenKey = ChallengeKey()
+        var key = OwnChallengeKey()
+        var tokenKey = OwnChallengeKey()
         var epoch: MonotonicTime
     }
 
     /// Changes once at most, before the first challenge: when the state of an earlier process is taken over.
     private let origin: Mutex<Origin>
+    private let fleet: FleetIdentity?
     /// Milliseconds.
     private let timeToLive: UInt64
     private let spent: Mutex<SpentSet>
@@ -30,13 +35,18 @@ package final class Challenges: Sendable {
     private let spentForTokens: Mutex<SpentSet>
     private let total = Atomic<Int>(0)
 
-    /// - Parameter epoch: any time before the first challenge, such as the start of the process.
+    /// - Parameters:
+    ///   - epoch: any time before the first challenge, such as the start of the process.
+    ///   - fleet: that this gateway belongs to; `nil`: it is alone. All gateways of a fleet have the same time to live.
     package init(
-        epoch: MonotonicTime, timeToLive: Duration = defaultTimeToLive, maximumSpent: Int = defaultMaximumSpent
+        epoch: MonotonicTime, timeToLive: Duration = defaultTimeToLive, maximumSpent: Int = defaultMaximumSpent,
+        fleet: FleetIdentity? = nil
     ) {
+        self.fleet = fleet
         origin = Mutex(Origin(epoch: epoch))
         self.timeToLive = min(timeToLive, Self.longestTimeToLive).wholeMilliseconds
-        let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive)
+        let tolerance = fleet == nil ? Self.clockTolerance : UInt64(FleetClock.tolerance)
+        let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive, tolerance: tolerance)
         spent = Mutex(empty)
         spentForRegistrations = Mutex(empty)
         spentForTokens = Mutex(empty)
@@ -44,16 +54,30 @@ package final class Challenges: Sendable {
 
     /// Stores nothing.
     package func issue(at moment: Moment) -> IssuedChallenge {
-        let origin = origin.withLock { $0 }
-        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: origin.key)
-        return IssuedChallenge(nonce: challenge.hex, expires: expiry(of: moment))
+        IssuedChallenge(nonce: challenge(of: .guide, at: moment).hex, expires: expiry(of: moment))
     }
 
     /// For the token dialect. Stores nothing.
     package func issueForToken(at moment: Moment) -> IssuedChallenge {
+        IssuedChallenge(nonce: challenge(of: .token, at: moment).base64URL, expires: expiry(of: moment))
+    }
+
+    private enum Dialect { case guide, token }
+
+    private func challenge(of dialect: Dialect, at moment: Moment) -> Challenge {
+        if let view = view(of: dialect, at: moment.monotonic) {
+            return Challenge(issuedAt: UInt64(clamping: view.time), key: view.issuing.key.challenges)
+        }
         let origin = origin.withLock { $0 }
-        let challenge = Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: origin.tokenKey)
-        return IssuedChallenge(nonce: challenge.base64URL, expires: expiry(of: moment))
+        let key = dialect == .guide ? origin.key : origin.tokenKey
+        return Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: key.key)
+    }
+
+    /// The time to live is part of the purpose: what one gateway has forgotten as expired, no gateway with a longer time accepts.
+    private func view(of dialect: Dialect, at time: MonotonicTime) -> FleetIdentity.View? {
+        guard let fleet else { return nil }
+        let purpose = dialect == .guide ? "challenge" : "token challenge"
+        return fleet.view(of: "\(purpose) \(timeToLive)", lifetime: timeToLive, at: time)
     }
 
     private func expiry(of moment: Moment) -> Int64 {
@@ -65,7 +89,7 @@ package final class Challenges: Sendable {
     ///
     /// - Parameter hex: as the client sent it; 64 hexadecimal digits of either case.
     package func spend(_ hex: String, at time: MonotonicTime) -> ChallengeSpending {
-        spend(Challenge(hex: hex), under: { $0.key }, in: spent, at: time)
+        spend(Challenge(hex: hex), of: .guide, as: .challenge, in: spent, at: time)
     }
 
     /// The same for the token dialect, once for each purpose.
@@ -76,24 +100,34 @@ package final class Challenges: Sendable {
     ) -> ChallengeSpending {
         let challenge = Challenge(base64URL: base64URL)
         return switch purpose {
-        case .registration: spend(challenge, under: { $0.tokenKey }, in: spentForRegistrations, at: time)
-        case .token: spend(challenge, under: { $0.tokenKey }, in: spentForTokens, at: time)
+        case .registration:
+            spend(challenge, of: .token, as: .registrationChallenge, in: spentForRegistrations, at: time)
+        case .token: spend(challenge, of: .token, as: .tokenChallenge, in: spentForTokens, at: time)
         }
     }
 
     private func spend(
-        _ challenge: Challenge?, under key: (Origin) -> ChallengeKey, in spent: borrowing Mutex<SpentSet>,
-        at time: MonotonicTime
+        _ challenge: Challenge?, of dialect: Dialect, as kind: SingleUseMark.Kind,
+        in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
     ) -> ChallengeSpending {
         guard let challenge else { return .malformed }
-        let origin = origin.withLock { $0 }
-        guard challenge.isAuthentic(under: key(origin)) else { return .foreign }
-        let now = time.milliseconds(since: origin.epoch)
+        let (now, view): (UInt64, FleetIdentity.View?)
+        if let shared = self.view(of: dialect, at: time) {
+            guard shared.accepts({ challenge.isAuthentic(under: $0.challenges) }) else { return .foreign }
+            (now, view) = (UInt64(clamping: shared.time), shared)
+            spent.withLock { $0.startOver(ifAfter: now) }
+        } else {
+            let origin = origin.withLock { $0 }
+            let key = dialect == .guide ? origin.key : origin.tokenKey
+            guard challenge.isAuthentic(under: key.key) else { return .foreign }
+            (now, view) = (time.milliseconds(since: origin.epoch), nil)
+        }
         let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
         switch insertion {
         case .inserted:
             total.wrappingAdd(1, ordering: .relaxed)
-            return .spent(SpentChallenge(challenge))
+            guard let view else { return .spent(SpentChallenge(challenge)) }
+            return fleetSpending(of: challenge, as: kind, view)
         case .expired:
             return .expired(
                 ageSeconds: Int(now.subtractingReportingOverflow(challenge.issuedAt).partialValue / 1_000),
@@ -102,6 +136,17 @@ package final class Challenges: Sendable {
         case .alreadySpent: return .alreadySpent
         case .full(let milliseconds): return .full(retryAfter: Int(milliseconds / 1_000) + 1)
         }
+    }
+
+    /// The mark is kept for as long as any gateway of the fleet could accept the challenge by its own clock.
+    private func fleetSpending(
+        of challenge: Challenge, as kind: SingleUseMark.Kind, _ view: FleetIdentity.View
+    ) -> ChallengeSpending {
+        let expires = Int64(clamping: challenge.issuedAt + timeToLive) + FleetClock.tolerance
+        guard let mark = SingleUseMark(kind, bytes: challenge.identityBytes, expires: expires) else {
+            return .malformed
+        }
+        return .spent(SpentChallenge(challenge, in: FleetUse(mark: mark, incarnation: view.incarnation)))
     }
 
     /// Challenges that were spent since the start; for metrics.
@@ -126,7 +171,7 @@ package final class Challenges: Sendable {
         try spentForTokens.withLock { try $0.restore(carried.spentForTokens, timeToLive: life) }
         origin.withLock {
             $0 = Origin(
-                key: ChallengeKey(carried.key), tokenKey: ChallengeKey(carried.tokenKey), epoch: carried.epoch)
+                key: OwnChallengeKey(carried.key), tokenKey: OwnChallengeKey(carried.tokenKey), epoch: carried.epoch)
         }
     }
 

@@ -17,6 +17,8 @@ struct SpentSet {
     private let maximum: Int
     /// Milliseconds.
     private let timeToLive: UInt64
+    /// Milliseconds by which the clocks of those that issue and accept may differ.
+    private let tolerance: UInt64
     private var buckets: [UInt64: Set<ChallengeIdentity>] = [:]
     private(set) var count = 0
     /// The latest time seen. Reactors pass their own times, which aren't synchronised. Without this a late time could accept a challenge
@@ -25,15 +27,16 @@ struct SpentSet {
     /// What was issued before has expired, whatever `timeToLive` is: an earlier process may have forgotten that it was spent.
     private var expiredBefore: UInt64 = 0
 
-    init(maximum: Int, timeToLive: UInt64) {
+    init(maximum: Int, timeToLive: UInt64, tolerance: UInt64 = Challenges.clockTolerance) {
         self.maximum = maximum
+        self.tolerance = tolerance
         self.timeToLive = timeToLive
     }
 
     /// All times in milliseconds since the epoch of ``Challenges``.
     mutating func insert(_ identity: ChallengeIdentity, issuedAt: UInt64, at time: UInt64) -> Insertion {
         forgetExpired(at: time)
-        guard issuedAt <= latest + Challenges.clockTolerance else { return .notYetIssued }
+        guard issuedAt <= latest + tolerance else { return .notYetIssued }
         guard issuedAt + timeToLive > latest, issuedAt >= expiredBefore else { return .expired }
         let bucket = issuedAt / Self.millisecondsPerBucket
         guard buckets[bucket]?.contains(identity) != true else { return .alreadySpent }
@@ -41,6 +44,12 @@ struct SpentSet {
         buckets[bucket, default: []].insert(identity)
         count += 1
         return .inserted
+    }
+
+    /// For a fleet, whose store remembers what was spent: its clock may be set back, and challenges of the new time are no older than others then.
+    mutating func startOver(ifAfter time: UInt64) {
+        guard latest > time + 2 * tolerance else { return }
+        (latest, count, buckets) = (time, 0, [:])
     }
 
     // MARK: To another process

@@ -29,6 +29,12 @@ struct ProofCheck: Sendable {
         return try method.recheck(principal, at: moment)
     }
 
+    /// Fetches what the next call of ``refusal(of:at:)`` needs.
+    func prepare(_ principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
+        guard let method = methods[principal.identity.method] else { return then() }
+        method.prepareRecheck(of: principal, at: moment, then: then)
+    }
+
     /// This client must present a shared secret and hasn't.
     func lacksSecret(_ principal: Principal) -> Bool {
         sharedSecrets != nil && principal.secret == nil

@@ -42,16 +42,35 @@ package struct ForwardAuthorization: Sendable {
         }
     }
 
+    /// In a fleet. Then the call that answers at once fails.
+    package var decidesLater: Bool { verifier.answersLater }
+
     package func decide(
         _ question: Question
     ) throws(KeyRegistryError) -> Result<VerifiedResourceRequest, RefusedRequest> {
-        guard !blockList.contains(question.address) else {
-            return .failure(RefusedRequest(.token(.deviceBlocked, detail: "the address is on the block list")))
-        }
-        let resource = ResourceRequest(
+        if let refused = refusal(of: question.address) { return .failure(refused) }
+        return try verifier.verify(Self.resource(question)) { refusal(of: $0, $1, question) }
+    }
+
+    /// The same by a gateway of a fleet. The answer comes on any thread, once.
+    package func decide(
+        _ question: Question,
+        then: @escaping @Sendable (Result<ResourceVerifier.Outcome, KeyRegistryError>) -> Void
+    ) {
+        if let refused = refusal(of: question.address) { return then(.success(.failure(refused))) }
+        verifier.verify(
+            Self.resource(question), unless: { refusal(of: $0, $1, question) }, then: then)
+    }
+
+    private func refusal(of address: IPAddress) -> RefusedRequest? {
+        guard blockList.contains(address) else { return nil }
+        return RefusedRequest(.token(.deviceBlocked, detail: "the address is on the block list"))
+    }
+
+    private static func resource(_ question: Question) -> ResourceRequest {
+        ResourceRequest(
             method: question.request.method, url: question.request.url, authorization: question.authorization,
             proofs: question.proofs, moment: question.moment)
-        return try verifier.verify(resource) { refusal(of: $0, $1, question) }
     }
 
     /// Called before the proof is spent.

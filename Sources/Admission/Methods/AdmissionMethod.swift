@@ -42,9 +42,19 @@ package protocol AdmissionMethod: Sendable {
     /// - Returns: `nil` if the proof is still valid.
     func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal?
 
+    /// Fetches what ``recheck(_:at:)`` will need, where that takes time. Called only in decisions that are made later; `then` is called once, on any
+    /// thread, also if fetching has failed.
+    func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void)
+
     /// Whether the credential claims an identity that was revoked. Asked before a client with a wrong credential is admitted all the same
     /// (``admission(despite:of:)``).
-    func revocation(of credential: Credential) throws(KeyRegistryError) -> Refusal?
+    func revocation(of credential: Credential, at moment: Moment) throws(KeyRegistryError) -> Refusal?
+
+    /// Whether ``revocation(of:at:)`` needs something that takes time to fetch.
+    var preparesRevocations: Bool { get }
+
+    /// Fetches it; `then` is called once, on any thread, also if fetching has failed.
+    func prepareRevocation(of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void)
 
     /// Admits a client that another method has refused, or that shows no credential. It becomes anonymous, with the returned proof.
     ///
@@ -65,14 +75,24 @@ extension AdmissionMethod {
     package var needsSharedSecret: Bool { true }
     package var proofType: (any AdmissionProof.Type)? { nil }
     package func freshChallenge(at moment: Moment) -> String? { nil }
-    package func revocation(of credential: Credential) throws(KeyRegistryError) -> Refusal? { nil }
+    package func revocation(
+        of credential: Credential, at moment: Moment
+    ) throws(KeyRegistryError) -> Refusal? { nil }
+    package var preparesRevocations: Bool { false }
+    package func prepareRevocation(
+        of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void
+    ) { then() }
+    package func prepareRecheck(
+        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
+    ) { then() }
     package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? { nil }
 
     func presented(in request: AdmissionRequest) -> PresentedCredential? {
         guard let credential = credential(in: request) else { return nil }
         return PresentedCredential(
             method: self, claim: claim(of: credential),
-            revocation: { () throws(KeyRegistryError) in try revocation(of: credential) },
+            revocation: { moment throws(KeyRegistryError) in try revocation(of: credential, at: moment) },
+            prepareRevocation: { prepareRevocation(of: credential, at: $0, then: $1) },
             verify: { request throws(KeyRegistryError) in try verify(credential, of: request) })
     }
 }
@@ -109,6 +129,8 @@ package enum Verification: Sendable {
     case anonymous
     /// The credential was issued to a client that was admitted earlier. The gate rechecks it with that client's method.
     case given(Principal)
+    /// The same, from the store of a fleet: another gateway may have admitted the client.
+    case held(HeldTicket)
     case refused(Refusal)
     /// The verification is asynchronous. The gate calls the function once. The answer may arrive on any thread, once, and isn't `.later`
     /// again.
@@ -139,18 +161,21 @@ extension AdmissionProof {
 struct PresentedCredential: Sendable {
     let method: any AdmissionMethod
     let claim: Claim
-    let revocation: @Sendable () throws(KeyRegistryError) -> Refusal?
+    let revocation: @Sendable (Moment) throws(KeyRegistryError) -> Refusal?
+    let prepareRevocation: @Sendable (Moment, @escaping @Sendable () -> Void) -> Void
     /// Uses up the credential; call it once.
     let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
 
     init(
         method: any AdmissionMethod, claim: Claim,
-        revocation: @escaping @Sendable () throws(KeyRegistryError) -> Refusal?,
+        revocation: @escaping @Sendable (Moment) throws(KeyRegistryError) -> Refusal?,
+        prepareRevocation: @escaping @Sendable (Moment, @escaping @Sendable () -> Void) -> Void,
         verify: @escaping @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
     ) {
         self.method = method
         self.claim = claim
         self.revocation = revocation
+        self.prepareRevocation = prepareRevocation
         self.verify = verify
     }
 }

@@ -67,7 +67,14 @@ package struct Registrar: Sendable {
     private func register(
         _ request: RegistrationRequest, at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
-        switch settings.challenges.spend(request.nonce, at: moment.monotonic) {
+        let spending: ChallengeSpending
+        do throws(KeyRegistryError) {
+            spending = try await settings.confirm(
+                settings.challenges.spend(request.nonce, at: moment.monotonic), at: moment.monotonic)
+        } catch {
+            return .refused(Self.unavailable(error))
+        }
+        switch spending {
         case .spent(let challenge):
             return await register(request, over: challenge, at: moment, unless: refuse)
         case .full(let seconds):
@@ -176,8 +183,8 @@ extension Registrar {
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
         let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
         let proof = try tokens.checkProof(of: request, body, demandsNonce: false)
-        _ = try tokens.spend(proof, in: tokens.replays.registration, at: request.moment)
-        let challenge = try spend(nonce, for: .registration, of: settings.challenges, at: request.moment)
+        _ = try await tokens.spend(proof, at: .registration, in: request.moment)
+        let challenge = try await spend(nonce, at: request.moment)
         let verified: VerifiedAttestation
         do throws(AttestationError) {
             verified = try await verify(
@@ -198,6 +205,15 @@ extension Registrar {
                         received: "one for \(verified.app)")))
         }
         return (id, verified)
+    }
+
+    private func spend(_ nonce: String, at moment: Moment) async throws(RefusedRequest) -> SpentChallenge {
+        let own = settings.challenges.spend(nonce, for: .registration, at: moment.monotonic)
+        let spending: ChallengeSpending
+        do throws(KeyRegistryError) { spending = try await settings.confirm(own, at: moment.monotonic) } catch {
+            throw RefusedRequest(Self.unavailable(error).ofRegistrationInTokenDialect)
+        }
+        return try spending.spentInTokenDialect()
     }
 }
 

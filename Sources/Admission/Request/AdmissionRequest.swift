@@ -45,9 +45,12 @@ package struct AdmissionRequest: Sendable {
     }
 
     /// Whether the route admits identities of a method.
-    package func allows(_ method: MethodName) -> Bool {
+    package func allows(_ method: MethodName) -> Bool { allows(route: method.route) }
+
+    /// - Parameter name: of the method in routes.
+    func allows(route name: String?) -> Bool {
         guard let allowedMethods else { return true }
-        return method.route.map(allowedMethods.contains) ?? false
+        return name.map(allowedMethods.contains) ?? false
     }
 }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// Issues and spends tickets. Shared by all reactors.
 ///
 /// A browser can't set headers on an upgrade. So a client that has presented credentials to the gate may request a ticket and put it into
-/// the URL. Tickets belong to this process and end with it.
+/// the URL. Tickets belong to this process and end with it, or to its fleet (`TicketOffice+Fleet`).
 package final class TicketOffice: Sendable {
     /// `TICKET_TTL_SECONDS`.
     package static let defaultTimeToLive: Duration = .seconds(30)
@@ -20,8 +20,14 @@ package final class TicketOffice: Sendable {
 
     private let timeToLive: Duration
     private let table: Mutex<TicketTable>
+    /// `nil`: this gateway is alone.
+    let tickets: FleetTickets?
 
-    package init(timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum) {
+    /// - Parameter fleet: with one, tickets are issued and spent only by the calls that answer later.
+    package init(
+        timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum, fleet: Fleet? = nil
+    ) {
+        tickets = fleet.map(FleetTickets.init)
         self.timeToLive = min(timeToLive, Self.longestTimeToLive)
         table = Mutex(
             TicketTable(
@@ -35,14 +41,22 @@ package final class TicketOffice: Sendable {
     /// A client that was admitted by a ticket can get another one, so that reconnecting works, but only until ``longestChain`` has passed.
     /// Then it has to present its credentials again.
     func issue(to principal: Principal, at time: MonotonicTime) -> TicketIssue {
+        guard tickets == nil else { return Self.answersLater }
+        guard let entry = entry(for: principal, at: time) else { return .chainEnded }
+        return insert(entry, proof: principal.proof, at: time)
+    }
+
+    func entry(for principal: Principal, at time: MonotonicTime) -> TicketTable.Entry? {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
-        guard time < chainEnd else { return .chainEnded }
-        let expires = min(time.advanced(by: timeToLive), chainEnd)
-        return issue(
-            TicketTable.Entry(
-                id: TicketID(), holder: .identity(principal.identity), expires: expires, chainEnd: chainEnd,
-                secret: principal.secret, uses: 1),
-            proof: principal.proof, at: time)
+        guard time < chainEnd else { return nil }
+        return TicketTable.Entry(
+            id: TicketID(), holder: .identity(principal.identity),
+            expires: min(time.advanced(by: timeToLive), chainEnd), chainEnd: chainEnd, secret: principal.secret,
+            uses: 1)
+    }
+
+    private static var answersLater: TicketIssue {
+        .refused(Refusal(.storeUnavailable, detail: "a fleet doesn't issue tickets at once", retryAfter: 1))
     }
 
     /// Issues an operator's ticket. Each upgrade with it has the ticket's own identity.
@@ -50,16 +64,18 @@ package final class TicketOffice: Sendable {
     /// - Parameter timeToLive: clamped to ``longestTimeToLive``.
     /// - Parameter uses: clamped to 1 … ``maximumUses``.
     package func issueForOperator(timeToLive: Duration, uses: Int, at time: MonotonicTime) -> TicketIssue {
-        let expires = time.advanced(by: min(timeToLive, Self.longestTimeToLive))
-        return issue(
-            TicketTable.Entry(
-                id: TicketID(), holder: .operator, expires: expires,
-                chainEnd: expires.advanced(by: Self.longestChain), secret: nil,
-                uses: min(max(uses, 1), Self.maximumUses)),
-            proof: nil, at: time)
+        guard tickets == nil else { return Self.answersLater }
+        return insert(operatorEntry(timeToLive: timeToLive, uses: uses, at: time), proof: nil, at: time)
     }
 
-    private func issue(
+    func operatorEntry(timeToLive: Duration, uses: Int, at time: MonotonicTime) -> TicketTable.Entry {
+        let expires = time.advanced(by: min(timeToLive, Self.longestTimeToLive))
+        return TicketTable.Entry(
+            id: TicketID(), holder: .operator, expires: expires, chainEnd: expires.advanced(by: Self.longestChain),
+            secret: nil, uses: min(max(uses, 1), Self.maximumUses))
+    }
+
+    func insert(
         _ entry: TicketTable.Entry, proof: (any AdmissionProof)?, at time: MonotonicTime
     ) -> TicketIssue {
         let ticket = Ticket()
@@ -73,8 +89,14 @@ package final class TicketOffice: Sendable {
 
     /// Forgets a ticket that was never sent to its client.
     package func withdraw(_ issued: IssuedTicket) {
-        table.withLock { $0.withdraw(TicketHash(issued.ticket)) }
+        let hash = TicketHash(issued.ticket)
+        forget(hash)
+        // Without an answer it stays in the fleet's store, and expires there: nobody has its text.
+        tickets?.discard(hash)
     }
+
+    /// Of this gateway's table.
+    func forget(_ hash: TicketHash) { table.withLock { $0.withdraw(hash) } }
 
     /// Atomic: for one ticket, as many callers get `.spent` as it has uses.
     ///
@@ -83,7 +105,7 @@ package final class TicketOffice: Sendable {
     func spend(_ text: String, at time: MonotonicTime, isAllowed: (Identity) -> Bool = { _ in true })
         -> TicketSpending
     {
-        guard let hash = TicketHash(text) else { return .unknown }
+        guard tickets == nil, let hash = TicketHash(text) else { return .unknown }
         return table.withLock { $0.spend(hash, at: time, isAllowed: isAllowed) }
     }
 

@@ -5,24 +5,99 @@ package import KeyStore
 /// Verifies an access token together with its proof, for any request. WebSocket upgrades and forward authentication both use it.
 ///
 /// The order: `Authorization`, the token, the standing of its subject, the caller's checks, then the proof, whose use is recorded
-/// last. It runs on reactors: the standing is read from the store's synchronous part.
+/// last. It runs on reactors: the standing is read from the store's synchronous part, and in a fleet it answers later.
 package struct ResourceVerifier: Sendable {
+    package typealias Outcome = Result<VerifiedResourceRequest, RefusedRequest>
+
     private let settings: TokenSettings
 
     package init(_ settings: TokenSettings) { self.settings = settings }
 
+    /// In a fleet. Then the call that answers at once fails.
+    package var answersLater: Bool { settings.fleet != nil }
+
+    /// For a gateway that is alone.
+    ///
     /// - Parameter refuse: called for a valid token before its proof is checked and spent; for routes and lists.
     package func verify(
         _ request: ResourceRequest,
         unless refuse: (Identity, DevelopmentGrant?) -> Refusal? = { _, _ in nil }
-    ) throws(KeyRegistryError) -> Result<VerifiedResourceRequest, RefusedRequest> {
-        let time = request.moment.date
+    ) throws(KeyRegistryError) -> Outcome {
+        guard !answersLater else { throw .unavailable("a fleet doesn't answer at once") }
         let token: VerifiedAccessToken
-        do throws(RefusedRequest) {
-            token = try verifiedToken(request, at: time)
-        } catch {
+        do throws(RefusedRequest) { token = try verifiedToken(request, at: request.moment.date) } catch {
             return .failure(error)
         }
+        switch try check(request, token, unless: refuse) {
+        case .failure(let refused): return .failure(refused)
+        case .success(let unspent):
+            let spending = settings.replays.resource.spend(unspent.use.use, at: request.moment.date)
+            return conclude(unspent, by: spending, request)
+        }
+    }
+
+    /// The same by a gateway of a fleet. The answer comes on any thread, once.
+    package func verify(
+        _ request: ResourceRequest,
+        unless refuse: @escaping @Sendable (Identity, DevelopmentGrant?) -> Refusal? = { _, _ in nil },
+        then: @escaping @Sendable (Result<Outcome, KeyRegistryError>) -> Void
+    ) {
+        let token: VerifiedAccessToken
+        do throws(RefusedRequest) { token = try verifiedToken(request, at: request.moment.date) } catch {
+            return then(.success(.failure(error)))
+        }
+        prepare(AccessTokenProof(token), at: request.moment) { hasRoom in
+            guard hasRoom else { return then(.failure(.queueFull)) }
+            spend(request, token, unless: refuse, then)
+        }
+    }
+
+    private func spend(
+        _ request: ResourceRequest, _ token: VerifiedAccessToken,
+        unless refuse: (Identity, DevelopmentGrant?) -> Refusal?,
+        _ then: @escaping @Sendable (Result<Outcome, KeyRegistryError>) -> Void
+    ) {
+        let checked: Result<Unspent, RefusedRequest>
+        do throws(KeyRegistryError) { checked = try check(request, token, unless: refuse) } catch {
+            return then(.failure(error))
+        }
+        switch checked {
+        case .failure(let refused): then(.success(.failure(refused)))
+        case .success(let unspent):
+            settings.spend(unspent.use, at: .resource, request.moment) { spending in
+                then(spending.map { conclude(unspent, by: $0, request) })
+            }
+        }
+    }
+
+    /// Fetches the standing of the token's subject if it isn't known. What follows verifies a signature: not on the store's thread.
+    ///
+    /// - Parameter then: called with false if there is no room for another computation.
+    private func prepare(
+        _ proof: AccessTokenProof, at moment: Moment, then: @escaping @Sendable (Bool) -> Void
+    ) {
+        guard let fleet = settings.fleet, case .device(let id) = proof.subject,
+            fleet.standings.current(of: id, at: moment.monotonic) == nil
+        else { return then(true) }
+        fleet.standings.load(id, at: moment.monotonic) { _ in
+            if !fleet.compute({ then(true) }) { then(false) }
+        }
+    }
+
+    // MARK: Steps
+
+    /// All is verified, but the proof isn't used up.
+    private struct Unspent: Sendable {
+        let token: VerifiedAccessToken
+        let proof: AccessTokenProof
+        let grant: DevelopmentGrant?
+        let use: UnspentProof
+    }
+
+    private func check(
+        _ request: ResourceRequest, _ token: VerifiedAccessToken,
+        unless refuse: (Identity, DevelopmentGrant?) -> Refusal?
+    ) throws(KeyRegistryError) -> Result<Unspent, RefusedRequest> {
         var proof = AccessTokenProof(token)
         let grant: DevelopmentGrant?
         switch try TokenSubject(settings).standing(of: proof, at: request.moment) {
@@ -31,14 +106,23 @@ package struct ResourceVerifier: Sendable {
         }
         proof.routes = grant?.routes
         if let refusal = refuse(proof.identity, grant) { return .failure(RefusedRequest(refusal)) }
-        do throws(RefusedRequest) {
-            let verified = try verifiedProof(request, for: token, at: time)
+        do throws(ProofRefusal) {
+            let use = try proofVerifier.check(proven(request, by: token), at: request.moment.date)
+            return .success(Unspent(token: token, proof: proof, grant: grant, use: use))
+        } catch {
+            return .failure(refused(error, request, token))
+        }
+    }
+
+    private func conclude(_ unspent: Unspent, by spending: ReplaySpending, _ request: ResourceRequest) -> Outcome {
+        do throws(ProofRefusal) {
+            let verified = try unspent.use.concluded(by: spending)
             return .success(
                 VerifiedResourceRequest(
-                    identity: proof.identity, claims: token.claims, proof: proof, grant: grant,
-                    freshNonce: freshNonce(after: verified, at: time)))
+                    identity: unspent.proof.identity, claims: unspent.token.claims, proof: unspent.proof,
+                    grant: unspent.grant, freshNonce: freshNonce(after: verified, at: request.moment.date)))
         } catch {
-            return .failure(error)
+            return .failure(refused(error, request, unspent.token))
         }
     }
 
@@ -73,21 +157,22 @@ package struct ResourceVerifier: Sendable {
         return presented
     }
 
-    private func verifiedProof(
-        _ request: ResourceRequest, for token: VerifiedAccessToken, at time: Date
-    ) throws(RefusedRequest) -> VerifiedProof {
-        let rule: NonceRule = settings.nonces == .always ? .required(settings.keys.nonces) : .ignored
-        let verifier = DPoPVerifier(nonces: rule)
-        let proven = ProofRequest(
-            proofs: request.proofs, method: request.method, url: request.url, token: BoundToken(token))
-        do throws(ProofRefusal) {
-            return try verifier.verify(proven, at: time, spending: settings.replays.resource)
-        } catch {
-            throw RefusedRequest(
-                .proof(
-                    error, verifier.discrepancy(error, of: proven, at: time), at: .resource, time: time,
-                    freshNonce: settings.keys.nonces.nonce(at: time)))
-        }
+    private var proofVerifier: DPoPVerifier {
+        DPoPVerifier(nonces: settings.nonces == .always ? .required(settings.keys.nonces) : .ignored)
+    }
+
+    private func proven(_ request: ResourceRequest, by token: VerifiedAccessToken) -> ProofRequest {
+        ProofRequest(proofs: request.proofs, method: request.method, url: request.url, token: BoundToken(token))
+    }
+
+    private func refused(
+        _ refusal: ProofRefusal, _ request: ResourceRequest, _ token: VerifiedAccessToken
+    ) -> RefusedRequest {
+        let time = request.moment.date
+        return RefusedRequest(
+            .proof(
+                refusal, proofVerifier.discrepancy(refusal, of: proven(request, by: token), at: time), at: .resource,
+                time: time, freshNonce: settings.keys.nonces.nonce(at: time)))
     }
 
     private func freshNonce(after proof: VerifiedProof, at time: Date) -> String? {

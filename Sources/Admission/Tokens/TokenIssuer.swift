@@ -33,8 +33,6 @@ package enum TokenOutcome: Sendable {
 /// counter; of a development token: its registry, the proof's one use. So a client that has to send a request again with a nonce can send the
 /// same assertion, and only who names a registered key or a valid development token takes a place in the replay store.
 package struct TokenIssuer: Sendable {
-    private static let storeRetryAfter = 5
-
     private let settings: TokenSettings
     private let registry: (any KeyRegistry)?
     private let limits: EndpointLimits
@@ -95,7 +93,7 @@ package struct TokenIssuer: Sendable {
             expiresAt: time + Double(settings.lifetimeSeconds), boundKey: proof.key.thumbprint,
             isDevelopment: isDevelopment)
         guard let signer = settings.keys.signer(at: time), let text = try? claims.sign(with: signer) else {
-            throw Self.unavailable("there is no signing key", FailedCheck(.signingKey))
+            throw .unavailable("there is no signing key", FailedCheck(.signingKey))
         }
         let isRenewalDue = settings.nonces != .off && settings.keys.nonces.isRenewalDue(proof.nonce, at: time)
         return IssuedToken(
@@ -108,12 +106,6 @@ package struct TokenIssuer: Sendable {
         RefusedRequest(
             .token(.invalidToken, detail: "development tokens are off", failed: FailedCheck(.developmentToken)))
     }
-
-    private static func unavailable(_ detail: String, _ failed: FailedCheck? = nil) -> RefusedRequest {
-        RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter, failed: failed))
-    }
-
-    private static func unavailable(_ error: KeyRegistryError) -> RefusedRequest { unavailable("\(error)") }
 }
 
 // MARK: With an assertion
@@ -132,13 +124,15 @@ extension TokenIssuer {
         let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
         if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
         let key = try await standing(of: assertion, in: registry, devices.scope)
-        let spentProof = try settings.spend(proof, in: settings.replays.token, at: moment)
-        let challenge = try spend(assertion.nonce, for: .token, of: devices.challenges, at: moment)
+        let spentProof = try await settings.spend(proof, at: .token, in: moment)
+        let challenge = try devices.challenges.spend(assertion.nonce, for: .token, at: moment.monotonic)
+            .spentInTokenDialect()
         let verified: VerifiedAssertion
         do throws(AssertionError) {
             verified = try devices.assertionVerifier.verify(
                 assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
-                publicKeyX963: key.publicKeyX963, app: assertion.app, previousCounter: key.counter)
+                publicKeyX963: key.publicKeyX963, app: assertion.app,
+                previousCounter: settings.fleet == nil ? key.counter : 0)
         } catch {
             let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
             throw RefusedRequest(
@@ -148,7 +142,7 @@ extension TokenIssuer {
                         error.check,
                         verifier.discrepancy(error, in: assertion.object, app: assertion.app, others: others))))
         }
-        try await advance(assertion.id, to: verified, in: registry, at: moment)
+        try await advance(assertion.id, to: verified, spending: challenge, in: registry, at: moment)
         let holder = Holder(
             identity: identity, app: assertion.app.description, method: AppAttestMethod.name,
             detail: "app \(assertion.app)")
@@ -168,7 +162,7 @@ extension TokenIssuer {
     ) async throws(RefusedRequest) -> KeyStanding {
         let known: KeyStanding?
         do throws(KeyRegistryError) { known = try await registry.standing(of: assertion.id) } catch {
-            throw Self.unavailable(error)
+            throw .unavailable(error)
         }
         guard let known else {
             throw RefusedRequest(
@@ -197,12 +191,33 @@ extension TokenIssuer {
     }
 
     private func advance(
-        _ id: KeyID, to verified: VerifiedAssertion, in registry: any KeyRegistry, at moment: Moment
+        _ id: KeyID, to verified: VerifiedAssertion, spending challenge: SpentChallenge,
+        in registry: any KeyRegistry, at moment: Moment
     ) async throws(RefusedRequest) {
-        let advance: CounterAdvance
+        let spending: AssertionSpending
         do throws(KeyRegistryError) {
-            advance = try await registry.advanceCounter(of: id, to: verified.counter, at: moment.unixMilliseconds)
-        } catch { throw Self.unavailable(error) }
+            spending = try await spend(challenge, by: id, verified.counter, in: registry, at: moment)
+        } catch { throw .unavailable(error) }
+        switch spending {
+        case .admitted: return
+        case .refused(let mark): _ = try (mark.refused() ?? .alreadySpent).spentInTokenDialect()
+        case .notAdvanced(let advance): try refuse(advance, verified)
+        }
+    }
+
+    /// In a fleet one step spends the challenge and raises the counter.
+    private func spend(
+        _ challenge: SpentChallenge, by id: KeyID, _ counter: UInt32, in registry: any KeyRegistry, at moment: Moment
+    ) async throws(KeyRegistryError) -> AssertionSpending {
+        guard let fleet = settings.fleet else {
+            let advance = try await registry.advanceCounter(of: id, to: counter, at: moment.unixMilliseconds)
+            return advance == .advanced ? .admitted : .notAdvanced(advance)
+        }
+        guard let use = challenge.fleetUse else { return .refused(.foreign) }
+        return try await fleet.admit(use, by: id, counter: counter, at: moment.monotonic)
+    }
+
+    private func refuse(_ advance: CounterAdvance, _ verified: VerifiedAssertion) throws(RefusedRequest) {
         switch advance {
         case .advanced: return
         case .notHigher(let stored):
@@ -221,19 +236,6 @@ extension TokenIssuer {
     }
 }
 
-/// Spends a challenge of the token dialect.
-func spend(
-    _ nonce: String, for purpose: TokenChallengePurpose, of challenges: Challenges, at moment: Moment
-) throws(RefusedRequest) -> SpentChallenge {
-    switch challenges.spend(nonce, for: purpose, at: moment.monotonic) {
-    case .spent(let challenge): return challenge
-    case .full(let seconds):
-        throw RefusedRequest(
-            .token(.challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
-    case let failure: throw RefusedRequest(.token(.nonceExpired, detail: failure.detail, failed: failure.failed))
-    }
-}
-
 // MARK: With a development token
 
 extension TokenIssuer {
@@ -247,7 +249,7 @@ extension TokenIssuer {
         do throws(KeyRegistryError) {
             standing = try await development.redeem(
                 token, by: body.key.thumbprint.bytes, at: moment.unixMilliseconds)
-        } catch { throw Self.unavailable(error) }
+        } catch { throw .unavailable(error) }
         switch standing {
         case .refused(let reason):
             throw RefusedRequest(
@@ -263,7 +265,7 @@ extension TokenIssuer {
             let holder = Holder(
                 identity: identity, app: app, method: AccessTokenMethod.developmentName,
                 detail: "development token \(grant.id), app \(app)")
-            return (holder, try settings.spend(proof, in: settings.replays.token, at: moment))
+            return (holder, try await settings.spend(proof, at: .token, in: moment))
         }
     }
 }

@@ -1,5 +1,6 @@
 import DPoP
 import FoundationEssentials
+import KeyStore
 package import WireText
 
 /// A request to `POST /token` or `POST /attest/register` in the token dialect, as received.
@@ -61,13 +62,41 @@ extension TokenSettings {
         return proof
     }
 
-    /// - Parameter replays: the store of the endpoint.
+    /// Uses the proof up, in the whole fleet if there is one.
     func spend(
-        _ proof: UnspentProof, in replays: MemoryReplayStore, at moment: Moment
-    ) throws(RefusedRequest) -> VerifiedProof {
+        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment
+    ) async throws(RefusedRequest) -> VerifiedProof {
+        let spending: ReplaySpending
+        do throws(KeyRegistryError) { spending = try await spend(proof, at: endpoint, moment) } catch {
+            throw .unavailable(error)
+        }
         let time = moment.date
-        do throws(ProofRefusal) { return try proof.spend(in: replays, at: time) } catch {
+        do throws(ProofRefusal) { return try proof.concluded(by: spending) } catch {
             throw RefusedRequest(.proof(error, nil, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+        }
+    }
+}
+
+extension RefusedRequest {
+    /// Seconds.
+    private static let storeRetryAfter = 5
+
+    /// At the endpoints of the token dialect.
+    static func unavailable(_ error: KeyRegistryError) -> RefusedRequest { unavailable("\(error)") }
+
+    static func unavailable(_ detail: String, _ failed: FailedCheck? = nil) -> RefusedRequest {
+        RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter, failed: failed))
+    }
+}
+
+extension ChallengeSpending {
+    func spentInTokenDialect() throws(RefusedRequest) -> SpentChallenge {
+        switch self {
+        case .spent(let challenge): return challenge
+        case .full(let seconds):
+            throw RefusedRequest(
+                .token(.challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
+        default: throw RefusedRequest(.token(.nonceExpired, detail: detail, failed: failed))
         }
     }
 }

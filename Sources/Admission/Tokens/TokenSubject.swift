@@ -15,7 +15,7 @@ struct TokenSubject {
 
     func standing(of proof: AccessTokenProof, at moment: Moment) throws(KeyRegistryError) -> Standing {
         switch proof.subject {
-        case .device(let id): try standing(of: id, app: proof.app)
+        case .device(let id): try standing(of: id, app: proof.app, at: moment)
         case .grant(let id): try standing(ofGrant: id, at: moment)
         case .unknown:
             .refused(
@@ -24,8 +24,9 @@ struct TokenSubject {
         }
     }
 
-    private func standing(of id: KeyID, app: String) throws(KeyRegistryError) -> Standing {
-        guard let devices = settings.devices, let key = try devices.registry.standing(of: id) else {
+    private func standing(of id: KeyID, app: String, at moment: Moment) throws(KeyRegistryError) -> Standing {
+        guard let devices = settings.devices, let key = try devices.registry.standing(of: id, at: moment.monotonic)
+        else {
             return .refused(
                 .token(
                     .invalidToken, detail: "the token's key is not registered any more",

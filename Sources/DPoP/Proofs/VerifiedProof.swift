@@ -22,11 +22,17 @@ public struct UnspentProof: Sendable {
     /// The key that signed.
     public var key: PublicJWK { verified.key }
     let verified: VerifiedProof
-    let use: ProofUse
+    /// For a replay store that answers later: what it has to spend.
+    package let use: ProofUse
 
     /// Uses the proof up. Of any number of calls for the same proof one succeeds.
     public func spend(in replays: some ReplayStore, at time: Date) throws(ProofRefusal) -> VerifiedProof {
-        switch replays.spend(use, at: time) {
+        try concluded(by: replays.spend(use, at: time))
+    }
+
+    /// - Parameter spending: the answer of the replay store about ``use``.
+    package func concluded(by spending: ReplaySpending) throws(ProofRefusal) -> VerifiedProof {
+        switch spending {
         case .spent: return verified
         case .replayed: throw .replayed
         case .keyLimit: throw .keyLimit

@@ -31,7 +31,10 @@ final class ControlDesk: Sendable {
                         let record = OperatorRecord(
                             audit: audit, whenAuditFails: relay.whenAuditFails, logger: logger)
                         let page = relay.servesWebClient ? page : nil
-                        reply(Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.now, record))
+                        let reply = Pinned(reply, to: reactor)
+                        Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.moment, record) { answer in
+                            reactor.submit { reply.value(answer) }
+                        }
                     case .hasNoticedRevocation(let key):
                         let hasNoticed = KeyID(text: key).flatMap { revocations?.hasNoticed($0) } ?? false
                         reply(.revocation(isNoticed: hasNoticed))
@@ -78,12 +81,18 @@ final class ControlDesk: Sendable {
     }
 
     private static func ticket(
-        _ seconds: Int, _ uses: Int, of tickets: TicketOffice, page: String?, at time: UInt64,
-        _ record: OperatorRecord
+        _ seconds: Int, _ uses: Int, of tickets: TicketOffice, page: String?, at moment: Moment,
+        _ record: OperatorRecord, then: @escaping @Sendable (ControlAnswer) -> Void
+    ) {
+        guard seconds > 0, uses > 0 else { return then(.refused(reason: "seconds and uses begin at 1")) }
+        tickets.issueForOperator(timeToLive: .seconds(seconds), uses: uses, at: moment) { issue in
+            then(answer(issue, uses, of: tickets, page: page, record))
+        }
+    }
+
+    private static func answer(
+        _ issue: TicketIssue, _ uses: Int, of tickets: TicketOffice, page: String?, _ record: OperatorRecord
     ) -> ControlAnswer {
-        guard seconds > 0, uses > 0 else { return .refused(reason: "seconds and uses begin at 1") }
-        let issue = tickets.issueForOperator(
-            timeToLive: .seconds(seconds), uses: uses, at: MonotonicTime(nanoseconds: time))
         switch issue {
         case .issued(let issued):
             guard record.mayIssue(issued, uses: uses) else {
@@ -95,7 +104,8 @@ final class ControlDesk: Sendable {
             return .refused(
                 reason: "too many tickets are out: there may be \(TicketOffice.maximumPerHolder) of the operator's at"
                     + " once, and MAX_TICKETS in all. The next one ends in \(wait) s")
-        case .chainEnded, .refused: return .refused(reason: "no ticket can be given")
+        case .refused(let refusal): return .refused(reason: "no ticket can be given: \(refusal.detail)")
+        case .chainEnded: return .refused(reason: "no ticket can be given")
         }
     }
 }

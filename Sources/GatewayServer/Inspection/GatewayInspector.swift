@@ -1,6 +1,5 @@
 import Admission
 import FoundationEssentials
-import KeyStoreSQLite
 import Observability
 import PrometheusText
 import Reactors

@@ -1,5 +1,4 @@
 import KeyStore
-import KeyStoreSQLite
 import Logging
 import Observability
 import Reactors
@@ -17,11 +16,11 @@ final class StoreProbe: Sendable {
         var problem: String?
     }
 
-    private let store: SQLiteKeyRegistry
+    private let store: GatewayStore
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(_ store: SQLiteKeyRegistry, logger: Logger) {
+    init(_ store: GatewayStore, logger: Logger) {
         self.store = store
         self.logger = logger
     }

@@ -55,7 +55,7 @@ extension KeyAdministration {
             try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
         }
         // Otherwise the write-ahead log would grow without a running gateway. Another process may be at it, which does the same.
-        if !forgotten.isEmpty { _ = try? await store.checkpoint() }
+        if !forgotten.isEmpty { try? await store.settle() }
         return forgotten
     }
 }

@@ -8,7 +8,7 @@ import WireText
 
 /// The operator's administration of registered keys, on a store that a gateway may be using at the same time.
 package struct KeyAdministration {
-    let store: SQLiteKeyRegistry
+    let store: any KeyMaintenance
     static let page = 500
 
     /// - Parameter path: an existing store; it isn't created.
@@ -20,7 +20,7 @@ package struct KeyAdministration {
     }
 
     /// - Parameter store: the running gateway's own.
-    init(_ store: SQLiteKeyRegistry) {
+    init(_ store: any KeyMaintenance) {
         self.store = store
     }
 

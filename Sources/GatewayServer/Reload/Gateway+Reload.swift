@@ -2,7 +2,6 @@ import Admission
 import BlockingWork
 import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 import Logging
 import Observability
 import Reactors
@@ -154,10 +153,10 @@ extension Gateway {
 extension RevocationWatcher {
     /// Closes the sessions of everything revoked, even while the gateway drains. Before that, revoked signing keys stop verifying tokens.
     convenience init(
-        _ store: SQLiteKeyRegistry, _ tokenKeys: TokenKeys?, of server: RelayServer, logger: Logger
+        _ store: GatewayStore, _ tokenKeys: TokenKeys?, of server: RelayServer, logger: Logger
     ) throws(GatewayError) {
         do throws(KeyRegistryError) {
-            self.init(try SQLiteRevocations(of: store), logger: logger) { revocations in
+            self.init(try store.revocations(), alarm: store.fleet?.alarm ?? Alarm(), logger: logger) { revocations in
                 tokenKeys?.replace(revocations.signingKeys)
                 let signers = Set(revocations.signingKeys.revoked.map(\.id))
                 guard !revocations.keys.isEmpty || !revocations.grants.isEmpty || !signers.isEmpty else { return }
@@ -173,7 +172,7 @@ extension RevocationWatcher {
                 logger.noteClosed(count, "sessions of revoked keys closed")
             }
         } catch {
-            throw .store(path: store.path, "\(error)")
+            throw store.failure("\(error)")
         }
     }
 }

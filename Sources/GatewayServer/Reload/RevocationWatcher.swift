@@ -1,5 +1,4 @@
 import KeyStore
-import KeyStoreSQLite
 import Logging
 import Observability
 import Synchronization
@@ -8,7 +7,8 @@ import Synchronization
 final class RevocationWatcher: Sendable {
     static let interval: Duration = .milliseconds(500)
 
-    private let revocations: SQLiteRevocations
+    private let revocations: any RevocationSource
+    private let alarm: Alarm
     private let logger: Logger
     private let changed: @Sendable (StoreRevocations) async -> Void
     private let state = Mutex(State())
@@ -22,13 +22,16 @@ final class RevocationWatcher: Sendable {
         var isFailing = false
     }
 
-    /// - Parameter changed: receives all revocations after every change of the store: a key may have been restored and revoked again since
-    ///   the last look.
+    /// - Parameters:
+    ///   - changed: receives all revocations after every change of the store: a key may have been restored and revoked again since the last
+    ///     look.
+    ///   - alarm: has it look at once.
     init(
-        _ revocations: SQLiteRevocations, logger: Logger,
+        _ revocations: any RevocationSource, alarm: Alarm = Alarm(), logger: Logger,
         changed: @escaping @Sendable (StoreRevocations) async -> Void
     ) {
         self.revocations = revocations
+        self.alarm = alarm
         self.logger = logger
         self.changed = changed
     }
@@ -40,7 +43,7 @@ final class RevocationWatcher: Sendable {
                 await changed(revocations)
                 state.withLock { $0.applied = revocations }
             }
-            try? await Task.sleep(for: Self.interval)
+            await alarm.pause(atMost: Self.interval)
         }
     }
 

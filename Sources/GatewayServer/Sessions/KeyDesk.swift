@@ -1,6 +1,5 @@
 import FoundationEssentials
 import KeyStore
-import KeyStoreSQLite
 import Observability
 import Relay
 
@@ -11,7 +10,7 @@ struct KeyDesk: DeviceDesk {
     private let server: RelayServer
 
     /// - Parameter server: tells `AUDIT_FULL`.
-    init(_ store: SQLiteKeyRegistry, audit: AuditLog, server: RelayServer) {
+    init(_ store: any KeyMaintenance, audit: AuditLog, server: RelayServer) {
         keys = KeyAdministration(store)
         self.audit = audit
         self.server = server

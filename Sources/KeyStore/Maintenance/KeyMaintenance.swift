@@ -15,6 +15,20 @@ package protocol KeyMaintenance: KeyRegistry {
     func finishErasure(of id: KeyID) async throws(KeyRegistryError) -> Erasure
 
     func places(ofDevice device: KeyID) async throws(KeyRegistryError) -> [DevelopmentPlace]
+
+    /// After many keys were forgotten: lets the store give their room back.
+    func settle() async throws(KeyRegistryError)
+
+    /// Overwrites what was erased in the store's own log, if it has one.
+    ///
+    /// - Returns: false if somebody holds it up.
+    func emptyLog() async throws(KeyRegistryError) -> Bool
+}
+
+/// A store whose files are a server's.
+extension KeyMaintenance {
+    package func settle() async throws(KeyRegistryError) {}
+    package func emptyLog() async throws(KeyRegistryError) -> Bool { true }
 }
 
 /// What one transaction of a pruning has done.

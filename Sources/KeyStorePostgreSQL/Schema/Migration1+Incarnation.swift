@@ -19,6 +19,15 @@ extension PostgreSQLSchema.Migration {
             RETURN found_id;
         END $$;
 
+        -- Volatile, so that it sees a row that its statement has made.
+        CREATE FUNCTION portcullis.incarnation_began(home_id bytea) RETURNS timestamptz LANGUAGE plpgsql AS $$
+        DECLARE
+            found_at timestamptz;
+        BEGIN
+            SELECT h.began INTO found_at FROM portcullis.home h WHERE h.incarnation = home_id;
+            RETURN coalesce(found_at, clock_timestamp());
+        END $$;
+
         -- 0 spent, 1 already spent, 2 foreign, 3 expired, 4 full
         CREATE FUNCTION portcullis.spend(home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8)
         RETURNS int8 LANGUAGE plpgsql AS $$

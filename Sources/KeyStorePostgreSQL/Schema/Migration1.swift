@@ -83,6 +83,7 @@ extension PostgreSQLSchema.Migration {
         CREATE UNLOGGED TABLE portcullis.home (
             singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
             incarnation bytea NOT NULL,
+            began timestamptz NOT NULL DEFAULT clock_timestamp(),
             -- Marks that expired until then are refused. Only they are ever deleted.
             forgotten int8 NOT NULL DEFAULT 0,
             is_full boolean NOT NULL DEFAULT false
@@ -103,7 +104,15 @@ extension PostgreSQLSchema.Migration {
 
         """
 
+    /// Before it nothing was used, so nothing can be lost.
+    private static let firstIncarnation = """
+        SELECT portcullis.incarnation();
+        UPDATE portcullis.home SET began = to_timestamp(0);
+
+        """
+
     static let first = Self(
         oldest: 1,
-        script: tables + unlogged + incarnationFunctions + keyFunctions + maintenanceFunctions + tokenFunctions)
+        script: tables + unlogged + incarnationFunctions + keyFunctions + maintenanceFunctions + tokenFunctions
+            + firstIncarnation)
 }

@@ -8,16 +8,20 @@ package struct PostgreSQLTransfer: TransferableStore {
 
     /// Throws unless this program can work with the schema that is there.
     ///
-    /// - Parameter reading: all reads see the moment of the first one.
+    /// - Parameter reading: all reads see the moment of the first one. Otherwise proofs that may have been used elsewhere are refused for a
+    ///   while.
     package init(
         _ session: PostgreSQLSession, sealing: any SecretSealing, reading: Bool
     ) throws(PostgreSQLSchemaError) {
         self.session = session
         self.sealing = sealing
         try PostgreSQLSchema.current.check(session)
-        guard reading else { return }
         do throws(DatabaseError) {
-            try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            // What is imported may be a gateway's that accepted proofs until a moment ago.
+            try session.run(
+                reading
+                    ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+                    : "UPDATE portcullis.home SET began = clock_timestamp()")
         } catch {
             throw .database(error)
         }

@@ -34,6 +34,8 @@ package final class Reactor: @unchecked Sendable {
     private let check: UnsafeMutablePointer<uv_check_t>
     private let prepare: UnsafeMutablePointer<uv_prepare_t>
     private(set) var context: OpaquePointer?
+    /// Set while the reactor stops.
+    private var eventPipe: EventPipe?
     /// Set while a vhost is being created: configures its SSL_CTX.
     var configureTLS: ((OpaquePointer) -> Void)?
     /// Whether libwebsockets has created a wsi since this was set to false: see `EdgeConnection.adopt`.
@@ -87,29 +89,32 @@ package final class Reactor: @unchecked Sendable {
             context = LWSContext.make(for: self)
             ready.set(context != nil)
             checkUV(min(uv_run(loop, UV_RUN_DEFAULT), 0), "uv_run")
+            eventPipe?.release()
         }
         guard ready.wait() else { throw .contextFailed }
     }
 
     /// Asks the thread to end: open connections are dropped, and the loop runs until its handles are closed.
-    ///
-    /// Only for a process that is about to exit: on libuv, libwebsockets 4.1.6 closes its event pipe's descriptor twice, the second time
-    /// one turn later, when another thread may have reused the number.
     package func stop() {
         submit { [self] in
             jobs.withLock { $0.isClosed = true }
             edge?.closeListening()
             fleetEdge?.closeListening()
-            if let context {
-                LWSContext.destroy(context)
-            }
-            context = nil
+            destroyContext()
             dropTCPConnections()
             timers.close()
             closeHandle(wake)
             closeHandle(check)
             closeHandle(prepare)
         }
+    }
+
+    private func destroyContext() {
+        guard let context else { return }
+        eventPipe = EventPipe(of: loop)
+        LWSContext.destroy(context)
+        eventPipe?.occupy()
+        self.context = nil
     }
 
     private func startHandles() {

@@ -1,5 +1,6 @@
 import Admission
 import HTTPWire
+import KeyStore
 import Reactors
 import WireText
 
@@ -27,34 +28,51 @@ struct AuthorizationEndpoint: InternalEndpoint {
 
     func handle(_ exchange: InternalExchange) -> Bool {
         guard let demand = AuthorizationDemand(path: exchange.path, query: exchange.query) else { return false }
-        exchange.respond(answer(exchange.head, demand, at: exchange.reactor))
-        return true
-    }
-
-    private func answer(_ head: RequestHead, _ demand: AuthorizationDemand, at reactor: Reactor) -> HTTPAnswer {
+        let (head, reactor) = (exchange.head, exchange.reactor)
         let context = RequestContext(
             id: RequestContext.makeID(), address: proxies.client(of: Self.proxy, head.text), moment: reactor.moment,
             isForwarded: true)
-        switch decide(head, demand, context) {
-        case .success(let verified): return admit(verified, isEnvoy: !demand.rest.isEmpty, context)
-        case .failure(let refused): return refuse(refused.refusal, context)
+        let isEnvoy = !demand.rest.isEmpty
+        switch question(head, demand, context) {
+        case .failure(let refused): exchange.respond(refuse(refused.refusal, context))
+        case .success(let question) where authorization.decidesLater:
+            let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
+            authorization.decide(question) { result in
+                reactor.submit {
+                    let (exchange, endpoint) = pinned.value
+                    exchange.respond(endpoint.answer(result, isEnvoy: isEnvoy, context))
+                }
+            }
+        case .success(let question):
+            let result = Result { () throws(KeyRegistryError) in try authorization.decide(question) }
+            exchange.respond(answer(result, isEnvoy: isEnvoy, context))
+        }
+        return true
+    }
+
+    private func question(
+        _ head: RequestHead, _ demand: AuthorizationDemand, _ context: RequestContext
+    ) -> Result<ForwardAuthorization.Question, RefusedRequest> {
+        do throws(OriginalRequest.Fault) {
+            let request = try OriginalRequest(
+                path: demand.rest, ownMethod: String(decoding: head.method, as: UTF8.self), fields: head.texts)
+            return .success(
+                ForwardAuthorization.Question(
+                    request: request, authorization: head.texts("authorization"), proofs: head.texts("dpop"),
+                    address: context.address, methods: demand.methods, route: demand.route, moment: context.moment))
+        } catch {
+            return .failure(RefusedRequest(.token(.invalidRequest, detail: "\(error)")))
         }
     }
 
-    private func decide(
-        _ head: RequestHead, _ demand: AuthorizationDemand, _ context: RequestContext
-    ) -> Result<VerifiedResourceRequest, RefusedRequest> {
-        do {
-            let request = try OriginalRequest(
-                path: demand.rest, ownMethod: String(decoding: head.method, as: UTF8.self), fields: head.texts)
-            let question = ForwardAuthorization.Question(
-                request: request, authorization: head.texts("authorization"), proofs: head.texts("dpop"),
-                address: context.address, methods: demand.methods, route: demand.route, moment: context.moment)
-            return try authorization.decide(question)
-        } catch let fault as OriginalRequest.Fault {
-            return .failure(RefusedRequest(.token(.invalidRequest, detail: "\(fault)")))
-        } catch {
-            return .failure(RefusedRequest(.token(.storeUnavailable, detail: "\(error)", retryAfter: 1)))
+    private func answer(
+        _ result: Result<ResourceVerifier.Outcome, KeyRegistryError>, isEnvoy: Bool, _ context: RequestContext
+    ) -> HTTPAnswer {
+        switch result {
+        case .success(.success(let verified)): admit(verified, isEnvoy: isEnvoy, context)
+        case .success(.failure(let refused)): refuse(refused.refusal, context)
+        case .failure(let error):
+            refuse(.token(.storeUnavailable, detail: "\(error)", retryAfter: 1), context)
         }
     }
 

@@ -175,7 +175,30 @@ extension Session {
         guard client.principal.isByTicket, link?.socket != nil, !settings.drain.isHandingOver,
             case .translated(let translation) = dialect, translation.value.hasNotices
         else { return }
-        switch sessions.gate.issueTicket(to: client.principal, from: client.address, at: loop.moment) {
+        let gate = sessions.gate
+        guard gate.issuesTicketsLater else {
+            return send(gate.issueTicket(to: client.principal, from: client.address, at: loop.moment))
+        }
+        let bound = LoopBound((session: self, table: sessions), to: loop)
+        gate.issueTicket(to: client.principal, from: client.address, at: loop.moment) { [loop] issue in
+            loop.submit {
+                let (session, table) = bound.value
+                // Meanwhile the session may have moved to another loop, or its client may have left.
+                if table.contains(session), session.sendLater(issue) { return }
+                if case .issued(let issued) = issue { gate.withdraw(issued) }
+            }
+        }
+    }
+
+    /// - Returns: false if there is nobody to send it to.
+    private func sendLater(_ issue: TicketIssue) -> Bool {
+        guard link?.socket != nil, !settings.drain.isHandingOver else { return false }
+        send(issue)
+        return true
+    }
+
+    private func send(_ issue: TicketIssue) {
+        switch issue {
         case .issued(let issued):
             isTicketRefused = false
             translate { $0.send(ticket: issued.ticket.text, expiresIn: issued.expiresIn, into: &$1) }

@@ -1,4 +1,5 @@
 import StateCoding
+import Synchronization
 import Testing
 import WireText
 
@@ -27,37 +28,52 @@ import WireText
 
     @Test func `is who it was, and takes one of this gateway's sessions`() throws {
         let gate = gate()
-        let decision = gate.readmit(try carried(by: gate), for: request)
+        let decision = gate.readmitted(try carried(by: gate), for: request)
         #expect(decision.admitted?.principal.identity == .anonymous && leases.count == 1)
     }
 
     @Test func `is refused by what this gateway says now`() throws {
         let bytes = try carried(by: gate())
-        #expect(gate(isOpen: false).readmit(bytes, for: request).refusal != nil)
+        #expect(gate(isOpen: false).readmitted(bytes, for: request).refusal != nil)
         let blocked = try BlockList("address 0.0.0.0/0\naddress ::/0")
-        #expect(gate(blocked).readmit(bytes, for: request).refusal?.code == .deviceBlocked)
+        #expect(gate(blocked).readmitted(bytes, for: request).refusal?.code == .deviceBlocked)
         let closed = request.with { $0.allowedMethods = ["none"] }
-        #expect(gate().readmit(bytes, for: closed).refusal != nil)
+        #expect(gate().readmitted(bytes, for: closed).refusal != nil)
         drain.beginDraining()
-        #expect(gate().readmit(bytes, for: request).refusal?.code == .draining)
+        #expect(gate().readmitted(bytes, for: request).refusal?.code == .draining)
         #expect(leases.count == 0)
     }
 
     @Test func `is refused where nobody could have admitted it`() throws {
         let good = try carried(by: gate())
         for bytes in [[], [1, 2, 3], good.dropLast(), good + [0]] as [[UInt8]] {
-            #expect(gate().readmit(Array(bytes), for: request).refusal?.code == .invalidResume)
+            #expect(gate().readmitted(Array(bytes), for: request).refusal?.code == .invalidResume)
         }
         // No certificates are configured here.
         let certified = try carried(Principal(debugging: .good), by: gate())
-        #expect(gate().readmit(certified, for: request).refusal != nil)
+        #expect(gate().readmitted(certified, for: request).refusal != nil)
     }
 
     /// The other gateway's clock isn't this one's.
     @Test func `gets no further tickets`() throws {
         let gate = gate()
         let principal = Principal(.anonymous, proof: nil, ticketChainEnd: MonotonicTime(nanoseconds: .max))
-        let readmitted = gate.readmit(try carried(principal, by: gate), for: request).admitted?.principal
+        let readmitted = gate.readmitted(try carried(principal, by: gate), for: request).admitted?.principal
         #expect(readmitted?.isByTicket == true && readmitted?.ticketChainEnd == request.moment.monotonic)
     }
+}
+
+extension Gate {
+    /// The store of these tests answers at once.
+    fileprivate func readmitted(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
+        let decision = readmit(carried, for: request)
+        guard case .later(let later) = decision else { return decision }
+        let answer = Answer()
+        later.whenDecided { decision in answer.decision.withLock { $0 = decision } }
+        return answer.decision.withLock { $0 } ?? decision
+    }
+}
+
+private final class Answer: Sendable {
+    let decision = Mutex<AdmissionDecision?>(nil)
 }

@@ -50,7 +50,9 @@ extension GatewayProcess {
     ) async throws -> TestWebSocket {
         switch try await attempt(handshake, tls: tls, receiveBuffer: receiveBuffer) {
         case .open(let socket): return socket
-        case .refused(let answer, _): throw EdgeTestError("the upgrade was refused: \(answer)")
+        case .refused(let answer, _):
+            let line = try? await auditLine(answer.requestID ?? "-", within: .seconds(2))
+            throw EdgeTestError("the upgrade was refused: \(answer) \(line ?? "")")
         }
     }
 

@@ -52,7 +52,9 @@ package final class GatewayProcess: Sendable {
         {
             settings["ATTESTED_KEYS_PATH"] = path
         }
-        if settings["ATTESTED_KEYS_PATH"] == nil { settings["ATTESTED_KEYS_PATH"] = storePath(in: directory) }
+        if settings["ATTESTED_KEYS_PATH"] == nil, settings["STORE_URL"] == nil {
+            settings["ATTESTED_KEYS_PATH"] = storePath(in: directory)
+        }
         let child = try launch(
             ["serve"], settings, in: directory, maximumFiles: maximumFiles, disk: disk, stalling: stalling,
             clock: clock, streamsAreOne: streamsAreOne, program: program, adding: environment)

@@ -46,11 +46,31 @@ package struct AccessTokenMethod: AdmissionMethod {
             url: settings.url(isTLS: request.isTLS, host: request.host, path: request.path),
             authorization: [credential.authorization].compactMap(\.self), proofs: [credential.proof].compactMap(\.self),
             moment: request.moment)
-        let outcome = try ResourceVerifier(settings).verify(resource) { Self.refusal(of: $0, $1, for: request) }
-        switch outcome {
-        case .success(let verified): return .verified(verified.identity, proof: verified.proof)
-        case .failure(let refused): return .refused(refused.refusal)
+        let verifier = ResourceVerifier(settings)
+        guard verifier.answersLater else {
+            return Self.verification(try verifier.verify(resource) { Self.refusal(of: $0, $1, for: request) })
         }
+        return .later { answer in
+            verifier.verify(resource, unless: { Self.refusal(of: $0, $1, for: request) }) {
+                answer($0.map(Self.verification))
+            }
+        }
+    }
+
+    private static func verification(_ outcome: ResourceVerifier.Outcome) -> Verification {
+        switch outcome {
+        case .success(let verified): .verified(verified.identity, proof: verified.proof)
+        case .failure(let refused): .refused(refused.refusal)
+        }
+    }
+
+    package func prepareRecheck(
+        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
+    ) {
+        guard let fleet = settings?.fleet, let proof = principal.proof as? AccessTokenProof,
+            case .device(let id) = proof.subject
+        else { return then() }
+        fleet.standings.load(id, at: moment.monotonic) { _ in then() }
     }
 
     /// Routes are checked before the proof is spent.

@@ -5,7 +5,7 @@ import WireText
 /// The settings of App Attest for the gate and registrations. A process has one instance, because both use the same challenges.
 package struct AppAttestSettings: Sendable {
     package var challenges: Challenges
-    package var registry: any ImmediateKeyRegistry
+    package var registry: DeviceRegistry
     package var scope: AttestationScope
     package var assertionVerifier: AssertionVerifier
     /// Size after decoding. Longer ones aren't decoded at all.
@@ -15,11 +15,43 @@ package struct AppAttestSettings: Sendable {
         challenges: Challenges, registry: any ImmediateKeyRegistry, scope: AttestationScope,
         assertionVerifier: AssertionVerifier, maximumAssertionBytes: Int = CBORLimits.maximumAssertionBytes
     ) {
+        self.init(
+            challenges: challenges, devices: .immediate(registry), scope: scope,
+            assertionVerifier: assertionVerifier, maximumAssertionBytes: maximumAssertionBytes)
+    }
+
+    /// - Parameter challenges: of the same fleet, if there is one.
+    package init(
+        challenges: Challenges, devices registry: DeviceRegistry, scope: AttestationScope,
+        assertionVerifier: AssertionVerifier, maximumAssertionBytes: Int = CBORLimits.maximumAssertionBytes
+    ) {
         self.challenges = challenges
         self.registry = registry
         self.scope = scope
         self.assertionVerifier = assertionVerifier
         self.maximumAssertionBytes = maximumAssertionBytes
+    }
+
+    /// `nil`: this gateway is alone.
+    var fleet: Fleet? {
+        guard case .shared(let fleet) = registry else { return nil }
+        return fleet
+    }
+}
+
+/// Where the gate finds the devices' keys.
+package enum DeviceRegistry: Sendable {
+    /// Of one gateway: it answers at once, on the reactor.
+    case immediate(any ImmediateKeyRegistry)
+    /// Of a fleet: it answers later.
+    case shared(Fleet)
+
+    /// For a check that can't wait. A shared registry answers from what this gateway knows of its keys, and with an error if that is too little.
+    func standing(of id: KeyID, at time: MonotonicTime) throws(KeyRegistryError) -> KeyStanding? {
+        switch self {
+        case .immediate(let registry): try registry.standing(of: id)
+        case .shared(let fleet): try fleet.standings.standing(of: id, at: time)
+        }
     }
 }
 

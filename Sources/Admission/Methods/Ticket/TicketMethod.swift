@@ -28,13 +28,32 @@ package struct TicketMethod: AdmissionMethod {
 
     package func verify(_ ticket: String, of request: AdmissionRequest) -> Verification {
         guard let office else { return .refused(.invalidTicket, "tickets are not configured") }
+        if let tickets = office.tickets {
+            return .later { answer in
+                office.spend(ticket, in: tickets, for: request) { answer($0.map(Self.verification)) }
+            }
+        }
         switch office.spend(ticket, at: request.moment.monotonic, isAllowed: { request.allows($0.method) }) {
         case .spent(let spent): return .given(Principal(spent))
-        case .unknown: return .refused(.invalidTicket, "ticket is malformed, from another process, or used up")
+        case .unknown: return Self.unknown
         case .expired: return .refused(.invalidTicket, "ticket has expired")
-        case .methodNotAllowed:
-            return .refused(.wayNotAllowed, "the route doesn't allow the method of the ticket's holder")
+        case .methodNotAllowed: return Self.notAllowed
         }
+    }
+
+    private static func verification(_ spending: FleetTicketSpending) -> Verification {
+        switch spending {
+        case .spent(let held): .held(held)
+        case .unknown: unknown
+        case .methodNotAllowed: notAllowed
+        }
+    }
+
+    private static var unknown: Verification {
+        .refused(.invalidTicket, "ticket is malformed, from another process, or used up")
+    }
+    private static var notAllowed: Verification {
+        .refused(.wayNotAllowed, "the route doesn't allow the method of the ticket's holder")
     }
 
     /// Operator tickets stay valid under every setting.

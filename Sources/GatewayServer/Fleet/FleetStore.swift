@@ -1,0 +1,109 @@
+import Admission
+import BlockingWork
+import KeyStore
+import KeyStorePostgreSQL
+import Logging
+import Observability
+import PostgreSQL
+import Reactors
+import Settings
+import Synchronization
+
+/// The database of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it without asking.
+final class FleetStore: Sendable {
+    /// Challenges, proofs and tickets whose use the database remembers at most; about 150 bytes each.
+    static let maximumMarks = 5_000_000
+    /// Signatures that wait for a thread at most.
+    private static let maximumComputations = 256
+
+    /// For the operator.
+    let name: String
+    let registry: PostgreSQLKeyRegistry
+    let fleet: Fleet
+    let grants: GrantStandings
+    /// Rings when another process has changed something.
+    let alarm: Alarm
+    private let isFailing = Mutex(false)
+
+    /// Returns when the database has answered, or throws.
+    init(_ configuration: FleetStoreConfiguration, logger: Logger) throws(GatewayError) {
+        name = "\(configuration)"
+        let alarm = Alarm()
+        self.alarm = alarm
+        guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
+            throw .fleetStore(name, "\(FleetStoreError.secretKeys)")
+        }
+        try Self.checkSchema(configuration)
+        let driver = PostgreSQLDriver(configuration.driverOptions) { event in
+            switch event {
+            case .notified: alarm.ring()
+            case .reachable:
+                logger.notice("the database answers")
+                alarm.ring()
+            case .unreachable(let reason):
+                logger.error("the database can't be reached", metadata: [LogKeys.error: "\(reason)"])
+            }
+        }
+        let registry = PostgreSQLKeyRegistry(driver, sealing: sealing)
+        self.registry = registry
+        do throws(KeyRegistryError) {
+            fleet = try Self.join(registry)
+        } catch {
+            registry.close()
+            throw .fleetStore(name, error.cause)
+        }
+        grants = GrantStandings(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
+    }
+
+    private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {
+        let session: PostgreSQLSession
+        do throws(DatabaseError) { session = try PostgreSQLSession(configuration.driverOptions) } catch {
+            throw .fleetStore("\(configuration)", "\(error)")
+        }
+        do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {
+            throw .fleetStore("\(configuration)", "\(error)")
+        }
+    }
+
+    private static func join(_ registry: PostgreSQLKeyRegistry) throws(KeyRegistryError) -> Fleet {
+        let asked = MonotonicTime.now
+        let present = try registry.presentBlocking()
+        let answered = MonotonicTime.now
+        let clock = FleetClock(.init(asked: asked, answered: answered, storeTime: present.time))
+        let secrets = try FleetSecretStore(registry).keepUp(at: present.time)
+        let identity = FleetIdentity(
+            present.incarnation, began: present.began, secrets: secrets, clock: clock, at: answered)
+        let threads = BlockingThreads("signatures", count: Cores.count, maximumWaiting: maximumComputations)
+        return Fleet(registry: registry, identity: identity) { threads.start($0) }
+    }
+
+    // MARK: Upkeep
+
+    /// Reads the secrets again, and makes the next generation if it is due. Blocks.
+    func keepSecrets(_ logger: Logger) {
+        do throws(KeyRegistryError) {
+            fleet.identity.replace(try FleetSecretStore(registry).keepUp(at: fleet.identity.time(at: .now)))
+            isFailing.withLock { $0 = false }
+        } catch {
+            let isNews = isFailing.withLock { isFailing in
+                defer { isFailing = true }
+                return !isFailing
+            }
+            if isNews { logger.error("the fleet's secrets can't be read", metadata: [LogKeys.error: "\(error)"]) }
+        }
+    }
+
+    /// Has the database forget what has expired.
+    func forgetExpired() async throws(KeyRegistryError) {
+        let time = fleet.identity.time(at: .now) - FleetClock.tolerance
+        try await registry.forgetMarks(expiredAt: time, maximum: Self.maximumMarks)
+        try await registry.forgetChanges()
+    }
+
+    /// Seconds after which the database may answer again.
+    var retryAfter: Int { registry.figures.isOpen ? 3 : 1 }
+}
+
+extension MonotonicTime {
+    static var now: MonotonicTime { MonotonicTime(nanoseconds: Reactor.monotonicNow) }
+}

@@ -1,0 +1,177 @@
+import AppAttest
+import DPoP
+import DeviceSimulation
+import Foundation
+import KeyStore
+import Testing
+
+@testable import Admission
+
+/// Registrations, access tokens and their proofs at gateways that share one store.
+struct FleetTokenTests {
+    private let fleet: FleetBench
+    private var tokens: TokenBench
+
+    init() throws {
+        fleet = try FleetBench()
+        tokens = try TokenBench()
+        let id = try #require(KeyID(bytes: tokens.device.keyID))
+        #expect(fleet.store.enrol(try #require(tokens.bench.registry.key(id))) == .enrolled)
+    }
+
+    private func settings(of number: Int) -> TokenSettings {
+        var settings = tokens.settings
+        settings.devices = fleet.gateways[number].settings.appAttest
+        settings.replays = replays[number]
+        return settings
+    }
+
+    private let replays = (0..<4).map { _ in ProofReplays(maximum: 10_000) }
+
+    private func issuer(_ number: Int) -> TokenIssuer {
+        TokenIssuer(
+            settings(of: number), registry: fleet.store, limits: EndpointLimits(registrationsPerMinute: .max),
+            maximumBodyBytes: 65_536)
+    }
+
+    private func challenge(of number: Int) -> String {
+        fleet.gateways[number].challenges.issueForToken(at: start).nonce
+    }
+
+    private func raced(_ requests: [TokenRequest]) async -> [TokenOutcome] {
+        await withTaskGroup(of: TokenOutcome.self) { group in
+            for (number, request) in requests.enumerated() {
+                let issuer = issuer(number % fleet.gateways.count)
+                group.addTask { await issuer.issue(request) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test mutating func `one assertion with several proofs yields one token in the fleet`() async throws {
+        let nonce = challenge(of: 2)
+        let assertion = try tokens.assertion(over: nonce)
+        let requests = try (0..<4).map { _ in try tokens.request(nonce: nonce, assertion: assertion) }
+        let outcomes = await raced(requests)
+        #expect(outcomes.compactMap(\.token).count == 1)
+        #expect(outcomes.compactMap(\.refusal).count { $0.answer == .nonceExpired } == 3)
+    }
+
+    @Test mutating func `one proof with several assertions yields one token in the fleet`() async throws {
+        let first = try tokens.request(nonce: challenge(of: 0))
+        var requests = [first]
+        for number in 1..<4 {
+            var request = try tokens.request(nonce: challenge(of: number))
+            let proof = try #require(first.proofs.first)
+            let body = String(decoding: request.body, as: UTF8.self)
+                .replacing(try #require(request.proofs.first), with: proof)
+            (request.body, request.proofs) = (Array(body.utf8), [proof])
+            requests.append(request)
+        }
+        let outcomes = await raced(requests)
+        #expect(outcomes.compactMap(\.token).count == 1)
+        #expect(outcomes.compactMap(\.refusal).count { $0.answer == .invalidProofAtToken } == 3)
+    }
+
+    @Test mutating func `a token request of before a crash yields no token, also if the counter has fallen back`()
+        async throws
+    {
+        let request = try tokens.request(nonce: challenge(of: 0))
+        #expect(await issuer(0).issue(request).token != nil)
+        fleet.store.crash(SharedStore.incarnation(2), counters: [try #require(KeyID(bytes: tokens.device.keyID)): 0])
+        for number in 1..<4 { #expect(await issuer(number).issue(request).token == nil) }
+    }
+
+    @Test(arguments: [SharedStore.Operation.look, .spend, .admit])
+    func `a store that fails is told to the client`(operation: SharedStore.Operation) async throws {
+        var tokens = tokens
+        fleet.store.fail([operation], with: .unavailable("not reached"))
+        let refusal = await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).refusal
+        #expect(refusal?.answer == .tokensUnavailable && refusal?.retryAfter == 5)
+    }
+
+    // MARK: Resources
+
+    private func gate(_ number: Int) -> Gate {
+        var settings = fleet.gateways[number].settings
+        settings.methods = [AccessTokenMethod(self.settings(of: number))] + settings.methods
+        return Gate(settings)
+    }
+
+    private func upgrade(_ token: String, at moment: Moment = start) throws -> AdmissionRequest {
+        let proof = try tokens.proof("GET", "wss://gate.example:6200/mud/main", at: moment)
+        var request = fleet.bench.request(at: moment)
+        request.path = "/mud/main"
+        request.fields = CredentialFields(
+            AccessTokenMethod(nil).fields,
+            header: { $0 == "dpop" ? proof : $0 == "authorization" ? "Bearer \(token)" : nil },
+            parameter: { _ in nil })
+        return request
+    }
+
+    @Test mutating func `a token of one gateway is good at all, with one proof at one of them`() async throws {
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        let gates = (0..<4).map { gate($0) }
+        for gate in gates { #expect(gate.evaluate(try upgrade(token)).awaited?.admitted != nil) }
+        let request = try upgrade(token)
+        let decisions = race(40) { gates[$0 % 4].evaluate(request).awaited }
+        #expect(decisions.compactMap { $0?.admitted }.count == 1)
+        #expect(decisions.compactMap { $0?.refusal }.count { $0.answer == .invalidProof } == 39)
+    }
+
+    @Test mutating func `a gateway that can't ask the store admits no token`() async throws {
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        for operation in [SharedStore.Operation.look, .spend] {
+            fleet.store.fail([operation], with: .busy)
+            #expect(gate(1).evaluate(try upgrade(token)).awaited?.refusal?.answer == .storeUnavailable)
+            fleet.store.fail([operation], with: nil)
+        }
+        #expect(gate(1).evaluate(try upgrade(token)).awaited?.admitted != nil)
+    }
+
+    @Test mutating func `a proof of before a crash isn't admitted after it`() async throws {
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        let request = try upgrade(token)
+        #expect(gate(0).evaluate(request).awaited?.admitted != nil)
+        fleet.store.crash(SharedStore.incarnation(2))
+        fleet.gateways[3].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        for number in [1, 2, 3, 1] { #expect(gate(number).evaluate(request).awaited?.admitted == nil) }
+        let last = try upgrade(token, at: start + 30_000)
+        #expect(gate(3).evaluate(last).awaited?.admitted == nil)
+        #expect(gate(3).evaluate(try upgrade(token, at: start + 31_000)).awaited?.admitted != nil)
+    }
+
+    // MARK: Registrations
+
+    @Test func `a registration challenge is good at every gateway, once in the fleet`() async throws {
+        let device = SimulatedDevice(app: Bench.app)
+        let nonce = fleet.gateways[0].nonce()
+        let authority = try Bench.authority.get()
+        let attestation = try device.attest(clientDataHash: clientDataHash(of: nonce), by: authority, at: start.date)
+        let body = try JSONEncoder().encode([
+            "keyId": Data(device.keyID).base64EncodedString(),
+            "attestation": Data(attestation).base64EncodedString(), "nonce": nonce,
+        ])
+        fleet.store.fail([.spend], with: .busy)
+        #expect(await register(Array(body), 3)?.answer == .attestationUnavailable)
+        fleet.store.fail([.spend], with: nil)
+        #expect(await register(Array(body), 1) == nil)
+        #expect(fleet.store.keys(after: nil, limit: 9).count == 2)
+        for number in [0, 1, 2] {
+            #expect(await register(Array(body), number)?.answer == .invalidRegistrationNonce)
+        }
+        // The same challenge is used for assertions too.
+        var registered = try fleet.registeredDevice()
+        let request = fleet.bench.request(try fleet.bench.assertion(by: &registered, over: nonce))
+        #expect(try fleet.decide(request, by: 2).refusal?.answer == .invalidNonce)
+    }
+
+    private func register(_ body: [UInt8], _ number: Int) async -> Refusal? {
+        guard let settings = fleet.gateways[number].settings.appAttest else { return nil }
+        let registrar = Registrar(
+            settings: settings, registry: fleet.store,
+            verifier: AttestationVerifier(trustRoot: fleet.bench.trustRoot, policy: fleet.bench.policy),
+            limits: EndpointLimits())
+        return await registrar.register(body: body, from: address("192.0.2.1"), at: start).refusal
+    }
+}

@@ -1,0 +1,81 @@
+import EdgeTestKit
+import Foundation
+import PostgreSQL
+import PostgreSQLTestKit
+
+/// A database with its tables, and what the gateways of a fleet have in common.
+struct FleetBench: Sendable {
+    let apple: SimulatedApple
+    let server: PostgresServer
+    let database: String
+    let target: TargetServer
+    private let directory: TemporaryDirectory
+    /// Of the gateways.
+    private let url: String
+
+    /// - Parameters:
+    ///   - server: nil: one that other tests use too.
+    ///   - ports: through these ports of the loopback interface, each of which leads to a server; nil: through the server's own socket.
+    ///   - migrates: whether the tables are made.
+    init(on server: PostgresServer? = nil, through ports: [Int]? = nil, migrates: Bool = true) async throws {
+        apple = try SimulatedApple()
+        if let server { self.server = server } else { self.server = try await .shared() }
+        database = try await self.server.makeDatabase()
+        let own = "postgresql://portcullis@/\(database)?host=\(self.server.directory)&port=\(self.server.port)"
+        let hosts = ports.map { $0.map { "127.0.0.1:\($0)" }.joined(separator: ",") }
+        url = hosts.map { [database] in "postgresql://portcullis@\($0)/\(database)?sslmode=disable" } ?? own
+        target = try await TargetServer.start(.echo)
+        directory = try TemporaryDirectory()
+        _ = try directory.write(String(repeating: "5c", count: 32) + "\n", to: "store.key")
+        guard migrates else { return }
+        let output = try await GatewayProcess.run(["store", "migrate"], storeSettings)
+        guard output.ending == .exited(0) else { throw EdgeTestError("not migrated: \(output)") }
+    }
+
+    private var storeSettings: GatewaySettings {
+        var settings = GatewaySettings(targetPort: target.port)
+        settings.values = [
+            "STORE_URL": url,
+            "STORE_SECRETS_KEY_PATH": directory.file("store.key"),
+        ]
+        return settings
+    }
+
+    /// Of each gateway.
+    var settings: GatewaySettings {
+        var settings = GatewaySettings(targetPort: target.port).appAttest(apple).setting(
+            "PUBLIC_ORIGIN", "http://localhost"
+        ).setting("FAILED_UPGRADES_PER_MINUTE", "100000")
+        settings.values.merge(storeSettings.values) { $1 }
+        return settings
+    }
+
+    func gateway(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> GatewayProcess {
+        try await GatewayProcess.start(change(settings))
+    }
+
+    func gateways(_ count: Int) async throws -> [GatewayProcess] {
+        var gateways: [GatewayProcess] = []
+        for _ in 0..<count { gateways.append(try await gateway()) }
+        return gateways
+    }
+
+    /// As an operator's tool does it on another machine.
+    func change(_ statement: String, _ key: String) throws {
+        let hex = Data(base64Encoded: key)?.map { String(format: "%02x", $0) }.joined() ?? ""
+        try server.session(database: database).run("SELECT \(statement.replacing("KEY", with: "'\\x\(hex)'::bytea"))")
+    }
+}
+
+extension GatewayProcess {
+    /// Tries until the gateway admits, or refuses, as `isExpected` demands.
+    func eventually(
+        _ what: String, within limit: Duration = .seconds(20),
+        _ attempt: () async throws -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + limit
+        while try await !attempt() {
+            guard ContinuousClock.now < end else { throw EdgeTestError("waited in vain: \(what)") }
+        }
+    }
+}
