@@ -78,6 +78,7 @@ let package = Package(
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "WebSocketWire", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
+        .target(name: "ForwardingWire", dependencies: ["WireText"], swiftSettings: pureSettings),
 
         // DEFLATE, behind protocols of Telnet and WebSocketWire.
         .target(
@@ -119,15 +120,15 @@ let package = Package(
             name: "Reactors",
             dependencies: [
                 "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
-                "WireText", logging, deque,
+                "ForwardingWire", "WireText", logging, deque,
             ],
             swiftSettings: houseSettings),
         .target(
             name: "Relay",
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "StateCoding", "WireText",
-                logging, deque,
+                "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
+                "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
@@ -191,13 +192,15 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Relay", "RelayCore", "HTTPWire", "Reactors", "Admission", "Observability", "Telnet", "WireText",
-                logging,
+                "Relay", "RelayCore", "HTTPWire", "ForwardingWire", "Reactors", "Admission", "Observability", "Telnet",
+                "WireText", logging,
             ],
             swiftSettings: houseSettings),
         .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),
         .testTarget(
             name: "ProxyProtocolTests", dependencies: ["ProxyProtocol", "WireText"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "ForwardingWireTests", dependencies: ["ForwardingWire", "WireText"], swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
         .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
         .testTarget(
@@ -227,8 +230,8 @@ let package = Package(
         .testTarget(
             name: "ReactorsTests",
             dependencies: [
-                "Reactors", "HTTPWire", "WebSocketWire", "ProxyProtocol", "WireText", "CLibwebsockets", "COpenSSL",
-                logging,
+                "Reactors", "HTTPWire", "WebSocketWire", "ForwardingWire", "ProxyProtocol", "WireText",
+                "CLibwebsockets", "COpenSSL", logging,
             ],
             swiftSettings: houseSettings),
         .target(
@@ -279,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "EdgeTests",
             dependencies: [
-                "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "DeviceSimulation", "AppAttest", "Compression",
+                "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "SettingsTestKit", "DeviceSimulation", "AppAttest",
+                "Compression",
                 "WebSocketWire", "CZlib", "portcullis",
                 "portcullis-sim",
                 crypto,
@@ -293,7 +297,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
     "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebSocketWire", "PrometheusText", "StateCoding", crypto, metrics, x509,
+    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", crypto, metrics, x509,
 ]
 if isFuzzing {
     package.targets += [

@@ -34,6 +34,8 @@ GRANT UPDATE (forgotten, is_full) ON portcullis.home TO :"gateway";
 -- It tells the others that it lives, and removes the rows of those that don't.
 GRANT INSERT, DELETE ON portcullis.gateway TO :"gateway";
 GRANT UPDATE (state, sessions, connections, lag, address, heartbeat) ON portcullis.gateway TO :"gateway";
+-- It tells where its sessions are.
+GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";
 -- It notes how many sessions each client has.
 GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
 -- It tries whether the database can be written by an update that changes nothing.

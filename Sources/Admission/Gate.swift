@@ -1,4 +1,5 @@
 import KeyStore
+import StateCoding
 package import WireText
 
 /// Decides every upgrade, on the reactor that received it. Later stages see only clients that it has admitted.
@@ -91,6 +92,31 @@ package struct Gate: Sendable {
         } catch {
             return unavailable(error)
         }
+    }
+
+    /// Admits a client that another gateway of the fleet has admitted, and whose session is here: if it would be admitted now by the same credential.
+    ///
+    /// - Parameter carried: from the other gateway, which has proved to be one.
+    package func readmit(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
+        guard let carried = try? StateDecoder.decode(CarriedPrincipal.self, from: carried),
+            let restored = try? carrier.restore(carried)
+        else { return .refused(Refusal(.invalidResume, detail: "another gateway's client isn't known here")) }
+        // The time is of another machine's clock: there are no further tickets.
+        let principal = restored.endingTickets(at: request.moment.monotonic)
+        guard !settings.drain.isDraining else {
+            return .refused(Refusal(.draining, detail: "draining", retryAfter: 1).naming(principal.shown))
+        }
+        return .later(
+            LaterDecision { body in
+                prepareRecheck(of: principal, at: request.moment) { body(readmitted(principal, request)) }
+            })
+    }
+
+    private func readmitted(_ principal: Principal, _ request: AdmissionRequest) -> AdmissionDecision {
+        let refusal =
+            recheck(principal, from: request.address, at: request.moment)
+            ?? RoutePolicy.refusal(of: principal.identity.method, request)
+        return refusal.map { .refused($0.naming(principal.shown)) } ?? seat(principal, for: request)
     }
 
     /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.

@@ -12,6 +12,13 @@ static inline long portcullis_SSL_CTX_session_cache_off(SSL_CTX *context) {
 static inline int portcullis_SSL_CTX_min_tls12(SSL_CTX *context) {
     return (int)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 }
+static inline int portcullis_SSL_CTX_min_tls13(SSL_CTX *context) {
+    return (int)SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+}
+// The library's callback exchanges the SSL_CTX for that of another vhost, by the name that the peer sends.
+static inline void portcullis_SSL_CTX_ignore_server_names(SSL_CTX *context) {
+    SSL_CTX_set_tlsext_servername_callback(context, NULL);
+}
 static inline void portcullis_SSL_CTX_forbid_resumption(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
 }

@@ -104,7 +104,10 @@ package final class Gateway: Sendable {
                 throw error
             }
         }
-        member = FleetMember(state, port: Int(port), connections: { pool.census.total }, logger: logger)
+        member = FleetMember(state, server, port: Int(port), connections: { pool.census.total }, logger: logger)
+        if let member {
+            try state.link?.listen(by: server, edge: parts.edge, accepts: sockets.accepts, as: member)
+        }
         ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true
         let scheme = configuration.tls == nil ? "http" : "https"
         let names = sockets.edge.isEmpty ? hosts.map { "\($0):\(port)" } : sockets.edgeNames
@@ -167,6 +170,7 @@ package enum GatewayError: Error, CustomStringConvertible {
     case targetTLS(String)
     case control(String)
     case internalListener(String)
+    case fleetListener(String)
     case edge(String)
 
     package var description: String {
@@ -180,6 +184,8 @@ package enum GatewayError: Error, CustomStringConvertible {
         case .control(let reason): "the control socket can't be opened: \(reason). Check CONTROL_SOCKET_PATH."
         case .internalListener(let reason):
             "the internal listener can't be opened: \(reason). Check ADMIN_BIND."
+        case .fleetListener(let reason):
+            "the listener for other gateways can't be opened: \(reason). Check FLEET_BIND."
         case .edge(let reason): reason
         }
     }

@@ -27,6 +27,7 @@ extension GatewayParts {
             case .caFile(let path, let reason): throw .targetTLS("MUD_CA_PATH \(path) can't be used: \(reason)")
             case .nothingTrusted:
                 throw .targetTLS("no authority is trusted: install ca-certificates, or set MUD_CA_PATH or MUD_TLS_PIN")
+            case .ownFile(let path, let reason): throw .targetTLS("\(path) can't be used: \(reason)")
             case .openSSL(let reason): throw .targetTLS("OpenSSL: \(reason)")
             }
         }

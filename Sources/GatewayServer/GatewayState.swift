@@ -31,6 +31,8 @@ struct GatewayState: Sendable {
     let directory: SessionDirectory
     /// Nil: alone.
     let holdings: FleetHoldings?
+    /// Nil without FLEET_BIND.
+    let link: FleetLink?
     /// `MESSAGES_PER_SECOND_PER_IP`
     let messages: AddressPaces
 
@@ -69,7 +71,10 @@ struct GatewayState: Sendable {
             fleet: store?.fleet?.fleet)
         let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
         self.holdings = holdings
-        directory = SessionDirectory(SessionLeaseLimits(configuration.session), fleet: holdings)
+        let link = try FleetLink(configuration.fleetListener, store?.fleet, logger: logger)
+        self.link = link
+        directory = SessionDirectory(
+            SessionLeaseLimits(configuration.session), announcer: link?.sessions, counts: holdings)
         holdings?.attach(directory)
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         tokens =

@@ -49,6 +49,9 @@ package struct RequestHead: Hashable, Sendable {
         authorityRange = target.authority ?? found.hostIndex.map { fields[$0].value }
     }
 
+    /// The whole header as sent, including the request line and the final empty line.
+    package var bytes: [UInt8] { fields.bytes }
+
     /// As sent. Methods are case-sensitive (RFC 9110 §9.1).
     package var method: ArraySlice<UInt8> { fields.bytes[methodRange] }
 

@@ -15,6 +15,8 @@ extension GatewayMetrics {
         begin(.throttled, "side", ThrottledSide.self)
         begin(.reloads, "outcome", ReloadResult.self)
         begin(.connectionsRefused, "reason", ConnectionRefusal.self)
+        begin(.forwards, "outcome", ForwardOutcome.self)
+        begin(.gatewayConnectionsRefused, "reason", GatewayConnectionRefusal.self)
         begin(.internalConnectionsRefused, "reason", InternalConnectionRefusal.self)
         for call in StoreCall.allCases {
             for reason in StoreFailure.allCases {
@@ -65,6 +67,15 @@ extension GatewayMetrics {
 
     package func resumed(_ outcome: some MetricLabel) {
         counter(.resumes, [("outcome", outcome.rawValue)]).increment()
+    }
+
+    /// An upgrade that was passed on to another gateway.
+    package func forwarded(_ outcome: ForwardOutcome) {
+        counter(.forwards, [("outcome", outcome.rawValue)]).increment()
+    }
+
+    package func gatewayConnectionRefused(_ reason: GatewayConnectionRefusal) {
+        counter(.gatewayConnectionsRefused, [("reason", reason.rawValue)]).increment()
     }
 
     /// A client came back too late for some of its messages.
@@ -169,4 +180,25 @@ package enum InternalConnectionRefusal: String, MetricLabel, CaseIterable {
     case handshakeFailed = "handshake_failed"
     case handshakeTimedOut = "handshake_timed_out"
     case noCertificate = "no_certificate"
+}
+
+/// What became of an upgrade that was passed on to another gateway.
+package enum ForwardOutcome: String, MetricLabel, CaseIterable {
+    case switched, refused
+    /// The other gateway gave no answer.
+    case failed
+    /// It was lost behind its 101.
+    case lost
+}
+
+/// Why a connection to the listener for other gateways ended before a request.
+package enum GatewayConnectionRefusal: String, MetricLabel, CaseIterable {
+    case total
+    case handshakeRate = "handshake_rate"
+    case handshakeFailed = "handshake_failed"
+    case handshakeTimedOut = "handshake_timed_out"
+    case noCertificate = "no_certificate"
+    case untrusted
+    case notGateway = "not_gateway"
+    case preface, late
 }

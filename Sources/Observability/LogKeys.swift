@@ -48,6 +48,8 @@ package enum LogKeys {
     package static let resumed = "resumed"
     /// Another gateway of the fleet.
     package static let gateway = "gateway"
+    /// Of an HTTP answer.
+    package static let status = "status"
     package static let version = "version"
     package static let port = "port"
     package static let count = "count"

@@ -46,6 +46,8 @@ extension MetricName {
         case .sessionsOpen: "Sessions now, with or without a client."
         case .routeSessions: "Sessions that have a target now, by dialect and route."
         case .resumes: "Requests to resume a session."
+        case .forwards: "Upgrades that resume a session of another gateway of the fleet, and were passed on to it."
+        case .gatewayConnectionsRefused: "Connections to the listener for other gateways that ended before a request."
         case .resumeGaps: "Resumed sessions whose client has missed messages that were no longer kept."
         case .bytes: "Bytes of messages between clients and targets, without frame headers and TLS."
         case .frameBytes:

@@ -16,7 +16,7 @@ package final class RelayServer: Sendable {
     /// One per reactor, each used only on its reactor's thread.
     let tables = Mutex<[Pinned<SessionTable>]>([])
     /// The same.
-    private let routers = Mutex<[Pinned<EdgeRouter>]>([])
+    let routers = Mutex<[Pinned<EdgeRouter>]>([])
     /// The same, for the internal listener.
     private let internalRouters = Mutex<[Pinned<InternalRouter>]>([])
     let internalServer = Mutex<InternalServer?>(nil)
@@ -143,7 +143,7 @@ package final class RelayServer: Sendable {
         onEveryTable { _ = $0.close(.gatewayUpgrading) }
     }
 
-    private func onEveryTable(_ body: @escaping @Sendable (SessionTable) -> Void) {
+    func onEveryTable(_ body: @escaping @Sendable (SessionTable) -> Void) {
         for table in tables.withLock({ $0 }) {
             table.reactor.submit { body(table.value) }
         }

@@ -44,6 +44,8 @@ package struct RelaySettings: Sendable {
     package var whenAuditFails: AuditFull
     package var metrics: GatewayMetrics
     package var internalAccess = InternalAccess()
+    /// Nil: this gateway is alone, and has all sessions.
+    package var forwarding: SessionForwarding?
     /// `ADMIN_CONSOLE`
     package var servesConsole = false
     package var logger: Logger

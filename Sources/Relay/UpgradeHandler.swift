@@ -1,4 +1,5 @@
 import Admission
+import ForwardingWire
 import HTTPWire
 import Logging
 import Observability
@@ -8,11 +9,11 @@ import WireText
 
 /// Asks the gate about an upgrade, and opens a session for a client that is admitted. Reactor thread only.
 final class UpgradeHandler {
-    private let settings: RelaySettings
+    let settings: RelaySettings
     private let sessionSettings: SessionSettings
-    private let record: DecisionRecord
-    private let sessions: SessionTable
-    private unowned let reactor: Reactor
+    let record: DecisionRecord
+    let sessions: SessionTable
+    unowned let reactor: Reactor
 
     init(settings: RelaySettings, record: DecisionRecord, sessions: SessionTable, reactor: Reactor) {
         self.settings = settings
@@ -27,7 +28,7 @@ final class UpgradeHandler {
         guard upgrade.isPending else { return upgrade.abandon() }
         let context = RequestContext(
             peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
-            reactor: reactor)
+            reactor: reactor, id: upgrade.forwarded?.requestID)
         guard let session = SessionRequest(upgrade.head) else {
             return refuse(
                 upgrade, Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query"), context)
@@ -35,6 +36,10 @@ final class UpgradeHandler {
         if let name = upgrade.head.repeatedCredentialField(settings.gate) {
             return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
         }
+        if !seeksElsewhere(upgrade, session, context) { decide(upgrade, session, context) }
+    }
+
+    func decide(_ upgrade: UpgradeExchange, _ session: SessionRequest, _ context: RequestContext) {
         var request = AdmissionRequest(
             upgrade.head,
             CredentialFields(settings.gate.fields, upgrade.head, parameters: RequestQuery(upgrade.head.query)),
@@ -43,7 +48,8 @@ final class UpgradeHandler {
         request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
         if case .route(let name) = session.target { request.route = name }
         request.allowedMethods = settings.targets.methods(to: session.target)
-        answer(upgrade, settings.gate.evaluate(request), session, context)
+        let decision = upgrade.forwarded?.principal.map { settings.gate.readmit($0, for: request) }
+        answer(upgrade, decision ?? settings.gate.evaluate(request), session, context)
     }
 
     private func answer(
@@ -131,7 +137,7 @@ final class UpgradeHandler {
         return ClientLink(
             Session(
                 admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
-                loop: reactor))
+                loop: reactor), mayForward: upgrade.forwarded == nil)
     }
 }
 

@@ -17,14 +17,18 @@ struct FleetBench: Sendable {
     ///   - server: nil: one that other tests use too.
     ///   - ports: through these ports of the loopback interface, each of which leads to a server; nil: through the server's own socket.
     ///   - migrates: whether the tables are made.
-    init(on server: PostgresServer? = nil, through ports: [Int]? = nil, migrates: Bool = true) async throws {
+    ///   - kind: of the target.
+    init(
+        on server: PostgresServer? = nil, through ports: [Int]? = nil, migrates: Bool = true,
+        target kind: TargetServer.Manner = .echo
+    ) async throws {
         apple = try SimulatedApple()
         if let server { self.server = server } else { self.server = try await .shared() }
         database = try await self.server.makeDatabase()
         let own = "postgresql://portcullis@/\(database)?host=\(self.server.directory)&port=\(self.server.port)"
         let hosts = ports.map { $0.map { "127.0.0.1:\($0)" }.joined(separator: ",") }
         url = hosts.map { [database] in "postgresql://portcullis@\($0)/\(database)?sslmode=disable" } ?? own
-        target = try await TargetServer.start(.echo)
+        target = try await TargetServer.start(kind)
         directory = try TemporaryDirectory()
         _ = try directory.write(String(repeating: "5c", count: 32) + "\n", to: "store.key")
         guard migrates else { return }

@@ -50,6 +50,9 @@ enum ImportTable {
             target: "WebSocketWire", isPure: true, ours: ["WireText"], others: ["Crypto"],
             reason: "WireText has base64 and UTF-8; Sec-WebSocket-Accept is a SHA-1."),
         ImportRow(
+            target: "ForwardingWire", isPure: true, ours: ["WireText"], others: [],
+            reason: "Bytes between two gateways of a fleet; WireText has addresses."),
+        ImportRow(
             target: "Compression", isPure: false, ours: ["CZlib", "Telnet", "WebSocketWire"], others: [],
             reason: """
                 The only target that imports zlib. It depends on Telnet for `Decompressor`, and on WebSocketWire for `InflateEngine` and \
@@ -113,7 +116,8 @@ enum ImportTable {
         ImportRow(
             target: "Reactors", isPure: false,
             ours: [
-                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
+                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "ForwardingWire",
+                "WebSocketWire",
                 "WireText",
             ],
             others: ["Logging", "DequeModule", "Glibc", "Dispatch", "Synchronization", "FoundationEssentials"],
@@ -124,7 +128,8 @@ enum ImportTable {
             target: "Relay", isPure: false,
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "Reactors", "Observability", "PrometheusText", "StateCoding", "WireText",
+                "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
+                "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),

@@ -97,7 +97,7 @@ extension RefusalCode {
         case .invalidProof: .proofForm
         case .useNonce: .serverNonce
         case .clockSkew: .iat
-        case .upgradeTimedOut, .requestTimedOut: .time
+        case .upgradeTimedOut, .requestTimedOut, .gatewayUnreachable: .time
         case .missingField, .malformedRequest, .invalidRequest, .bodyTooLarge, .lengthRequired, .notFound,
             .methodNotAllowed, .appAttestNotConfigured, .targetTooLong, .expectationFailed, .headerTooLarge,
             .notImplemented, .versionNotSupported:

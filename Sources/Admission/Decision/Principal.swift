@@ -53,6 +53,14 @@ package struct Principal: Sendable {
         return principal
     }
 
+    /// The same client without further tickets.
+    func endingTickets(at time: MonotonicTime) -> Principal {
+        guard isByTicket else { return self }
+        var principal = Principal(identity, proof: proof, ticketChainEnd: time, secret: secret)
+        principal.isByToken = isByToken
+        return principal
+    }
+
     /// The same client when it resumes its session with the session's token alone.
     var comingBack: Principal {
         var principal = self

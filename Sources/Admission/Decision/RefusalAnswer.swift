@@ -76,6 +76,8 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let headerTooLarge = Self(431, .headerTooLarge, "Request header too large")
     package static let notImplemented = Self(501, .notImplemented, "Not implemented")
     package static let upgradeTimedOut = Self(503, .upgradeTimedOut, "The upgrade could not be decided in time")
+    package static let gatewayUnreachable = Self(
+        503, .gatewayUnreachable, "The gateway of the session can't be reached")
     package static let versionNotSupported = Self(505, .versionNotSupported, "HTTP version not supported")
 
     package static let all: [RefusalAnswer] = [
@@ -89,6 +91,7 @@ package struct RefusalAnswer: Hashable, Sendable {
         invalidRequest, invalidProofAtToken, clockSkewAtToken, nonceExpired, attestationFailed, registrationRequired,
         useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, tokensUnavailable, bodyTooLarge,
         lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong, expectationFailed,
-        upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, versionNotSupported,
+        upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, gatewayUnreachable,
+        versionNotSupported,
     ]
 }

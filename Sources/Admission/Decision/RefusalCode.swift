@@ -56,6 +56,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case headerTooLarge = "header_too_large"
     case notImplemented = "not_implemented"
     case upgradeTimedOut = "upgrade_timed_out"
+    case gatewayUnreachable = "gateway_unreachable"
     case versionNotSupported = "version_not_supported"
 
     /// 5xx: a failure of the gateway, not a decision about the client.

@@ -224,6 +224,11 @@ package struct SessionRegister<Holder> {
 
     func lease(of id: String) -> Lease? { leases[id] }
 
+    /// Whether there is a session with this id.
+    package func holds(_ id: String) -> Bool {
+        id.utf8.count <= SessionLeaseLimits.maximumIDBytes && leases[id] != nil
+    }
+
     /// For a session that is being moved, changes the tokens from before the claim: its client doesn't have the new one yet.
     mutating func changeTokens(of lease: Lease, _ change: (inout SessionTokens) -> Void) {
         guard var session = entries[lease]?.session else { return }

@@ -27,6 +27,9 @@ final class FleetHoldings: FleetSessionCounts {
     private let alarm = Alarm()
     private let state = Mutex(State())
 
+    /// Questions about single clients at the same time; above it they are answered with no.
+    static let maximumQuestions = 256
+
     private typealias Excess = @Sendable () -> Void
 
     private struct State {
@@ -35,6 +38,7 @@ final class FleetHoldings: FleetSessionCounts {
         /// Clients of which the store may have a row of this gateway.
         var written: [HolderMark: Identity] = [:]
         var isFailing = false
+        var questions = 0
     }
 
     /// - Parameters:
@@ -58,6 +62,20 @@ final class FleetHoldings: FleetSessionCounts {
     func changed(_ owner: Identity) { wait(for: owner, nil) }
 
     func began(_ owner: Identity, excess: @escaping @Sendable () -> Void) { wait(for: owner, excess) }
+
+    func isElsewhere(_ owner: Identity, answer: @escaping @Sendable (Bool) -> Void) {
+        let mayAsk = state.withLock { state in
+            guard state.questions < Self.maximumQuestions else { return false }
+            state.questions += 1
+            return true
+        }
+        guard mayAsk, let mark = HolderMark(bytes: owner.mark) else { return answer(false) }
+        Task {
+            let found = try? await store.sessionsElsewhere(of: [mark], than: gateway)
+            state.withLock { $0.questions -= 1 }
+            answer(found?[mark] != nil)
+        }
+    }
 
     private func wait(for owner: Identity, _ excess: Excess?) {
         let isFirst = state.withLock { state in

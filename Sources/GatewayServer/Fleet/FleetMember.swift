@@ -4,6 +4,7 @@ import KeyStore
 import KeyStorePostgreSQL
 import Logging
 import Observability
+import Relay
 import Synchronization
 import WireText
 
@@ -20,6 +21,7 @@ final class FleetMember: Sendable {
     private let joined = MonotonicTime.now
     private let logger: Logger
     private let report: @Sendable () -> GatewayMember.Report
+    private let sessions: (any MemberSessions)?
     private let alarm = Alarm()
     private let state = Mutex(State())
 
@@ -28,15 +30,20 @@ final class FleetMember: Sendable {
         var isLeaving = false
         var isFailing = false
         var address: String?
+        /// Of the last successful beat.
+        var beaten: (at: MonotonicTime, incarnation: StoreIncarnation)?
     }
 
     /// - Parameters:
     ///   - name: for the operator.
+    ///   - sessions: is told of what matters for sessions that the gateways have in common.
     ///   - report: how this gateway is; its address and whether it leaves are added.
     init(
-        _ store: FleetStore, name: String, logger: Logger, report: @escaping @Sendable () -> GatewayMember.Report
+        _ store: FleetStore, name: String, sessions: (any MemberSessions)? = nil, logger: Logger,
+        report: @escaping @Sendable () -> GatewayMember.Report
     ) {
         self.store = store
+        self.sessions = sessions
         self.logger = logger
         self.report = report
         membership = .init(id: store.memberID, name: name, version: Gateway.version)
@@ -90,12 +97,22 @@ final class FleetMember: Sendable {
         } catch {
             return note(error)
         }
-        let before = state.withLock { state in
-            defer { (state.others, state.isFailing) = (found, false) }
-            return state.others
+        let (now, incarnation) = (MonotonicTime.now, store.fleet.identity.incarnation)
+        let (before, last) = state.withLock { state in
+            defer { (state.others, state.isFailing, state.beaten) = (found, false, (now, incarnation)) }
+            return (state.others, state.beaten)
         }
-        if let before { found.events(since: before).filter { $0.member.id != id }.forEach(log) }
+        if let last, last.incarnation != incarnation || now > last.at.advanced(by: Self.deadAfter) {
+            sessions?.mayBeForgotten()
+        }
+        guard let before else { return }
+        for event in found.events(since: before) where event.member.id != id {
+            log(event)
+            await sessions?.heard(event)
+        }
     }
+
+    private static let deadAfter: Duration = .milliseconds(GatewayMembers.deadAfter)
 
     /// While the database can't be reached its driver says so. Other failures, such as missing rights, are logged once.
     private func note(_ error: KeyRegistryError) {
@@ -108,7 +125,10 @@ final class FleetMember: Sendable {
     }
 
     /// The last step of a shutdown, after `run` was cancelled. If it fails, the others see the heartbeats end.
-    func leave() async { try? await store.registry.leave(membership, within: Self.leaveMilliseconds) }
+    func leave() async {
+        try? await store.registry.leave(membership, within: Self.leaveMilliseconds)
+        await sessions?.left(id)
+    }
 
     private func log(_ event: GatewayMembers.Event) {
         let metadata: Logger.Metadata = [LogKeys.gateway: "\(EscapedText(event.member.name))"]
@@ -130,9 +150,13 @@ extension GatewayMembers.Event {
 
 extension FleetMember {
     /// - Parameter port: for clients.
-    convenience init?(_ state: GatewayState, port: Int, connections: @escaping @Sendable () -> Int, logger: Logger) {
+    convenience init?(
+        _ state: GatewayState, _ server: RelayServer, port: Int, connections: @escaping @Sendable () -> Int,
+        logger: Logger
+    ) {
         guard let store = state.store?.fleet else { return nil }
-        self.init(store, name: "\(Self.hostName):\(port)", logger: logger) {
+        let sessions = state.link.map { _ in LinkedSessions(store, server, state.directory) }
+        self.init(store, name: "\(Self.hostName):\(port)", sessions: sessions, logger: logger) {
             GatewayMember.Report(
                 state: state.drain.isDraining ? .draining : .serving, sessions: Int64(state.leases.count),
                 connections: Int64(connections()), lag: store.fleet.standings.lag(at: .now).map { Int64(clamping: $0) })

@@ -59,10 +59,12 @@ extension Gateway {
         let old = inEffect.withLock { $0 }
         let pinned = StartupPinned(configuration, after: old.pinned)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
+        let fleet = try state.link?.renewed(configuration)
 
         state.setLimits(configuration)
         await server.replace(
             parts.relay, edge: parts.edge, material: parts.material, listening: parts.listening)
+        if let link = state.link { fleet?.replace(in: server, link.forwarding, edge: parts.edge) }
         inspector.certificates.replace(parts)
         await shutOut(configuration.blockList)
         await shutOut(by: parts.material)

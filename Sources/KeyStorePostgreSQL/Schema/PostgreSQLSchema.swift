@@ -14,7 +14,7 @@ package struct PostgreSQLSchema: Sendable {
     }
 
     /// This program's.
-    package static let current = PostgreSQLSchema(migrations: [.first, .members, .blockList, .holdings])
+    package static let current = PostgreSQLSchema(migrations: [.first, .members, .sessions, .blockList, .holdings])
 
     private let migrations: [Migration]
 

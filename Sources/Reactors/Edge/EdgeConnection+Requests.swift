@@ -33,6 +33,7 @@ extension EdgeConnection {
         http?.begin(head)
         guard isWithinLimit(head) else { return }
         if asksForWebSocket(head) { return beginUpgrade(head) }
+        guard forwarded == nil else { return refuse(fault: .forwardedRequest) }
         if head.lacksLength { return refuse(fault: .malformed(.lengthRequired)) }
         guard head.framing.hasContent else { return }
         arm(limits.bodyMilliseconds)
@@ -45,7 +46,7 @@ extension EdgeConnection {
 
     /// If it returns false, the connection ends.
     private func isWithinLimit(_ head: RequestHead?) -> Bool {
-        switch listener.handler.limit(head, peer: peer, isUnnamed: isUnnamed) {
+        switch listener.handler.limit(head, peer: client, isUnnamed: isUnnamed || forwarded != nil) {
         case .serve: return true
         case .refuse(let answer): end(with: answer)
         case .close: kill()
@@ -73,7 +74,7 @@ extension EdgeConnection {
     }
 
     /// Answers a request that no handler has received, and ends the connection: the start of the next request is unknown.
-    func refuse(fault: EdgeFault) { end(with: listener.handler.answer(to: fault, peer: peer)) }
+    func refuse(fault: EdgeFault) { end(with: listener.handler.answer(to: fault, peer: client)) }
 
     private func end(with answer: HTTPAnswer) {
         var answer = answer
@@ -94,7 +95,7 @@ extension EdgeConnection {
                 version: http.head?.version ?? .http11, isHead: http.parser.isHead, closesConnection: true)
         }
         var bytes: [UInt8] = []
-        let strictTransport = isTLS ? listener.settings.strictTransport : nil
+        let strictTransport = isClientTLS ? listener.settings.strictTransport : nil
         writer.write(answer.response(strictTransport: strictTransport), body: answer.body, into: &bytes)
         stage = .writing(endsConnection: writer.closesConnection)
         arm(limits.answerMilliseconds)

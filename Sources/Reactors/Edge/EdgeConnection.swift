@@ -1,5 +1,6 @@
 import CLibwebsockets
 import COpenSSL
+import ForwardingWire
 import Glibc
 import HTTPWire
 import WebSocketWire
@@ -13,6 +14,8 @@ import WireText
 final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     enum Stage {
         case handshakingTLS
+        /// Another gateway of the fleet has yet to say whose request follows.
+        case prefacing(ForwardPrefaceParser)
         /// The parser in `http` holds the state of the request.
         case reading
         case answering(HTTPExchange)
@@ -21,6 +24,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         /// The response is in `output`.
         case writing(endsConnection: Bool)
         case webSocket(WebSocketConnection)
+        /// Another gateway of the fleet has the client's session, and answers.
+        case forwarding(OutboundForward)
         case ended
     }
 
@@ -29,6 +34,10 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     let isUnnamed: Bool
     let listener: EdgeListener
     var stage = Stage.handshakingTLS
+    /// What another gateway of the fleet has said about its client; nil for a client's own connection.
+    var forwarded: ForwardPreface?
+    /// Why it isn't another gateway of the fleet.
+    private(set) var strangeness: GatewayRefusal?
     /// Nil once the connection has become a WebSocket.
     var http: HTTPStage?
     /// HTTP output only: a WebSocket has its own queue.
@@ -109,7 +118,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         noteFailedHandshake()
         if case .webSocket(let webSocket) = stage { webSocket.ended() }
         if case .answering(let exchange) = stage { exchange.connection = nil }
-        if case .upgrading(let exchange) = stage { exchange.connection = nil }
+        if case .upgrading(let exchange) = stage { exchange.clientGone() }
+        if case .forwarding(let forward) = stage { forward.clientGone() }
         stage = .ended
         endHTTP()
         output.release(to: reactor.buffers)
@@ -174,8 +184,11 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
             kill()
         case .webSocket(let webSocket): webSocket.timePassed(now: now)
         case .reading where http?.parser.hasBegun == true: refuse(fault: .timedOut)
+        case .prefacing(let parser):
+            refuseGateway(.late(hasBegun: parser.hasBegun))
+            kill()
         case .upgrading(let exchange):
-            exchange.connection = nil
+            exchange.clientGone()
             refuse(fault: .undecided)
         default: kill()
         }
@@ -240,13 +253,19 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         handshake = .ended
         listener.handshakes.succeeded(peer)
         guard case .handshakingTLS = stage else { return }
-        stage = .reading
         listener.handler.handshakeEnded(.completed)
         arm(limits.headerMilliseconds)
+        guard let gateways = listener.gateways else { return stage = .reading }
+        stage = .prefacing(ForwardPrefaceParser())
+        strangeness = gateways.refusal(ofPeer: wsi.flatMap(lws_get_ssl), trusting: listener.material)
+        guard let strangeness else { return }
+        refuseGateway(strangeness)
+        reactor.touch(self)  // It ends at the end of the turn: not inside OpenSSL.
     }
 
-    /// Reactor thread.
+    /// The client's. Reactor thread.
     var certificate: PeerCertificate? {
+        if let forwarded { return PeerCertificate(forwarded.certificate, trusting: reactor.edge?.material) }
         guard let material = listener.material, material.asksForCertificates, let ssl = wsi.flatMap(lws_get_ssl) else {
             return nil
         }
@@ -270,7 +289,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     private func received(_ input: UnsafeMutableRawBufferPointer) -> Int32 {
         endLibwebsocketsTimeout()
         switch stage {
+        case .prefacing(let parser): return readPreface(input, parser)
         case .reading: read(input)
+        case .forwarding(let forward): forward.clientSent(UnsafeRawBufferPointer(input))
         case .answering, .upgrading, .writing:
             guard http?.keep(UnsafeRawBufferPointer(input)) == true else { return -1 }
             reactor.touch(self)
@@ -292,6 +313,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     func flush() {
         guard let wsi else { return }
         if case .webSocket(let webSocket) = stage { return webSocket.flush() }
+        if strangeness != nil { return kill() }
         applyPause(to: wsi)
         guard writeUnsent(to: wsi) else { return kill() }
         while !output.isEmpty, mayWrite(to: wsi) {
@@ -299,7 +321,9 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
             guard write(piece, to: wsi) else { return kill() }
             output.removeFirst(piece.count, to: reactor.buffers)
         }
+        if case .forwarding(let forward) = stage { forward.clientTook(waiting: output.count + unsent.count) }
         guard output.isEmpty, unsent.isEmpty else { return void(lws_callback_on_writable(wsi)) }
+        if case .forwarding(let forward) = stage, forward.isOver { return finish() }
         if case .writing(let endsConnection) = stage {
             endsConnection ? finish() : awaitNextRequest()
         }
@@ -347,7 +371,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     /// TCP flow control slows down a client that keeps sending while its request is being answered. Never call it inside a callback.
     private func applyPause(to wsi: OpaquePointer) {
-        let pauses = http?.isFull ?? false
+        let pauses = if case .forwarding(let forward) = stage { forward.pausesClient } else { http?.isFull ?? false }
         guard pauses != isPaused else { return }
         isPaused = pauses
         lws_rx_flow_control(wsi, pauses ? 0 : 1)

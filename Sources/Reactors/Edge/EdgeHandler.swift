@@ -1,3 +1,4 @@
+package import ForwardingWire
 package import HTTPWire
 import WebSocketWire
 package import WireText
@@ -24,12 +25,16 @@ package protocol EdgeHandler: AnyObject {
     /// The TLS handshake of an accepted socket has ended.
     func handshakeEnded(_ outcome: HandshakeEnd)
 
+    /// A connection to the fleet's own listener was ended before its first request.
+    func gatewayRefused(_ refusal: GatewayRefusal, peer: SocketAddress)
+
     /// The edge refused a request before any handler received it. Returns the response to send.
     func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer
 }
 
 extension EdgeHandler {
     package func handshakeEnded(_ outcome: HandshakeEnd) {}
+    package func gatewayRefused(_ refusal: GatewayRefusal, peer: SocketAddress) {}
 }
 
 /// How a client's TLS handshake ended.
@@ -55,6 +60,8 @@ package enum EdgeFault: Hashable, Sendable {
     case timedOut
     /// The upgrade was not decided in time.
     case undecided
+    /// Another gateway has passed on something that isn't an upgrade.
+    case forwardedRequest
 }
 
 /// One request and its response, on the reactor's thread.
@@ -106,8 +113,12 @@ package final class UpgradeExchange {
     package let isUnnamed: Bool
     package let isTLS: Bool
     package let reactor: Reactor
+    /// Set if another gateway of the fleet has passed the upgrade on. It must not be passed on again.
+    package let forwarded: ForwardPreface?
     /// Nil once the upgrade is decided or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
+    /// Set while another gateway is asked.
+    var forward: OutboundForward?
 
     private let opening: OpeningHandshake?
 
@@ -115,9 +126,10 @@ package final class UpgradeExchange {
         self.head = head
         opening = try? OpeningHandshake.check(OpeningRequest(head))
         subprotocol = opening?.subprotocol(known: subprotocols)
-        peer = connection.peer
-        isUnnamed = connection.isUnnamed
-        isTLS = connection.isTLS
+        forwarded = connection.forwarded
+        peer = connection.client
+        isUnnamed = connection.isUnnamed || connection.forwarded != nil
+        isTLS = connection.isClientTLS
         reactor = connection.reactor
         self.connection = connection
     }
@@ -148,6 +160,13 @@ package final class UpgradeExchange {
         defer { connection = nil }
         guard let opening else { return false }
         return connection?.accept(handler, opening, compresses: compresses) ?? false
+    }
+
+    /// The connection has ended, or has answered by itself.
+    func clientGone() {
+        connection = nil
+        forward?.clientGone()
+        forward = nil
     }
 
     /// Ends the connection without a response, for a client that is gone: while reading is paused, nothing else would detect that.

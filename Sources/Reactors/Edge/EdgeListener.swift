@@ -76,6 +76,8 @@ final class EdgeListener: TimerTarget {
     unowned let reactor: Reactor
     private(set) var settings: EdgeSettings
     private let tls: EdgeTLS?
+    /// Nil: it listens for clients. Otherwise only other gateways of the fleet are served, which pass their clients' upgrades on.
+    let gateways: GatewayAccess?
     let census: ConnectionCensus
     let handler: any EdgeHandler
     private(set) lazy var handshakes = HandshakeQueue(reactor: reactor, rates: census.handshakes) { [unowned self] in
@@ -106,10 +108,13 @@ final class EdgeListener: TimerTarget {
     ///
     /// - Parameter material: made from `settings.tls`; nil creates one.
     init(
-        reactor: Reactor, settings: EdgeSettings, material: TLSMaterial? = nil, census: ConnectionCensus,
-        handler: any EdgeHandler
+        reactor: Reactor, settings: EdgeSettings, material: TLSMaterial? = nil, gateways: GatewayAccess? = nil,
+        census: ConnectionCensus, handler: any EdgeHandler
     ) throws(ReactorError) {
-        let tls = (material != nil ? material : try settings.makeMaterial()).map(EdgeTLS.init)
+        let tls = (material != nil ? material : try settings.makeMaterial()).map {
+            EdgeTLS($0, isForGateways: gateways != nil)
+        }
+        self.gateways = gateways
         self.reactor = reactor
         self.settings = settings
         deflaters = SharedDeflaters(level: settings.compression?.settings.level ?? 1)

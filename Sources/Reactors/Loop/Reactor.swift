@@ -51,6 +51,8 @@ package final class Reactor: @unchecked Sendable {
     private var waitingHandshakes: [HandshakeQueue] = []
     private(set) lazy var timers = TimerQueue(reactor: self)
     var edge: EdgeListener?
+    /// For other gateways of the fleet.
+    var fleetEdge: EdgeListener?
 
     /// The maximum size of one read from a target's socket.
     package static let readBufferBytes = 65_536
@@ -97,6 +99,7 @@ package final class Reactor: @unchecked Sendable {
         submit { [self] in
             jobs.withLock { $0.isClosed = true }
             edge?.closeListening()
+            fleetEdge?.closeListening()
             destroyContext()
             dropTCPConnections()
             timers.close()

@@ -68,6 +68,35 @@ package final class ReactorPool: Sendable {
         return bound
     }
 
+    /// Listens for the other gateways of the fleet, on every reactor; call it after `listen`. The sockets may be shared with another process that is
+    /// about to end.
+    ///
+    /// - Parameters:
+    ///   - settings: with the fleet's TLS.
+    ///   - census: of these connections alone.
+    ///   - makeHandler: called on each reactor's thread.
+    /// - Returns: the port.
+    package func listenForGateways(
+        host: String, port: UInt16, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
+        census: ConnectionCensus, accepts: Bool = true, makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
+    ) throws(ReactorError) -> UInt16 {
+        var bound = port
+        for (index, reactor) in reactors.enumerated() {
+            let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
+            bound = socket.port
+            let descriptor = socket.take()
+            let outcome = BlockingAnswer<ReactorError?>()
+            reactor.submit {
+                outcome.set(
+                    reactor.serveGateways(
+                        descriptor, accepts: accepts, settings: settings, material: material, access: access,
+                        census: census, handler: makeHandler(reactor)))
+            }
+            if let error = outcome.wait() { throw error }
+        }
+        return bound
+    }
+
     /// Runs `body` on the first reactor's thread and waits for it. Must not be called on a reactor.
     package func onFirstReactor<Value: Sendable>(_ body: @escaping @Sendable (Reactor) -> Value) -> Value {
         let outcome = BlockingAnswer<Value>()
@@ -81,18 +110,31 @@ package final class ReactorPool: Sendable {
 
     /// On every reactor, before what is submitted afterwards: see `EdgeListener.setAccepting`.
     package func setAccepting(_ accepts: Bool) {
-        for reactor in reactors { reactor.submit { reactor.edge?.setAccepting(accepts) } }
+        for reactor in reactors {
+            reactor.submit {
+                reactor.edge?.setAccepting(accepts)
+                reactor.fleetEdge?.setAccepting(accepts)
+            }
+        }
     }
 
     /// The same: see `EdgeListener.setLeaving`.
     package func setLeaving(_ isLeaving: Bool) {
-        for reactor in reactors { reactor.submit { reactor.edge?.setLeaving(isLeaving) } }
+        for reactor in reactors {
+            reactor.submit {
+                reactor.edge?.setLeaving(isLeaving)
+                reactor.fleetEdge?.setLeaving(isLeaving)
+            }
+        }
     }
 
     /// Stops accepting new connections; established ones go on.
     package func stopListening() {
         for reactor in reactors {
-            reactor.submit { reactor.edge?.closeListening() }
+            reactor.submit {
+                reactor.edge?.closeListening()
+                reactor.fleetEdge?.closeListening()
+            }
         }
     }
 
@@ -110,7 +152,7 @@ package final class ReactorPool: Sendable {
 
 extension Reactor {
     /// Connections that are neither WebSockets nor closed. On the reactor's thread.
-    package var connectionsInHTTP: Int { edge?.connectionsUnderWay ?? 0 }
+    package var connectionsInHTTP: Int { (edge?.connectionsUnderWay ?? 0) + (fleetEdge?.connectionsUnderWay ?? 0) }
 
     /// Applies new settings, as far as `EdgeListener.replace` says. On the reactor's thread.
     ///
@@ -119,8 +161,30 @@ extension Reactor {
         edge?.replace(settings, material: material)
     }
 
+    /// The same for connections of other gateways; `settings` has the fleet's TLS.
+    package func replaceFleetEdge(_ settings: EdgeSettings, material: TLSMaterial?) {
+        fleetEdge?.replace(settings, material: material)
+    }
+
     /// TLS handshakes that wait for their turn. On the reactor's thread.
     package var handshakesWaiting: Int { edge?.handshakes.waiting ?? 0 }
+
+    package func serveGateways(
+        _ descriptor: Int32, accepts: Bool = true, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
+        census: ConnectionCensus, handler: any EdgeHandler
+    ) -> ReactorError? {
+        do throws(ReactorError) {
+            let listener = try EdgeListener(
+                reactor: self, settings: settings, material: material, gateways: access, census: census,
+                handler: handler)
+            fleetEdge = listener
+            listener.setAccepting(accepts)
+            listener.listen(on: descriptor)
+            return nil
+        } catch {
+            return error
+        }
+    }
 
     fileprivate func serve(
         _ descriptors: [Int32], accepts: Bool, settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,

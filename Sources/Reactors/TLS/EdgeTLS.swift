@@ -8,15 +8,23 @@ final class EdgeTLS {
     /// Set while libwebsockets adopts its socket: OpenSSL begins the handshake before the `SSL` is known elsewhere.
     var adopted: EdgeConnection?
 
-    init(_ material: TLSMaterial) {
+    private let isForGateways: Bool
+
+    /// - Parameter isForGateways: the peers are other gateways of the fleet, which speak TLS 1.3.
+    init(_ material: TLSMaterial, isForGateways: Bool = false) {
         self.material = material
+        self.isForGateways = isForGateways
     }
 
     /// Configures the server's `SSL_CTX`, which libwebsockets created with the certificate of the start. This object must outlive it.
     ///
     /// - Returns: the error, or nil.
     func configure(_ context: OpaquePointer) -> String? {
-        guard Self.restrict(context) else { return OpenSSLError.drain() }
+        guard Self.restrict(context), !isForGateways || portcullis_SSL_CTX_min_tls13(context) == 1 else {
+            return OpenSSLError.drain()
+        }
+        // A reactor has two vhosts, with the trust of clients and of gateways: a peer must not choose between them.
+        portcullis_SSL_CTX_ignore_server_names(context)
         HandshakeGate.watch(context, for: self)
         // Unretained: the listener owns this object and outlives libwebsockets' context.
         SSL_CTX_set_cert_cb(

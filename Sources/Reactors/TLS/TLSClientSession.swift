@@ -55,7 +55,10 @@ final class TLSClientSession: TLSSession {
     func handshake() -> Handshake {
         OpenSSLError.clear()
         let result = SSL_do_handshake(ssl)
-        if result == 1 { return isVerified ? .done : .failed(.untrusted("no certificate")) }
+        if result == 1 {
+            guard isVerified else { return .failed(.untrusted("no certificate")) }
+            return hasRole ? .done : .failed(.untrusted("it isn't another gateway's"))
+        }
         guard SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ else { return .underWay }
         let text = OpenSSLError.drain()
         let verification = SSL_get_verify_result(ssl)
@@ -73,6 +76,14 @@ final class TLSClientSession: TLSSession {
         else { return false }
         defer { X509_free(certificate) }
         return tls.settings.pins.isEmpty || pin(of: certificate).map(tls.settings.pins.contains) == true
+    }
+
+    /// With mutual authentication: the peer's certificate has the name that only those of its role have.
+    private var hasRole: Bool {
+        guard let mutual = tls.settings.mutual else { return true }
+        guard let certificate = portcullis_SSL_get1_peer_certificate(ssl) else { return false }
+        defer { X509_free(certificate) }
+        return PeerRole.has(certificate, name: mutual.peerName)
     }
 
     private static let sessionIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)

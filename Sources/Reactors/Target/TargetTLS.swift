@@ -34,6 +34,19 @@ package final class TargetTLS: @unchecked Sendable {
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_verify_depth(context, Self.maximumChainDepth)
         if settings.pins.isEmpty { try trustAuthorities() } else { trustPins() }
+        if let mutual = settings.mutual { try present(mutual) }
+    }
+
+    private func present(_ mutual: MutualTLS) throws(TargetTLSSettingsError) {
+        guard portcullis_SSL_CTX_min_tls13(context) == 1 else { throw .openSSL(OpenSSLError.drain()) }
+        // Disables the passphrase prompt: an encrypted key is an error.
+        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
+        guard SSL_CTX_use_certificate_chain_file(context, mutual.certificatePath) == 1 else {
+            throw .ownFile(path: mutual.certificatePath, reason: OpenSSLError.drain())
+        }
+        guard SSL_CTX_use_PrivateKey_file(context, mutual.privateKeyPath, SSL_FILETYPE_PEM) == 1,
+            SSL_CTX_check_private_key(context) == 1
+        else { throw .ownFile(path: mutual.privateKeyPath, reason: OpenSSLError.drain()) }
     }
 
     deinit { SSL_CTX_free(context) }

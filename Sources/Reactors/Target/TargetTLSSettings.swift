@@ -20,6 +20,8 @@ package struct TargetTLSSettings: Sendable, Equatable {
     package var pins: [PublicKeyPin]
     /// From the TCP connection to the end of the handshake.
     package var handshakeTimeoutMilliseconds: Int
+    /// For connections to other gateways of the fleet.
+    package var mutual: MutualTLS?
 
     package init(
         mode: Mode, caPath: String? = nil, pins: [PublicKeyPin] = [],
@@ -34,10 +36,26 @@ package struct TargetTLSSettings: Sendable, Equatable {
     package static let defaultHandshakeTimeoutMilliseconds = 4_000
 }
 
+/// Authentication in both directions: TLS 1.3 only, this end presents a certificate, and the peer's must have a name that stands for its role.
+package struct MutualTLS: Sendable, Equatable {
+    package var certificatePath: String
+    package var privateKeyPath: String
+    /// In addition to the host that is dialled.
+    package var peerName: String
+
+    package init(certificatePath: String, privateKeyPath: String, peerName: String) {
+        self.certificatePath = certificatePath
+        self.privateKeyPath = privateKeyPath
+        self.peerName = peerName
+    }
+}
+
 /// Why `TargetTLS` can't be created, at start.
 package enum TargetTLSSettingsError: Error, Equatable {
     /// The CA file can't be read or contains no PEM certificates; OpenSSL's words.
     case caFile(path: String, reason: String)
+    /// Our own certificate or key; OpenSSL's words.
+    case ownFile(path: String, reason: String)
     /// There is no pin and no CA file, and the system has no CAs either (Debian's package: `ca-certificates`).
     case nothingTrusted
     case openSSL(String)

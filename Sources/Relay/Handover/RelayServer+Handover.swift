@@ -34,6 +34,7 @@ extension RelayServer {
     package func sendSessionsAway() -> MoveCounts {
         let carrier = carrier
         return onReactors { table, _ in
+            table.closeForwards(.gatewayUpgrading)
             var counts = MoveCounts()
             for session in table.all { counts.add(session.prepareToMove(by: carrier)) }
             return counts
@@ -70,6 +71,7 @@ extension RelayServer {
 
     /// Another process goes on with them.
     package func release(_ frozen: [FrozenSession]) {
+        settings.withLock { $0.directory }.stopAnnouncing()
         for frozen in frozen { frozen.session.loop.submit { frozen.session.value.handedOver() } }
         _ = onReactors { _, _ in }
     }
@@ -135,6 +137,7 @@ extension RelayServer {
             table.restored = []
             for (session, pending) in restored { session.beginRestored(pending: pending) }
         }
+        settings.withLock { $0.directory }.announceAll()
     }
 
     // MARK: The internal listener

@@ -34,7 +34,7 @@ extension ClientLink {
     private func ask(for request: ResumeRequest, triesLeft: Int, _ session: Session) {
         let directory = session.settings.directory
         switch directory.claim(request, by: client, at: loop.now) {
-        case .unknown: fail(.expired, session)
+        case .unknown: if !seekElsewhere(request, session) { fail(.expired, session) }
         case .invalid: fail(.invalid, session)
         case .underway where triesLeft == 0: fail(.unavailable, session)
         case .underway:
@@ -110,6 +110,39 @@ extension ClientLink {
         if let reason = resumption.closeReason { session.close(reason) }
         session.endIfDue()
         deliver(resumption, to: session)
+    }
+
+    // MARK: At another gateway
+
+    func holdForRemote(_ session: Session) { hold(session) }
+
+    /// The link's own session isn't needed any more.
+    ///
+    /// - Returns: false if the client has left meanwhile, or is being closed.
+    func attach(_ remote: RemoteSession) -> Bool {
+        guard let fresh = session else { return false }
+        let resumption = resumption ?? Resumption()
+        guard socket != nil, fresh.machine.acceptsFromClient, resumption.closeReason == nil else {
+            fail(.unavailable, fresh)
+            return false
+        }
+        self.resumption = nil
+        noteFrames()
+        fresh.dismiss()
+        self.remote = remote
+        socket?.setReading(paused: false)
+        for piece in resumption.held {
+            piece.bytes.withUnsafeBytes { remote.clientSent($0, isText: piece.isText, isLast: piece.isLast) }
+        }
+        return true
+    }
+
+    func remoteFailed(_ failure: ResumeFailure) {
+        if let session { fail(failure, session) }
+    }
+
+    func remoteEnded(_ remote: RemoteSession) {
+        if self.remote === remote { self.remote = nil }
     }
 
     /// What came meanwhile may have ended the session; each message may do so, too.

@@ -19,6 +19,10 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     var session: Session?
     /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?
+    /// Set while another gateway has the session; this link has none then.
+    var remote: RemoteSession?
+    /// The client has connected here: its session may be sought at other gateways.
+    let mayForward: Bool
     /// The client was sent a new token and hasn't confirmed it yet.
     var awaitsConfirmation = false
 
@@ -40,7 +44,8 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         let globalLease: SessionLease?
     }
 
-    init(_ session: Session) {
+    init(_ session: Session, mayForward: Bool = true) {
+        self.mayForward = mayForward
         self.session = session
         client = session.client
         loop = session.loop
@@ -56,7 +61,13 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         session?.opened(on: self)
     }
 
-    func webSocketReceived(_ piece: MessagePiece) { session?.clientSent(piece, over: self) }
+    func webSocketReceived(_ piece: MessagePiece) {
+        guard let remote else {
+            session?.clientSent(piece, over: self)
+            return
+        }
+        remote.clientSent(piece.bytes, isText: piece.isText, isLast: piece.isLast)
+    }
 
     func webSocketReceivedControlFrame(bytes: Int) { session?.count(bytes: bytes, isMessage: true) }
 
@@ -64,6 +75,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     func webSocketReceivedSurplus(bytes: Int) { session?.count(bytes: bytes, isMessage: false) }
 
     func webSocketHeardPong() {
+        remote?.clientHeard()
         guard let session else { return }
         session.clientHeard()
         confirmToken(of: session)
@@ -71,6 +83,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
 
     func webSocketPeerClosed(code: UInt16?) {
         resumption?.closeCode = code
+        remote?.clientClosed(code: code)
         if isSentAway { session?.clientLost(.clientClosed) } else { session?.clientClosed(code: code) }
     }
 
@@ -79,13 +92,17 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         endReason = code == 1009 ? .messageTooBig : .clientProtocolError
     }
 
-    func webSocketWrote() { session?.clientRead() }
+    func webSocketWrote() {
+        session?.clientRead()
+        remote?.clientRead()
+    }
 
     func webSocketClosed() {
         noteFrames()
         socket = nil
         endFarewell()
         session?.clientLost(endReason)
+        remote?.clientLost()
     }
 
     // MARK: For the session

@@ -11,6 +11,11 @@ package protocol FleetSessionCounts: Sendable {
     ///
     /// - Parameter excess: called once at most, on any thread, if the client has too many in the whole fleet.
     func began(_ owner: Identity, excess: @escaping @Sendable () -> Void)
+
+    /// Whether this client has a session at another gateway.
+    ///
+    /// - Parameter answer: called once, on any thread; with false if nobody can say.
+    func isElsewhere(_ owner: Identity, answer: @escaping @Sendable (Bool) -> Void)
 }
 
 /// A client's sessions at this gateway.

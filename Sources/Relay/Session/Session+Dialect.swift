@@ -13,11 +13,22 @@ extension Session {
     // MARK: Which dialect
 
     /// The subprotocol, a fixed default or the first message decides the dialect. MUDs speak first, so the target is dialled
-    /// at once, unless the client is going to name one or may be resuming a session.
+    /// at once, unless the client is going to name one or may be resuming a session, here or at another gateway of the fleet.
     func beginDialect() {
         deadlines.connectBy = loop.now + settings.dialects.connectWait
         if case .choosing(let chooser) = dialect, let kind = chooser.kind { return begin(kind) }
-        if request.resume == nil, !settings.directory.isAwaited(client) { dial(request.target) }
+        guard request.resume == nil, !settings.directory.isAwaited(client) else { return }
+        let holder = SessionHolder(self)
+        let isAsked = settings.directory.askElsewhere(client) { isElsewhere in
+            guard !isElsewhere else { return }
+            holder.loop.submit { holder.session?.dialUnlessChosen() }
+        }
+        if !isAsked { dial(request.target) }
+    }
+
+    /// The client's first message may have been faster.
+    private func dialUnlessChosen() {
+        if case .choosing = dialect, leg == nil, endOfTarget == nil { dial(request.target) }
     }
 
     private func begin(_ kind: DialectKind) {

@@ -13,13 +13,24 @@ package final class SessionDirectory: Sendable {
 
     /// Each session is used on its loop's thread alone.
     private let register: Mutex<Register>
+    /// Nil: this gateway is alone.
+    private let announcer: (any SessionAnnouncer)?
+    /// The ids of sessions that were announced; empty without an announcer. The register may release a lease by itself.
+    private let announced = Mutex<(ids: [Lease: String], isOver: Bool)>(([:], false))
 
     /// Nil: this gateway is alone.
-    private let fleet: (any FleetSessionCounts)?
+    private let counts: (any FleetSessionCounts)?
 
-    package init(_ limits: SessionLeaseLimits, fleet: (any FleetSessionCounts)? = nil) {
+    /// - Parameters:
+    ///   - announcer: tells the other gateways of the fleet which sessions are here.
+    ///   - counts: tells them how many each client has.
+    package init(
+        _ limits: SessionLeaseLimits, announcer: (any SessionAnnouncer)? = nil,
+        counts: (any FleetSessionCounts)? = nil
+    ) {
         register = Mutex(SessionRegister(limits: limits))
-        self.fleet = fleet
+        self.announcer = announcer
+        self.counts = counts
     }
 
     // MARK: The fleet
@@ -31,28 +42,69 @@ package final class SessionDirectory: Sendable {
         return SessionCount(sessions: count.leases, detached: count.detached)
     }
 
-    /// The client has begun another session somewhere in the fleet.
+    /// The client has begun another session somewhere in the counts.
     ///
     /// - Returns: false if none of its sessions here waits for it.
     @discardableResult
     package func evictOldest(of owner: Identity) -> Bool {
         guard let evicted = register.withLock({ $0.evictOldest(of: owner) }) else { return false }
         evicted.loop.submit { evicted.session?.close(.sessionEvicted) }
-        fleet?.changed(owner)
+        counts?.changed(owner)
         return true
     }
 
-    /// The session may be one too many in the whole fleet. Then it is closed.
+    /// The session may be one too many in the whole counts. Then it is closed.
     func noteBegun(of client: ClientIdentity, _ holder: SessionHolder) {
-        guard let fleet, !client.owner.isAnonymous else { return }
-        fleet.began(client.owner) {
+        guard let counts, !client.owner.isAnonymous else { return }
+        counts.began(client.owner) {
             holder.loop.submit { holder.session?.close(.tooManySessions) }
         }
     }
 
+    /// Asks whether the client may be going to resume a session of another gateway.
+    ///
+    /// - Parameter answer: called once, on any thread.
+    /// - Returns: false if it can't be: then `answer` isn't called.
+    func askElsewhere(_ client: ClientIdentity, answer: @escaping @Sendable (Bool) -> Void) -> Bool {
+        guard announcer != nil, let counts, !client.owner.isAnonymous else { return false }
+        counts.isElsewhere(client.owner, answer: answer)
+        return true
+    }
+
     private func noteChange(of lease: Lease) {
-        guard let fleet, let owner = register.withLock({ $0.owner(of: lease) }), !owner.isAnonymous else { return }
-        fleet.changed(owner)
+        guard let counts, let owner = register.withLock({ $0.owner(of: lease) }), !owner.isAnonymous else { return }
+        counts.changed(owner)
+    }
+
+    /// Whether the session is at this gateway, as far as it can be resumed.
+    func holds(_ id: String) -> Bool { register.withLock { $0.holds(id) } }
+
+    /// Announces every session again: of an earlier process, or to a store that may have lost some.
+    package func announceAll() {
+        guard let announcer else { return }
+        announced.withLock { announced in
+            guard !announced.isOver else { return }
+            for id in announced.ids.values { announcer.began(id) }
+        }
+    }
+
+    /// Another process has the sessions now, and announces them itself.
+    package func stopAnnouncing() { announced.withLock { $0.isOver = true } }
+
+    private func note(_ id: String, of lease: Lease, announces: Bool) {
+        guard let announcer else { return }
+        announced.withLock { announced in
+            announced.ids[lease] = id
+            if announces, !announced.isOver { announcer.began(id) }
+        }
+    }
+
+    private func forget(_ lease: Lease) {
+        guard let announcer else { return }
+        announced.withLock { announced in
+            guard let id = announced.ids.removeValue(forKey: lease), !announced.isOver else { return }
+            announcer.ended(id)
+        }
     }
 
     /// For a reload: ends no session.
@@ -74,9 +126,10 @@ package final class SessionDirectory: Sendable {
     func release(_ lease: Lease) {
         let owner = register.withLock { register in
             defer { register.release(lease) }
-            return fleet == nil ? nil : register.owner(of: lease)
+            return counts == nil ? nil : register.owner(of: lease)
         }
-        if let owner, !owner.isAnonymous { fleet?.changed(owner) }
+        if let owner, !owner.isAnonymous { counts?.changed(owner) }
+        forget(lease)
     }
 
     // MARK: Resuming
@@ -85,7 +138,8 @@ package final class SessionDirectory: Sendable {
     func open(
         _ lease: Lease, as id: String, _ token: SessionToken, of client: ClientIdentity, heldBy holder: SessionHolder
     ) {
-        _ = register.withLock { $0.open(lease, id: id, token: token, of: client.principal, holder: holder) }
+        let isOpen = register.withLock { $0.open(lease, id: id, token: token, of: client.principal, holder: holder) }
+        if isOpen { note(id, of: lease, announces: true) }
     }
 
     /// The client has confirmed the newest token.
@@ -113,6 +167,7 @@ package final class SessionDirectory: Sendable {
             })
         else { throw CarriedStateFault() }
         noteChange(of: lease)
+        note(session.id, of: lease, announces: false)
         return lease
     }
 

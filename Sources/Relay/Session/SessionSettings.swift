@@ -17,6 +17,8 @@ final class SessionSettings: Sendable {
     let compression: ClientCompression
     let directory: SessionDirectory
     let drain: DrainSwitch
+    /// Nil: this gateway has all sessions.
+    let forwarding: SessionForwarding?
     /// Records the end of a session.
     let record: DecisionRecord
     let metrics: GatewayMetrics
@@ -31,6 +33,7 @@ final class SessionSettings: Sendable {
         compression = settings.compression
         directory = settings.directory
         drain = settings.drain
+        forwarding = settings.forwarding
         record = DecisionRecord(settings)
         metrics = settings.metrics
         logger = settings.logger

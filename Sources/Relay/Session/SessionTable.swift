@@ -18,6 +18,8 @@ final class SessionTable: TimerTarget {
     /// Sessions that have used up their budget, in order.
     private var waiting = Deque<Session>()
     private var timer: (any SessionTimer)?
+    /// WebSockets whose sessions other gateways have.
+    var forwards = ForwardTable()
 
     let compressor = ZlibCompressor()
     /// Memory for the steps of all sessions, one at a time, so that an idle session holds none.
@@ -28,7 +30,7 @@ final class SessionTable: TimerTarget {
     }
 
     /// What a shutdown waits for.
-    var count: Int { sessions.count + links.count }
+    var count: Int { sessions.count + links.count + forwards.count }
 
     func contains(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
 
@@ -76,6 +78,7 @@ final class SessionTable: TimerTarget {
 
     /// Clients are told; detached sessions end, since their clients can't resume.
     func beginDraining() {
+        closeForwards(.gatewayUpgrading)
         for session in Array(sessions.values) {
             if session.machine.isDetached { session.close(.shuttingDown) } else { session.announceDraining() }
         }

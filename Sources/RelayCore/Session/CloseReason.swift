@@ -4,6 +4,8 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     case shuttingDown
     /// A new process takes over: the client may resume its session there, or begin a new one, at once.
     case gatewayUpgrading
+    /// The gateway of the fleet that had the session is dead or can't be reached: the client may come back at once, and is told then what has become of it.
+    case gatewayLost
     case targetUnreachable
     /// It didn't answer within `MUD_DIAL_TIMEOUT_MS`.
     case targetTimedOut
@@ -52,6 +54,7 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
         case .targetClosed: (code: 1000, text: "target closed the connection")
         case .shuttingDown: (code: 1001, text: "gateway is shutting down")
         case .gatewayUpgrading: (code: 1012, text: "gateway is being upgraded")
+        case .gatewayLost: (code: 1012, text: "gateway of the session was lost")
         case .targetUnreachable, .targetTimedOut: (code: 1014, text: "target is unreachable")
         case .targetNotSecured: (code: 1014, text: "TLS with the target failed")
         case .targetLost: (code: 1014, text: "connection to the target was lost")
@@ -124,6 +127,8 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case shuttingDown = "shutting_down"
     /// Its client was sent to the process that replaces this one, and had no target yet, or the time for such sessions was over.
     case gatewayUpgrading = "gateway_upgrading"
+    /// Another gateway of the fleet had it, and was lost.
+    case gatewayLost = "gateway_lost"
     /// It goes on in the process that replaces this one.
     case handedOver = "handed_over"
 }
@@ -134,6 +139,7 @@ extension CloseReason {
         case .targetClosed: .targetClosed
         case .shuttingDown: .shuttingDown
         case .gatewayUpgrading: .gatewayUpgrading
+        case .gatewayLost: .gatewayLost
         case .targetUnreachable: .targetUnreachable
         case .targetTimedOut: .targetTimedOut
         case .targetNotSecured: .targetNotSecured

@@ -72,7 +72,7 @@ extension ConfigurationLoader {
     // MARK: Reading PEM
 
     /// All certificates of a file; empty after an error.
-    private mutating func certificates(_ setting: Setting<String?>, _ path: String) -> [Certificate] {
+    mutating func certificates(_ setting: Setting<String?>, _ path: String) -> [Certificate] {
         do {
             return try documents(setting, path, named: ["CERTIFICATE"]).map { try Certificate(pemDocument: $0) }
         } catch {

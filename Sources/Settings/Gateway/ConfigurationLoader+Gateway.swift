@@ -18,6 +18,7 @@ extension ConfigurationLoader {
         let internalTLS = internalTLS(besides: tls)
         checkInternalAccess(hasToken: internalToken != nil, internalTLS)
         let internalSocketGroup = internalSocketGroup()
+        let fleetListener = fleetListener(hasStore: fleetStore != nil)
         checkTokens(hasApps: attestation != nil)
         let proxies = proxies()
         let isOpen = read(settings.gate.appAuth) == .off
@@ -39,7 +40,8 @@ extension ConfigurationLoader {
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
             clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
-            internalTLS: internalTLS, internalSocketGroup: internalSocketGroup, fleetStore: fleetStore)
+            internalTLS: internalTLS, internalSocketGroup: internalSocketGroup, fleetStore: fleetStore,
+            fleetListener: fleetListener)
     }
 
     private mutating func checkKeyStore() {

@@ -37,6 +37,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let internalSocketGroup: UInt32?
     /// Nil: the store is the file of ATTESTED_KEYS_PATH.
     package let fleetStore: FleetStoreConfiguration?
+    /// Nil: other gateways don't pass clients on to this one, nor it to them.
+    package let fleetListener: FleetListener?
 
     package subscript<Section: SettingSection>(
         dynamicMember section: KeyPath<GatewaySettings, Section>

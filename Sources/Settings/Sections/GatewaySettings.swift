@@ -16,6 +16,7 @@ package struct GatewaySettings: Sendable {
     package let developmentTokens = DevelopmentTokenSection()
     package let internalListener = InternalListenerSection()
     package let internalTLS = InternalTLSSection()
+    package let fleet = FleetSection()
     package let tickets = TicketSection()
     package let proxies = ProxySection()
     package let limits = LimitSection()

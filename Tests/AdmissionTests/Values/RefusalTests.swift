@@ -13,7 +13,8 @@ struct RefusalTests {
                 "invalid_ticket", "way_not_allowed", "tickets_exhausted",
                 "device_blocked", "shared_secret_required", "invalid_shared_secret",
                 "method_not_allowed", "request_timed_out", "target_too_long", "expectation_failed", "upgrade_required",
-                "header_too_large", "not_implemented", "upgrade_timed_out", "version_not_supported",
+                "header_too_large", "not_implemented", "upgrade_timed_out", "gateway_unreachable",
+                "version_not_supported",
                 "audit_unavailable", "invalid_resume", "invalid_request", "invalid_token", "invalid_dpop_proof",
                 "use_dpop_nonce", "clock_skew", "attestation_failed", "nonce_expired", "temporarily_unavailable",
             ])

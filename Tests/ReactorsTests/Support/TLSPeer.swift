@@ -42,6 +42,22 @@ final class TLSPeer: @unchecked Sendable {
         SSL_set_fd(ssl, socket.descriptor)
     }
 
+    init(_ socket: PlainSocket, presenting identity: TestIdentity?, version: Int32?, serverName: String?) {
+        self.socket = socket
+        let context = SSL_CTX_new(TLS_client_method())
+        if let identity {
+            SSL_CTX_use_certificate(context, identity.certificate)
+            SSL_CTX_use_PrivateKey(context, identity.key)
+        }
+        if let version { SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil) }
+        ssl = SSL_new(context)
+        SSL_CTX_free(context)
+        if let serverName { _ = portcullis_SSL_set_server_name(ssl, serverName) }
+        SSL_set_fd(ssl, socket.descriptor)
+    }
+
+    func shakeHands() -> Bool { SSL_connect(ssl) == 1 }
+
     private init(_ socket: PlainSocket, _ settings: Settings) {
         self.socket = socket
         let context = SSL_CTX_new(TLS_server_method())

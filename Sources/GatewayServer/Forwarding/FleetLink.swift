@@ -1,0 +1,88 @@
+import KeyStore
+import Logging
+import Reactors
+import Relay
+import Settings
+import Synchronization
+
+/// Sessions through every gateway of the fleet (`FLEET_BIND`): made once at the start, and kept through reloads.
+final class FleetLink: Sendable {
+    /// What the directory of sessions announces to.
+    let sessions: FleetSessions
+    let forwarding: SessionForwarding
+    private let listener: GatewayConfiguration.FleetListener
+    private let first: FleetForwarding
+    private let standings = FleetStandings()
+
+    /// - Parameter listener: nil without FLEET_BIND.
+    init?(
+        _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?, logger: Logger
+    ) throws(GatewayError) {
+        guard let listener, let store else { return nil }
+        self.listener = listener
+        first = try FleetForwarding(listener)
+        sessions = FleetSessions(store.registry, gateway: store.memberID, members: standings, logger: logger)
+        forwarding = first.makeForwarding(sessions)
+    }
+
+    /// Listens for the other gateways, and tells them where.
+    func listen(
+        by server: RelayServer, edge: EdgeSettings, accepts: Bool, as member: FleetMember
+    ) throws(GatewayError) {
+        let place = try first.listen(by: server, edge: edge, accepts: accepts)
+        standings.replace(member)
+        member.announce(address: GatewayAddress(host: place.host, port: place.port).text)
+    }
+
+    /// What a reload would replace, or why it can't.
+    func renewed(_ configuration: GatewayConfiguration) throws(GatewayError) -> FleetForwarding? {
+        guard let new = configuration.fleetListener else { return nil }
+        return try FleetForwarding(listener.withFiles(of: new))
+    }
+}
+
+/// The other gateways, from memory. They aren't known before this gateway is one of them.
+private final class FleetStandings: FleetMembers {
+    private let member = Mutex<FleetMember?>(nil)
+
+    func replace(_ member: FleetMember) { self.member.withLock { $0 = member } }
+
+    func standing(of gateway: String) -> GatewayStanding {
+        guard let member = member.withLock({ $0 }) else { return .unknown }
+        switch member.standing(of: gateway) {
+        case .alive(let other):
+            // One without an address has no FLEET_BIND, and its sessions aren't found elsewhere.
+            guard let address = other.report.address.flatMap({ GatewayAddress($0) }) else { return .unknown }
+            return .alive(host: address.host, port: address.port)
+        case .dead: return .dead
+        case .unknown: return .unknown
+        }
+    }
+}
+
+/// Where a gateway listens for the others, as its row says it: `gw1.example.org:6210` or `[2001:db8::1]:6210`.
+struct GatewayAddress: Hashable {
+    let host: String
+    let port: UInt16
+
+    init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.first == "[", host.last == "]" {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, port > 0 else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

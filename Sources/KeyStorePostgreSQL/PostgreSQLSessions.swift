@@ -1,0 +1,52 @@
+package import KeyStore
+import PostgreSQL
+
+extension PostgreSQLKeyRegistry: SharedSessionDirectory {
+    package func note(
+        _ changes: SessionChanges, of gateway: String,
+        then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void
+    ) {
+        answer(
+            .noteSessions, [.text(gateway), Self.array(changes.began), Self.array(changes.ended)],
+            within: Self.patience, { _ in }, then: then)
+    }
+
+    private static func array(_ marks: [SessionMark]) -> SQLValue {
+        .array(of: .bytes, marks.map { .bytes($0.bytes) })
+    }
+
+    package func gateway(
+        of mark: SessionMark, then: @escaping @Sendable (Result<String?, KeyRegistryError>) -> Void
+    ) {
+        answer(
+            .gatewayOfSession, [.bytes(mark.bytes)],
+            { rows throws(DatabaseError) in try rows.first.map { row throws(DatabaseError) in try row.text(0) } },
+            then: then)
+    }
+
+    package func forgetSessions(of gateway: String) async throws(KeyRegistryError) {
+        while try await answer(
+            .forgetSessions, [.text(gateway)],
+            { rows throws(DatabaseError) in
+                try rows.only().integer(0)
+            }) > 0
+        {}
+    }
+}
+
+extension SQLStatement {
+    fileprivate static let noteSessions = SQLStatement(
+        "note_sessions", "SELECT portcullis.note_sessions($1::text, $2::bytea[], $3::bytea[])")
+    fileprivate static let gatewayOfSession = SQLStatement(
+        "gateway_of_session", "SELECT s.gateway FROM portcullis.session s WHERE s.mark = $1::bytea")
+    /// A part at a time: a gateway may have had very many.
+    fileprivate static let forgetSessions = SQLStatement(
+        "forget_sessions",
+        """
+        WITH gone AS (
+            DELETE FROM portcullis.session s WHERE s.mark IN
+                (SELECT o.mark FROM portcullis.session o WHERE o.gateway = $1::text LIMIT 10000)
+            RETURNING 1)
+        SELECT count(*) FROM gone
+        """)
+}

@@ -1,0 +1,39 @@
+/// Finds the gateway of a fleet that has a session. Safe from any thread.
+package protocol SessionWhereabouts: Sendable {
+    /// - Parameters:
+    ///   - sessionID: as the client has sent it.
+    ///   - answer: called once, on any thread, within a few seconds.
+    func find(_ sessionID: String, answer: @escaping @Sendable (Whereabouts) -> Void)
+}
+
+package enum Whereabouts: Sendable, Hashable {
+    /// No gateway has it, or the one that had it is dead, and the session with it.
+    case unknown
+    case elsewhere(FleetPeer)
+    /// Nobody knows at the moment.
+    ///
+    /// - Parameter retryAfter: seconds.
+    case unavailable(detail: String, retryAfter: Int)
+}
+
+/// Another gateway of the fleet.
+package struct FleetPeer: Sendable, Hashable {
+    /// Of its row among the fleet's gateways.
+    package let id: String
+    /// `FLEET_ADVERTISE`: its certificate has this name or address.
+    package let host: String
+    package let port: UInt16
+
+    package init(id: String, host: String, port: UInt16) {
+        self.id = id
+        self.host = host
+        self.port = port
+    }
+}
+
+/// Is told which sessions can be resumed at this gateway. Called on reactors: it must not wait.
+package protocol SessionAnnouncer: Sendable {
+    /// Also called for a session that was announced before.
+    func began(_ sessionID: String)
+    func ended(_ sessionID: String)
+}

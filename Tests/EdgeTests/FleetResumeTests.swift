@@ -1,0 +1,125 @@
+import EdgeTestKit
+import Foundation
+import SettingsTestKit
+import Testing
+
+extension EdgeTests {
+    /// Sessions that are resumed through another gateway than their own: the real programs, with the database and mutual TLS between them.
+    @Suite struct FleetResumeTests {
+        private struct Play {
+            let fleet: FleetBench
+            let gateways: [GatewayProcess]
+            let device: TestDevice
+            let session: TypedSession
+            let target: TargetConnection
+
+            /// A new connection, admitted by a fresh assertion, that asks for the session.
+            func attempt(at index: Int, token: String? = nil) async throws -> TestWebSocket {
+                let socket = try await gateways[index].open(device.handshake(at: gateways[index]))
+                try await socket.send(text: session.with(token: token ?? session.token).message(after: 1))
+                return socket
+            }
+        }
+
+        private func start(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> (
+            Play, TestWebSocket
+        ) {
+            let fleet = try await FleetBench(target: .scripted)
+            let files = try FleetCertificates()
+            var gateways: [GatewayProcess] = []
+            for number in 0..<2 {
+                let settings = change(try files.listening(fleet.settings, as: "gateway\(number)"))
+                gateways.append(try await fleet.gateway { _ in settings })
+            }
+            let device = try await fleet.apple.enrolledDevice(at: gateways[0])
+            let socket = try await gateways[0].open(device.handshake(at: gateways[0]))
+            let target = try await fleet.target.connection()
+            let session = try await TypedSession.connect(socket)
+            try await target.send("one")
+            #expect(try await socket.nextTyped("data").payload == "one")
+            return (Play(fleet: fleet, gateways: gateways, device: device, session: session, target: target), socket)
+        }
+
+        @Test func `a session goes on through another gateway, and its target notices nothing`() async throws {
+            let (play, first) = try await start()
+            await first.connection.reset()
+            try await play.target.send("two")
+            try await play.fleet.eventuallyCounts(1, "detached")
+            let second = try await play.attempt(at: 1)
+            let resumed = try await second.nextTyped("resumed")
+            #expect(resumed["sessionId"] == play.session.id)
+            #expect(try await second.nextTyped("data").payload == "two")
+            try await play.target.send("three")
+            #expect(try await second.nextTyped("data").payload == "three")
+            try await second.send(text: #"{"type":"input","text":"look\r\n"}"#)
+            _ = try await play.target.receive(upTo: "look\r\n")
+            // And back to its own gateway, from the connection that is still there.
+            let token = try #require(resumed["token"])
+            let third = try await play.attempt(at: 0, token: token)
+            _ = try await third.nextTyped("resumed")
+            try await play.target.send("four")
+            while try await third.nextTyped("data").payload != "four" {}
+            #expect(play.fleet.target.connectionCount == 1)
+        }
+
+        @Test func `nobody resumes it with a wrong token or as another device`() async throws {
+            let (play, first) = try await start()
+            let wrong = String(play.session.token.reversed())
+            for (index, token) in [(1, wrong), (1, String(repeating: "0", count: 64))] {
+                let socket = try await play.attempt(at: index, token: token)
+                #expect(try await socket.nextTyped("error")["code"] == "invalid_resume")
+            }
+            let stranger = try await play.fleet.apple.enrolledDevice(at: play.gateways[1])
+            let socket = try await play.gateways[1].open(stranger.handshake(at: play.gateways[1]))
+            try await socket.send(text: play.session.message(after: 1))
+            #expect(try await socket.nextTyped("error")["code"] == "invalid_resume")
+            try await play.target.send("still here")
+            #expect(try await first.nextTyped("data").payload == "still here")
+        }
+
+        @Test func `when its gateway dies its client is told, and the session is gone`() async throws {
+            let (play, first) = try await start()
+            await first.connection.reset()
+            try await play.fleet.eventuallyCounts(1, "detached")
+            let second = try await play.attempt(at: 1)
+            _ = try await second.nextTyped("resumed")
+            try await play.gateways[0].killNow()
+            #expect(try await second.closedByServer().code == 1012)
+            try await play.gateways[1].eventually("the session is known to be lost") {
+                let socket = try await play.attempt(at: 1)
+                return try await socket.nextTyped("error")["code"] == "session_expired"
+            }
+        }
+
+        @Test func `without the listener a session is resumed at its own gateway only`() async throws {
+            let (play, first) = try await start { $0.removing("FLEET_BIND") }
+            await first.connection.reset()
+            try await play.fleet.eventuallyCounts(1, "detached")
+            let second = try await play.attempt(at: 1)
+            #expect(try await second.nextTyped("error")["code"] == "session_expired")
+            let third = try await play.attempt(at: 0)
+            _ = try await third.nextTyped("resumed")
+        }
+    }
+}
+
+/// An authority for the gateways of one fleet, and their certificates.
+struct FleetCertificates {
+    private let directory: TemporaryDirectory
+    private let authority: TestAuthority
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        authority = try TestAuthority(name: "Fleet CA", now: .now)
+        _ = try directory.write(authority.certificate, to: "ca.pem")
+    }
+
+    func listening(_ settings: GatewaySettings, as name: String) throws -> GatewaySettings {
+        let own = try authority.issue(name, now: .now, hosts: ["localhost", "gateway.portcullis.internal"])
+        return settings.setting("FLEET_BIND", "127.0.0.1").setting("FLEET_PORT", "0")
+            .setting("FLEET_ADVERTISE", "localhost")
+            .setting("FLEET_CA_PATH", directory.file("ca.pem"))
+            .setting("FLEET_TLS_CERT_PATH", try directory.write(own.certificate, to: name + ".pem"))
+            .setting("FLEET_TLS_KEY_PATH", try directory.write(own.key, to: name + ".key"))
+    }
+}

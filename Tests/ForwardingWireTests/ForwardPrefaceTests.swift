@@ -1,0 +1,172 @@
+import Testing
+import WireText
+
+@testable import ForwardingWire
+
+struct ForwardPrefaceTests {
+    @Test(arguments: Samples.all)
+    func `what one gateway writes another one reads, however it is split`(preface: ForwardPreface) throws {
+        let bytes = try #require(preface.encoded())
+        let request = Array("GET / HTTP/1.1\r\n".utf8)
+        for cut in 0...bytes.count {
+            var parser = ForwardPrefaceParser()
+            if cut < bytes.count { #expect(parser.parse(bytes[..<cut]) == .needsMore) } else { break }
+            #expect(
+                parser.parse((bytes + request)[cut...]) == .complete(preface, consumedBytes: bytes.count - cut))
+        }
+        var slow = ForwardPrefaceParser()
+        for byte in bytes.dropLast() { #expect(slow.parse([byte]) == .needsMore) }
+        #expect(slow.parse([bytes[bytes.count - 1]]) == .complete(preface, consumedBytes: 1))
+        #expect(slow.parse([0]) == .malformed(.afterEnd))
+    }
+
+    @Test func `the form doesn't change`() {
+        let preface = ForwardPreface(
+            client: SocketAddress(IPAddress(ipv4: (192, 0, 2, 1)), port: 258), isTLS: true, requestID: "0a")
+        let expected: [UInt8] =
+            Array("PCUF".utf8) + [1, 0, 0, 18] + [1, 0, 6, 192, 0, 2, 1, 1, 2] + [2, 0, 1, 1] + [4, 0, 2]
+            + Array("0a".utf8)
+        #expect(preface.encoded() == expected)
+    }
+
+    @Test func `it is refused at its first wrong byte`() {
+        for (count, fault): (Int, ForwardPrefaceFault) in [(0, .signature), (3, .signature), (4, .version)] {
+            var bytes = Array(Samples.header(length: 20)[..<(count + 1)])
+            bytes[count] ^= 1
+            #expect(Samples.outcome(bytes) == .malformed(fault))
+        }
+    }
+
+    @Test func `a length at the limit is awaited, and one above it refused`() {
+        #expect(Samples.outcome(Samples.header(length: ForwardPrefaceLimits.maximumBytes)) == .needsMore)
+        #expect(Samples.outcome(Samples.header(length: ForwardPrefaceLimits.maximumBytes + 1)) == .malformed(.tooLong))
+    }
+
+    @Test func `certificates have limits, in number and in size`() {
+        let largest = [UInt8](repeating: 7, count: ForwardPrefaceLimits.maximumCertificateBytes)
+        let most = [[UInt8]](repeating: largest, count: ForwardPrefaceLimits.maximumCertificates)
+        #expect(Samples.preface(.verified(chain: most)).encoded() != nil)
+        #expect(Samples.preface(.verified(chain: most + [[1]])).encoded() == nil)
+        #expect(Samples.preface(.verified(chain: [largest + [1]])).encoded() == nil)
+        #expect(Samples.preface(.verified(chain: [])).encoded() == nil)
+        let fields = Samples.fields(flags: 1)
+        #expect(Samples.isComplete(fields + most.flatMap { Samples.field(3, $0) }))
+        #expect(
+            Samples.outcome(of: fields + (most + [[1]]).flatMap { Samples.field(3, $0) }) == .malformed(.certificate))
+        #expect(Samples.outcome(of: fields + Samples.field(3, largest + [1])) == .malformed(.certificate))
+        #expect(Samples.outcome(of: fields + Samples.field(3, [])) == .malformed(.certificate))
+    }
+
+    @Test func `a certificate is either verified or not, and only TLS has one`() {
+        #expect(Samples.isComplete(Samples.fields(flags: 3)))
+        #expect(Samples.outcome(of: Samples.fields(flags: 3) + Samples.field(3, [1])) == .malformed(.certificate))
+        #expect(Samples.outcome(of: Samples.fields(flags: 2)) == .malformed(.certificate))
+        #expect(Samples.outcome(of: Samples.fields(flags: 0) + Samples.field(3, [1])) == .malformed(.certificate))
+    }
+
+    @Test func `a field that may be ignored is ignored, and another one refused`() {
+        #expect(Samples.isComplete(Samples.fields() + Samples.field(128, [1, 2])))
+        #expect(Samples.outcome(of: Samples.fields() + Samples.field(127, [1, 2])) == .malformed(.unknownField))
+        #expect(Samples.outcome(of: Samples.fields() + Samples.field(0, [])) == .malformed(.unknownField))
+    }
+
+    @Test func `the number of fields has a limit`() {
+        let more = [[UInt8]](repeating: Samples.field(200, []), count: ForwardPrefaceLimits.maximumFields - 3)
+        #expect(Samples.isComplete(Samples.fields() + more.flatMap(\.self)))
+        #expect(
+            Samples.outcome(of: Samples.fields() + more.flatMap(\.self) + Samples.field(200, [])) == .malformed(.field))
+    }
+
+    @Test(
+        arguments: [([1], ForwardPrefaceFault.address), ([2], .flags), ([4], .requestID)]
+            as [([UInt8], ForwardPrefaceFault)])
+    func `a field that is there twice is refused`(kind: [UInt8], fault: ForwardPrefaceFault) {
+        let again: [UInt8: [UInt8]] = [1: [192, 0, 2, 1, 0, 0], 2: [1], 4: Array("0a".utf8)]
+        #expect(
+            Samples.outcome(of: Samples.fields() + Samples.field(kind[0], again[kind[0]] ?? [])) == .malformed(fault))
+    }
+
+    @Test func `a field that is missing, too long or impossible is refused`() {
+        #expect(Samples.outcome(of: []) == .malformed(.missing))
+        #expect(Samples.outcome(of: Samples.field(2, [1]) + Samples.field(4, Array("0a".utf8))) == .malformed(.missing))
+        #expect(Samples.outcome(of: [1, 0]) == .malformed(.field))
+        #expect(Samples.outcome(of: [1, 0, 6, 192]) == .malformed(.field))
+        for count in 0...20 where count != 6 && count != 18 {
+            #expect(Samples.outcome(of: Samples.field(1, [UInt8](repeating: 1, count: count))) == .malformed(.address))
+        }
+        #expect(Samples.outcome(of: Samples.field(2, [4])) == .malformed(.flags))
+        #expect(Samples.outcome(of: Samples.field(2, [])) == .malformed(.flags))
+    }
+
+    @Test(arguments: ["", "0A", "0g", "a b", "\n"])
+    func `a request id is lower-case hexadecimal`(text: String) {
+        #expect(Samples.outcome(of: Samples.field(4, Array(text.utf8))) == .malformed(.requestID))
+        var preface = Samples.preface(.none)
+        preface.requestID = text
+        #expect(preface.encoded() == nil)
+    }
+
+    @Test func `an admitted client has a limit`() {
+        let largest = [UInt8](repeating: 1, count: ForwardPrefaceLimits.maximumPrincipalBytes)
+        #expect(Samples.isComplete(Samples.fields() + Samples.field(5, largest)))
+        for wrong in [largest + [1], []] {
+            #expect(Samples.outcome(of: Samples.fields() + Samples.field(5, wrong)) == .malformed(.principal))
+            var preface = Samples.admitted
+            preface.principal = wrong
+            #expect(preface.encoded() == nil)
+        }
+        let twice = Samples.field(5, [1]) + Samples.field(5, [1])
+        #expect(Samples.outcome(of: Samples.fields() + twice) == .malformed(.principal))
+    }
+
+    @Test func `a request id has at most 32 characters`() {
+        let longest = [UInt8](repeating: 48, count: ForwardPrefaceLimits.maximumRequestIDBytes)
+        #expect(Samples.outcome(of: Samples.field(4, longest)) == .malformed(.missing))
+        #expect(Samples.outcome(of: Samples.field(4, longest + [48])) == .malformed(.requestID))
+    }
+}
+
+enum Samples {
+    static let v4 = SocketAddress(IPAddress(ipv4: (192, 0, 2, 1)), port: 50_000)
+    static let v6 = SocketAddress(bytes: [0x20, 1, 0x0d, 0xb8] + [UInt8](repeating: 0, count: 11) + [9], port: 0)!
+
+    static func preface(_ certificate: ForwardPreface.Certificate) -> ForwardPreface {
+        ForwardPreface(client: v4, isTLS: true, certificate: certificate, requestID: "91347244767f1a80")
+    }
+
+    static let all = [
+        preface(.none), preface(.unverified), preface(.verified(chain: [[1, 2, 3], [4]])),
+        ForwardPreface(client: v6, isTLS: false, requestID: "0"), admitted,
+    ]
+
+    static var admitted: ForwardPreface {
+        var preface = preface(.none)
+        preface.principal = [1, 2, 3]
+        return preface
+    }
+
+    static func header(length: Int) -> [UInt8] {
+        Array("PCUF".utf8) + [1] + [16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }
+    }
+
+    static func field(_ kind: UInt8, _ value: [UInt8]) -> [UInt8] {
+        [kind, UInt8(value.count >> 8), UInt8(value.count & 255)] + value
+    }
+
+    static func fields(flags: UInt8 = 1) -> [UInt8] {
+        field(1, [192, 0, 2, 1, 0, 9]) + field(2, [flags]) + field(4, Array("0a".utf8))
+    }
+
+    static func outcome(_ bytes: [UInt8]) -> ForwardPrefaceProgress {
+        var parser = ForwardPrefaceParser()
+        return parser.parse(bytes[...])
+    }
+
+    static func outcome(of fields: [UInt8]) -> ForwardPrefaceProgress {
+        outcome(header(length: fields.count) + fields)
+    }
+
+    static func isComplete(_ fields: [UInt8]) -> Bool {
+        if case .complete = outcome(of: fields) { true } else { false }
+    }
+}

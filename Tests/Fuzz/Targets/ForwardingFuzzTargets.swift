@@ -1,0 +1,51 @@
+@testable import ForwardingWire
+
+/// What gateways of a fleet tell each other, and what they pass on.
+let forwardingFuzzTargets = [
+    FuzzTarget("forward-preface") { bytes in
+        var parser = ForwardPrefaceParser()
+        let whole = parser.parse(bytes[...])
+        var cut = ForwardPrefaceParser()
+        var last = ForwardPrefaceProgress.needsMore
+        var consumed = 0
+        for index in bytes.indices where last == .needsMore {
+            last = cut.parse(bytes[index...index])
+            consumed = index + 1
+        }
+        guard case .complete(let preface, let count) = whole else {
+            return try require(last == whole, "byte by byte the same is refused")
+        }
+        try require(
+            last == .complete(preface, consumedBytes: 1) && consumed == count
+                && count <= ForwardPrefaceForm.headerBytes + ForwardPrefaceLimits.maximumBytes,
+            "byte by byte the same is read")
+        guard let written = preface.encoded() else { throw FuzzViolation(description: "what was read can be written") }
+        var again = ForwardPrefaceParser()
+        try require(
+            again.parse(written[...]) == .complete(preface, consumedBytes: written.count),
+            "a preface written is the same preface")
+    },
+    FuzzTarget("forwarded-answer") { bytes in
+        var whole = ForwardedAnswer()
+        let released = try? whole.take(bytes)
+        var cut = ForwardedAnswer()
+        var pieces: [UInt8] = []
+        var hasFailed = false
+        for byte in bytes where !hasFailed {
+            guard let more = try? cut.take([byte]) else {
+                hasFailed = true
+                continue
+            }
+            pieces += more
+        }
+        // A frame that is too long is found earlier in one piece.
+        try require(bytes.starts(with: pieces), "nothing is changed")
+        if let released, !hasFailed {
+            try require(released == pieces, "byte by byte the same is released")
+            try require(whole.status == cut.status && whole.hasClosed == cut.hasClosed, "and the same is known")
+        }
+        try require(
+            cut.heldBytes <= max(ForwardedAnswer.maximumHeadBytes, ForwardedAnswer.maximumFrameBytes) + 1,
+            "what is held is bounded")
+    },
+]

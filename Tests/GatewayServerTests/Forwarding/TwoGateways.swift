@@ -1,0 +1,185 @@
+import Admission
+import EdgeTestKit
+import Foundation
+import KeyStore
+import Logging
+import Observability
+import Reactors
+import Relay
+import RelayCore
+import SettingsTestKit
+import Synchronization
+import Telnet
+import Testing
+import WireText
+
+@testable import GatewayServer
+
+/// Gateways of a fleet in one process, which share a directory of sessions and reach each other with real TLS. Each has its own reactors, gate and sessions; anybody
+/// is admitted.
+final class FleetBench: FleetMembers {
+    final class Gateway: Sendable {
+        let id: String
+        let server: RelayServer
+        let sessions: FleetSessions
+        let forwarding: SessionForwarding
+        let drain: DrainSwitch
+        let log = LineLog()
+        let port: Int
+
+        fileprivate init(_ id: String, _ bench: FleetBench) async throws {
+            self.id = id
+            let log = log
+            let logger = Logger(label: "fleet") { _ in log }
+            sessions = FleetSessions(bench.directory, gateway: id, members: bench, logger: logger)
+            forwarding = SessionForwarding(sessions, tls: try bench.dialling(), limits: bench.limits)
+            drain = DrainSwitch()
+            let names = DialectKind.subprotocols.map(\.name)
+            let gate = Gate(
+                GateSettings(
+                    subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
+                    methods: [AnonymousMethod(isAllowed: true)]))
+            let metrics = GatewayMetrics()
+            let audit = try AuditLog(path: bench.folder + "/\(id).audit", logger: logger)
+            let target = try TargetEndpoint("127.0.0.1:\(bench.target.port)")
+            var dialects = DialectSettings()
+            dialects.telnet.greetsGMCP = false
+            var settings = RelaySettings(
+                targets: try TargetPolicy(TargetSettings(mode: .fixed, standard: target)),
+                dialer: TargetDialer(
+                    tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 10_000
+                ),
+                dialects: dialects, session: SessionLimits(), traffic: TrafficSettings(), compression: .off,
+                directory: SessionDirectory(SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions),
+                gate: gate, drain: drain, requests: RequestLimits(), attestation: nil, tickets: nil,
+                servesWebClient: false, trustedProxies: TrustedProxies(), warnings: [], version: "0", audit: audit,
+                journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 100),
+                whenAuditFails: .continue, metrics: metrics, logger: logger)
+            settings.forwarding = forwarding
+            let pool = try ReactorPool(
+                count: 2, census: ConnectionCensus(maximum: 1_000, maximumPerAddress: 1_000), logger: logger)
+            server = RelayServer(settings: settings, pool: pool)
+            let edge = EdgeSettings(tls: nil, subprotocols: names, limits: EdgeLimits())
+            port = Int(try server.listen(hosts: ["127.0.0.1"], port: 0, edge: edge, material: nil))
+            var fleetEdge = edge
+            fleetEdge.tls = bench.tls
+            let fleetPort = try server.listenForGateways(
+                host: "127.0.0.1", port: 0, edge: fleetEdge, material: try TLSMaterial(bench.tls),
+                access: GatewayAccess(peerName: FleetBench.role), maximum: 100)
+            bench.standings.withLock { $0[id] = .alive(host: "localhost", port: fleetPort) }
+        }
+
+        func attempt(_ handshake: Handshake) async throws -> TestWebSocket.Outcome {
+            try await TestWebSocket.attempt(handshake, on: RawConnection.open(port: port))
+        }
+
+        func open(_ handshake: Handshake) async throws -> TestWebSocket {
+            guard case .open(let socket) = try await attempt(handshake) else { throw EdgeTestError("refused") }
+            return socket
+        }
+    }
+
+    static let role = "gateway.fleet"
+    static let gmcp = "gmcp.mudstandards.org"
+
+    let directory = MemorySessionDirectory()
+    let target: TargetServer
+    let folder: String
+    let tls: TLSSettings
+    private let limits: ForwardLimits
+    private let standings = Mutex<[String: GatewayStanding]>([:])
+
+    init(_ limits: ForwardLimits = ForwardLimits()) async throws {
+        self.limits = limits
+        target = try await TargetServer.start(.scripted)
+        folder = NSTemporaryDirectory() + "fleet-tests-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let authority = try TestAuthority(name: "Fleet CA", now: .now)
+        let gateway = try authority.issue("gateway", now: .now, hosts: ["localhost", Self.role])
+        for (name, text) in [("ca", authority.certificate), ("cert", gateway.certificate), ("key", gateway.key)] {
+            try text.write(toFile: folder + "/\(name).pem", atomically: true, encoding: .utf8)
+        }
+        tls = TLSSettings(
+            certificatePath: folder + "/cert.pem", privateKeyPath: folder + "/key.pem", clientCAPath: folder + "/ca.pem"
+        )
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    func gateway(_ id: String) async throws -> Gateway { try await Gateway(id, self) }
+
+    fileprivate func dialling() throws -> TargetTLS {
+        var settings = TargetTLSSettings(mode: .required, caPath: folder + "/ca.pem")
+        settings.mutual = MutualTLS(
+            certificatePath: tls.certificatePath, privateKeyPath: tls.privateKeyPath, peerName: Self.role)
+        return try TargetTLS(settings)
+    }
+
+    func standing(of gateway: String) -> GatewayStanding { standings.withLock { $0[gateway] ?? .unknown } }
+
+    func set(_ gateway: String, _ standing: GatewayStanding) { standings.withLock { $0[gateway] = standing } }
+}
+
+/// The lines that a gateway has logged.
+struct LineLog: LogHandler {
+    private final class Lines: Sendable {
+        let all = Mutex<[(message: String, metadata: Logger.Metadata)]>([])
+    }
+
+    private let lines = Lines()
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        lines.all.withLock { $0.append(("\(event.message)", event.metadata ?? [:])) }
+    }
+
+    func values(of key: String, in message: String) -> [String] {
+        lines.all.withLock { lines in
+            lines.filter { $0.message == message }.compactMap { $0.metadata[key].map { "\($0)" } }
+        }
+    }
+}
+
+/// A session as its client knows it.
+struct GMCPSession {
+    let id: String
+    let token: String
+
+    init(_ message: String) throws {
+        let name = "Portcullis.Session "
+        guard message.hasPrefix(name),
+            let fields = try JSONSerialization.jsonObject(with: Data(message.dropFirst(name.count).utf8))
+                as? [String: Any],
+            let id = fields["id"] as? String, let token = fields["token"] as? String
+        else { throw EdgeTestError("no session: \(message)") }
+        (self.id, self.token) = (id, token)
+    }
+
+    func handshake(after seq: Int, token: String? = nil) -> Handshake {
+        Handshake().path("/?session=\(id)&token=\(token ?? self.token)&lastSeq=\(seq)").offering(FleetBench.gmcp)
+    }
+}
+
+extension TestWebSocket {
+    /// The next message, whose fragments are joined; pings are answered.
+    func message() async throws -> String {
+        var bytes: [UInt8] = []
+        while true {
+            let frame = try await nextFrame()
+            switch frame.opcode {
+            case WebSocketFrame.Opcode.ping: try await send(WebSocketFrame(WebSocketFrame.Opcode.pong, frame.payload))
+            case WebSocketFrame.Opcode.pong: continue
+            case WebSocketFrame.Opcode.close: throw EdgeTestError("instead of a message: \(frame)")
+            default:
+                bytes += frame.payload
+                if frame.isFinal { return String(decoding: bytes, as: UTF8.self) }
+            }
+        }
+    }
+}

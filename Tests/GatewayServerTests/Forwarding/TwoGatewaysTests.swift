@@ -1,0 +1,184 @@
+import EdgeTestKit
+import Foundation
+import Logging
+import Observability
+import Reactors
+import Relay
+import Testing
+
+@testable import GatewayServer
+
+/// Whole sessions of a client that comes back through another gateway than that which has its session.
+@Suite(.timeLimit(.minutes(5)))
+struct TwoGatewaysTests {
+    private static let nobody = "00000000-0000-4000-8000-000000000000"
+
+    private func begin(_ gateway: FleetBench.Gateway, _ bench: FleetBench) async throws -> (TestWebSocket, GMCPSession)
+    {
+        let socket = try await gateway.open(Handshake().offering(FleetBench.gmcp))
+        return (socket, try GMCPSession(try await socket.message()))
+    }
+
+    @Test func `a session goes on through another gateway, byte for byte, and the MUD notices nothing`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (socket, session) = try await begin(a, bench)
+        let mud = try await bench.target.connection()
+        try await mud.send("Hello ")
+        #expect(try await socket.receiveText(6) == "Hello ")
+        await socket.connection.reset()
+        try await mud.send("World")
+        let back = try await b.open(session.handshake(after: 3))
+        let resumed = try GMCPSession(try await back.message())
+        #expect(resumed.id == session.id && resumed.token != session.token)
+        #expect(try await back.receiveText(8) == "lo World")
+        let long = String(repeating: "0123456789abcdef", count: 20_000)
+        async let received = mud.receiveText(long.utf8.count)
+        for start in stride(from: 0, to: long.utf8.count, by: 40_000) {
+            try await back.send(binary: Array(long.utf8.dropFirst(start).prefix(40_000)))
+        }
+        #expect(try await received == long)
+        mud.post(Array(long.utf8))
+        #expect(try await back.receiveText(long.utf8.count) == long)
+        // And a third time, with the newer token, through the gateway that has it.
+        await back.connection.reset()
+        let home = try await a.open(resumed.handshake(after: 11 + long.utf8.count))
+        #expect(try GMCPSession(try await home.message()).id == session.id)
+        try await home.send(binary: Array("end".utf8))
+        #expect(try await mud.receiveText(3) == "end")
+        #expect(bench.target.connectionCount == 1)
+        let ids = b.log.values(of: LogKeys.requestID, in: "upgrade passed on")
+        #expect(ids.count == 1 && a.log.values(of: LogKeys.session, in: "session resumed").contains(ids[0]))
+    }
+
+    @Test func `a session may be resumed through every gateway at once, and one client has it in the end`() async throws
+    {
+        let bench = try await FleetBench()
+        let gateways = [try await bench.gateway("a"), try await bench.gateway("b"), try await bench.gateway("c")]
+        var (_, session) = try await begin(gateways[0], bench)
+        for gateway in [1, 2, 0, 1, 1, 2] {
+            let socket = try await gateways[gateway].open(session.handshake(after: 0))
+            session = try GMCPSession(try await socket.message())
+        }
+        let passedOn = gateways.map { $0.log.values(of: LogKeys.status, in: "upgrade passed on") }
+        #expect(passedOn == [[], ["101", "101", "101"], ["101", "101"]])
+        #expect(bench.target.connectionCount == 1)
+    }
+
+    @Test func `the gateway that has the session decides: a wrong token is refused there`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        let socket = try await b.open(session.handshake(after: 0, token: String(repeating: "0", count: 64)))
+        _ = try? await socket.message()
+        let close = try await socket.closedByServer()
+        #expect(close == (try CloseFrame(parsing: .close(1008, "invalid_resume"))))
+    }
+
+    @Test func `a session that nobody has is refused as by a single gateway`() async throws {
+        let bench = try await FleetBench()
+        let b = try await bench.gateway("b")
+        for id in [Self.nobody, "x"] {
+            let path = "/?session=\(id)&token=\(String(repeating: "0", count: 64))&lastSeq=0"
+            let socket = try await b.open(Handshake().path(path).offering(FleetBench.gmcp))
+            _ = try? await socket.message()
+            #expect(try await socket.closedByServer() == (try CloseFrame(parsing: .close(1008, "session_expired"))))
+        }
+    }
+
+    @Test func `a session of a dead gateway has expired, and one of an unknown gateway may be asked for again`()
+        async throws
+    {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        bench.set("a", .unknown)
+        guard case .refused(let answer, _) = try await b.attempt(session.handshake(after: 0)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(answer.status == 503 && answer["x-refusal-code"] == "store_unavailable" && answer["retry-after"] != nil)
+        bench.set("a", .dead)
+        let socket = try await b.open(session.handshake(after: 0))
+        _ = try? await socket.message()
+        #expect(try await socket.closedByServer() == (try CloseFrame(parsing: .close(1008, "session_expired"))))
+    }
+
+    @Test func `a gateway that can't be reached is a refusal with a time`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        bench.set("a", .alive(host: "localhost", port: 1))
+        guard case .refused(let answer, _) = try await b.attempt(session.handshake(after: 0)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(
+            answer.status == 503 && answer["x-refusal-code"] == "gateway_unreachable" && answer["retry-after"] == "1")
+        #expect(b.forwarding.current == 0)
+    }
+
+    /// The directory is wrong, or two gateways take each other for the holder.
+    @Test func `an upgrade is passed on once`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        // As a says of a session that only it could have, b has it; b says that c has it.
+        guard case .alive(let host, let port) = bench.standing(of: "b") else { return }
+        bench.set("c", .alive(host: host, port: port))
+        let c = FleetSessions(
+            bench.directory, gateway: "c", members: bench, logger: .init(label: "c") { _ in LineLog() })
+        c.began(Self.nobody)
+        let path = "/?session=\(Self.nobody)&token=\(String(repeating: "0", count: 64))&lastSeq=0"
+        let socket = try await a.open(Handshake().path(path).offering(FleetBench.gmcp))
+        _ = try? await socket.message()
+        #expect(try await socket.closedByServer() == (try CloseFrame(parsing: .close(1008, "session_expired"))))
+        #expect(b.forwarding.current == 0)
+        #expect(b.log.values(of: LogKeys.status, in: "upgrade passed on").isEmpty)
+    }
+
+    @Test func `a gateway that drains sends away the clients of others, whose sessions go on`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        let socket = try await b.open(session.handshake(after: 0))
+        let resumed = try GMCPSession(try await socket.message())
+        b.server.beginDraining()
+        #expect(try await socket.closedByServer().code == 1012)
+        let home = try await a.open(resumed.handshake(after: 0))
+        #expect(try GMCPSession(try await home.message()).id == session.id)
+        #expect(await b.server.sessionCount() == 0)
+    }
+
+    @Test func `clients of a gateway that is found dead are told at once`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        let socket = try await b.open(session.handshake(after: 0))
+        _ = try await socket.message()
+        b.server.gatewayDied("c")
+        b.server.gatewayDied("a")
+        let close = try await socket.closedByServer()
+        #expect(close == (try CloseFrame(parsing: .close(1012, "gateway of the session was lost"))))
+    }
+
+    @Test func `a session that has ended is in no directory`() async throws {
+        let bench = try await FleetBench()
+        let a = try await bench.gateway("a")
+        let (socket, session) = try await begin(a, bench)
+        #expect(
+            await whereabouts(of: session.id, bench)
+                == .elsewhere(FleetPeer(id: "a", host: "localhost", port: port(of: "a", bench))))
+        try await socket.close(1000)
+        while await whereabouts(of: session.id, bench) != .unknown { await Task.yield() }
+    }
+
+    private func port(of id: String, _ bench: FleetBench) -> UInt16 {
+        if case .alive(_, let port) = bench.standing(of: id) { port } else { 0 }
+    }
+
+    private func whereabouts(of id: String, _ bench: FleetBench) async -> Whereabouts {
+        let other = FleetSessions(
+            bench.directory, gateway: "z", members: bench, logger: .init(label: "z") { _ in LineLog() })
+        return await withCheckedContinuation { continuation in other.find(id) { continuation.resume(returning: $0) } }
+    }
+}
