@@ -72,6 +72,14 @@ struct FleetBench: Sendable {
 }
 
 extension FleetBench {
+    /// Where one of the gateways listens for the others.
+    func portForGateways() throws -> Int {
+        let address = try server.session(database: database).run("SELECT address FROM portcullis.gateway LIMIT 1", [])
+            .only().text(0)
+        guard let port = address.split(separator: ":").last.flatMap({ Int($0) }) else { throw EdgeTestError(address) }
+        return port
+    }
+
     /// Waits until the gateways have noted so many sessions of their clients.
     func eventuallyCounts(_ sessions: Int64, _ column: String = "sessions") async throws {
         let end = ContinuousClock.now + .seconds(20)

@@ -62,6 +62,33 @@ extension EdgeTests {
             #expect(play.fleet.target.connectionCount == 1)
         }
 
+        @Test func `what is passed on and who is refused there can be measured`() async throws {
+            let (play, first) = try await start { $0.setting("ADMIN_BIND", "127.0.0.1:0") }
+            await first.connection.reset()
+            try await play.fleet.eventuallyCounts(1, "detached")
+            let handshake = try await play.device.handshake(at: play.gateways[1])
+            let query = "/?dialect=typed&session=\(play.session.id)&token=\(play.session.token)&lastSeq=1"
+            let second = try await play.gateways[1].open(handshake.path(query))
+            _ = try await second.nextTyped("resumed")
+            let switched = "portcullis_forwards_total{outcome=\"switched\"} 1"
+            #expect(try await Self.metrics(of: play.gateways[1]).contains(switched))
+            // No gateway speaks like this.
+            let port = try play.fleet.portForGateways()
+            let stranger = try await RawConnection.open(port: port)
+            try await stranger.send("GET / HTTP/1.1\r\n\r\n")
+            _ = try await stranger.receiveToEnd()
+            let refused = "portcullis_gateway_connections_refused_total{reason=\"handshake_failed\"} 1"
+            var isCounted = false
+            for gateway in play.gateways where !isCounted {
+                isCounted = try await Self.metrics(of: gateway).contains(refused)
+            }
+            #expect(isCounted)
+        }
+
+        private static func metrics(of gateway: GatewayProcess) async throws -> String {
+            try await gateway.ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").text
+        }
+
         @Test func `nobody resumes it with a wrong token or as another device`() async throws {
             let (play, first) = try await start()
             let wrong = String(play.session.token.reversed())

@@ -254,7 +254,7 @@ extension PostgresServer {
     private func configure() throws {
         var lines = [
             "listen_addresses = '\(options.listens ? "127.0.0.1" : "")'", "port = \(port)",
-            "unix_socket_directories = '\(directory)'", "max_connections = 200", "shared_buffers = 32MB",
+            "unix_socket_directories = '\(directory)'", "max_connections = 400", "shared_buffers = 32MB",
             "max_wal_size = 256MB", "min_wal_size = 32MB", "log_min_messages = warning",
         ]
         if !options.synchronizes { lines += ["fsync = off", "full_page_writes = off"] }

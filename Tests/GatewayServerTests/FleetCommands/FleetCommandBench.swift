@@ -10,8 +10,10 @@ struct FleetCommandBench {
     let directory: TemporaryDirectory
     let server: PostgresServer
     let database: String
+    private let place: DatabasePlace
 
     init(on server: PostgresServer? = nil) async throws {
+        place = await DatabasePlace.take()
         directory = try TemporaryDirectory()
         if let server { self.server = server } else { self.server = try await PostgresServer.shared() }
         database = try await self.server.makeDatabase()

@@ -38,7 +38,9 @@ struct FleetStoreCheckTests {
         #expect(found["incarnation"]?["text"]?.hasPrefix("none yet") == true)
         #expect(found["backup"]?["text"]?.contains("--no-unlogged-table-data") == true)
         let text = try await bench.expect("store", "check").outputText
-        #expect(text.contains("ok: schema: version \(PostgreSQLSchema.current.version)") && text.contains("ok: server: can be written"), "\(text)")
+        #expect(
+            text.contains("ok: schema: version \(PostgreSQLSchema.current.version)")
+                && text.contains("ok: server: can be written"), "\(text)")
         // It reads only.
         #expect(try session.run("SELECT count(*) FROM portcullis.home", []).only().integer(0) == 0)
         try session.run("SELECT portcullis.incarnation()")

@@ -59,7 +59,11 @@ final class FleetBench: FleetMembers {
             let pool = try ReactorPool(
                 count: 2, census: ConnectionCensus(maximum: 1_000, maximumPerAddress: 1_000), logger: logger)
             server = RelayServer(settings: settings, pool: pool)
-            let edge = EdgeSettings(tls: nil, subprotocols: names, limits: EdgeLimits())
+            // Beside thousands of other tests a client may be slow.
+            var limits = EdgeLimits()
+            (limits.tlsHandshakeMilliseconds, limits.headerMilliseconds) = (60_000, 60_000)
+            (limits.answerMilliseconds, limits.upgradeMilliseconds) = (60_000, 60_000)
+            let edge = EdgeSettings(tls: nil, subprotocols: names, limits: limits)
             port = Int(try server.listen(hosts: ["127.0.0.1"], port: 0, edge: edge, material: nil))
             var fleetEdge = edge
             fleetEdge.tls = bench.tls

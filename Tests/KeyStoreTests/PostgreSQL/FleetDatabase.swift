@@ -12,6 +12,7 @@ final class FleetDatabase: Sendable {
     let server: PostgresServer
     let name: String
     let registry: PostgreSQLKeyRegistry
+    private let place: DatabasePlace
 
     /// On the server that all tests share.
     convenience init() async throws {
@@ -20,6 +21,7 @@ final class FleetDatabase: Sendable {
 
     /// - Parameter template: of the server's; it has the schema already.
     init(on server: PostgresServer, template: String? = nil) async throws {
+        place = await DatabasePlace.take()
         self.server = server
         if let template {
             name = try await server.makeDatabase(template: template)
