@@ -10,6 +10,7 @@ package actor PostgreSQLRevocations: RevocationSource {
     /// Up to where the changes are known.
     private var position: (incarnation: StoreIncarnation, seq: Int64)?
     private var known = StoreRevocations()
+    private var unreadable = 0
     /// A call is under way, which mustn't be joined by another.
     private var isBusy = false
 
@@ -42,6 +43,7 @@ package actor PostgreSQLRevocations: RevocationSource {
                 next = (changes.incarnation, changes.newest)
             }
             news.revocations = known
+            news.unreadableSigningKeys = unreadable
         }
         position = next
         return news
@@ -59,8 +61,14 @@ package actor PostgreSQLRevocations: RevocationSource {
             last = end
         }
         all.grants = try await registry.revokedGrants()
-        all.signingKeys = try await registry.loadSigningKeys()
+        try await loadSigningKeys(&all)
         known = all
+    }
+
+    private func loadSigningKeys(_ revocations: inout StoreRevocations) async throws(KeyRegistryError) {
+        let (keys, unreadable) = try await registry.loadSigningKeys()
+        revocations.signingKeys = keys
+        self.unreadable = unreadable
     }
 
     private func apply(_ changes: StoreChanges) async throws(KeyRegistryError) {
@@ -74,7 +82,9 @@ package actor PostgreSQLRevocations: RevocationSource {
             known.grants = try await registry.revokedGrants()
         }
         if changes.entries.contains(where: { $0.kind == .signingKeys }) {
-            known.signingKeys = try await registry.loadSigningKeys()
+            var all = known
+            try await loadSigningKeys(&all)
+            known = all
         }
     }
 }
@@ -87,6 +97,8 @@ package struct StoreNews: Sendable {
     package private(set) var changesBlockList = false
     /// Nil if nothing has changed.
     package fileprivate(set) var revocations: StoreRevocations?
+    /// Encrypted with a key that this gateway hasn't, or damaged: what they have signed isn't accepted here.
+    package fileprivate(set) var unreadableSigningKeys = 0
 
     fileprivate init() {}
 

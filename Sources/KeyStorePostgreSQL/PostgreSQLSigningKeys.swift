@@ -45,12 +45,19 @@ extension PostgreSQLKeyRegistry: SigningKeyStore {
         return try watch.time(run)
     }
 
-    /// For the feed of changes, which doesn't block.
-    func loadSigningKeys() async throws(KeyRegistryError) -> StoredSigningKeys {
+    /// For the feed of changes, which doesn't block, and doesn't end at one row that can't be read: revocations go on.
+    ///
+    /// - Returns: also how many keys can't be read. They verify nothing here.
+    func loadSigningKeys() async throws(KeyRegistryError) -> (keys: StoredSigningKeys, unreadable: Int) {
         let rows = try await answer(.signingKeys) { rows throws(DatabaseError) in
             try rows.map { row throws(DatabaseError) in try SigningKeyRow(row) }
         }
-        return try StoredSigningKeys.read(rows, sealing).keys
+        let readable = rows.filter { row in
+            (try? StoredSigningKeys.read([row], sealing)) != nil
+        }
+        guard !rows.isEmpty else { throw KeyRegistryError(DatabaseError.malformed) }
+        guard !readable.isEmpty else { return (StoredSigningKeys(), rows.count) }
+        return (try StoredSigningKeys.read(readable, sealing).keys, rows.count - readable.count)
     }
 }
 

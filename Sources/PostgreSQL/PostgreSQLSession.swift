@@ -13,7 +13,11 @@ package final class PostgreSQLSession {
         }
         maximumBytes = options.maximumAnswerBytes
         self.milliseconds = milliseconds
-        try run("SELECT set_config('search_path', 'pg_catalog', false)")
+        try run(
+            """
+            SELECT set_config('search_path', 'pg_catalog', false),
+                set_config('default_transaction_isolation', 'read committed', false)
+            """)
     }
 
     /// One statement or several without parameters: a script.

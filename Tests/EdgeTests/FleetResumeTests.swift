@@ -12,6 +12,7 @@ extension EdgeTests {
             let device: TestDevice
             let session: TypedSession
             let target: TargetConnection
+            let files: FleetCertificates
 
             /// A new connection, admitted by a fresh assertion, that asks for the session.
             func attempt(at index: Int, token: String? = nil) async throws -> TestWebSocket {
@@ -37,7 +38,11 @@ extension EdgeTests {
             let session = try await TypedSession.connect(socket)
             try await target.send("one")
             #expect(try await socket.nextTyped("data").payload == "one")
-            return (Play(fleet: fleet, gateways: gateways, device: device, session: session, target: target), socket)
+            return (
+                Play(
+                    fleet: fleet, gateways: gateways, device: device, session: session, target: target,
+                    files: files), socket
+            )
         }
 
         @Test func `a session goes on through another gateway, and its target notices nothing`() async throws {
@@ -118,6 +123,23 @@ extension EdgeTests {
             }
         }
 
+        @Test func `an upgrade of its gateway keeps it within reach of the others`() async throws {
+            let (play, first) = try await start()
+            let successor = try await Successor.start(replacing: play.gateways[0])
+            #expect(successor.report.contains("1 sessions went to it"), "\(successor.report)")
+            #expect(try await first.closedByServer().code == 1012)
+            var socket: TestWebSocket?
+            try await play.gateways[1].eventually("the other gateway finds the new process") {
+                let attempt = try await play.attempt(at: 1)
+                guard try await attempt.nextText().contains(#""type":"resumed""#) else { return false }
+                socket = attempt
+                return true
+            }
+            try await play.target.send("after")
+            #expect(try await socket?.nextTyped("data").payload == "after")
+            #expect(play.fleet.target.connectionCount == 1)
+        }
+
         @Test func `without the listener a session is resumed at its own gateway only`() async throws {
             let (play, first) = try await start { $0.removing("FLEET_BIND") }
             await first.connection.reset()
@@ -143,7 +165,8 @@ struct FleetCertificates {
 
     func listening(_ settings: GatewaySettings, as name: String) throws -> GatewaySettings {
         let own = try authority.issue(name, now: .now, hosts: ["localhost", "gateway.portcullis.internal"])
-        return settings.setting("FLEET_BIND", "127.0.0.1").setting("FLEET_PORT", "0")
+        return settings.setting("CONTROL_SOCKET_PATH", directory.file(name + ".sock"))
+            .setting("FLEET_BIND", "127.0.0.1").setting("FLEET_PORT", "0")
             .setting("FLEET_ADVERTISE", "localhost")
             .setting("FLEET_CA_PATH", directory.file("ca.pem"))
             .setting("FLEET_TLS_CERT_PATH", try directory.write(own.certificate, to: name + ".pem"))

@@ -27,6 +27,7 @@ struct FleetFeed: RevocationSource {
             await revocations.startOver()
             throw error
         }
+        store.note(unreadableSigningKeys: news.unreadableSigningKeys)
         if news.keys == nil { standings.forgetAll() }
         standings.heard(news.keys ?? [], at: asked)
         return news.revocations

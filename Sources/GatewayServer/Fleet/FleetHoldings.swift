@@ -180,7 +180,8 @@ final class FleetHoldings: FleetSessionCounts {
         guard let directory = state.withLock({ $0.written.isEmpty ? nil : $0.directory }) else { return }
         for (mark, count) in try await store.takeEvictions(of: gateway) {
             guard let owner = state.withLock({ $0.written[mark] }) else { continue }
-            for _ in 0..<count { directory.evictOldest(of: owner) }
+            var left = count
+            while left > 0, directory.evictOldest(of: owner) { left -= 1 }
         }
     }
 

@@ -30,10 +30,13 @@ final class FleetStore: Sendable {
     /// Rings when another process has changed something.
     let alarm: Alarm
     private let isFailing = Mutex(false)
+    private let unreadable = Mutex(0)
+    private let logger: Logger
 
     /// Returns when the database has answered, or throws.
     init(_ configuration: FleetStoreConfiguration, _ observer: StoreObserver, logger: Logger) throws(GatewayError) {
         name = "\(configuration)"
+        self.logger = logger
         let alarm = Alarm()
         self.alarm = alarm
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
@@ -98,6 +101,17 @@ final class FleetStore: Sendable {
             }
             if isNews { logger.error("the fleet's secrets can't be read", metadata: [LogKeys.error: "\(error)"]) }
         }
+    }
+
+    func note(unreadableSigningKeys count: Int) {
+        let isNews = unreadable.withLock { before in
+            defer { before = count }
+            return before != count
+        }
+        guard isNews, count > 0 else { return }
+        logger.error(
+            "signing keys in the database can't be read: has every gateway the same STORE_SECRETS_KEY_PATH?",
+            metadata: [LogKeys.count: "\(count)"])
     }
 
     /// Has the database forget what has expired.

@@ -1,4 +1,7 @@
 extension PostgreSQLSchema.Migration {
+    /// What was forgotten may be later than the server's clock by so much: more than gateways' clocks differ from it.
+    private static let aheadMilliseconds = 10_000
+
     /// A function is one transaction for its caller, and each of its statements sees what was committed before that statement.
     ///
     /// Results are numbers, as in `PostgreSQLKeyRegistry`. What is lost only together with the incarnation doesn't wait for the disk.
@@ -113,11 +116,16 @@ extension PostgreSQLSchema.Migration {
             gone int8;
             more int8;
             kept int8;
+            present int8;
         BEGIN
             PERFORM set_config('synchronous_commit', 'off', true);
             -- One gateway at a time is enough.
             IF NOT pg_try_advisory_xact_lock(1346587474, 3) THEN RETURN 0; END IF;
-            UPDATE portcullis.home h SET forgotten = greatest(h.forgotten, expired_at) RETURNING h.forgotten INTO bound;
+            present := (extract(epoch FROM clock_timestamp()) * 1000)::int8;
+            -- The clock was ahead for a while: everything would count as expired until then. Another incarnation may accept what is new.
+            DELETE FROM portcullis.home h WHERE h.forgotten > present + \(aheadMilliseconds);
+            IF FOUND THEN RETURN 0; END IF;
+            UPDATE portcullis.home h SET forgotten = greatest(h.forgotten, least(expired_at, present)) RETURNING h.forgotten INTO bound;
             IF NOT FOUND THEN RETURN 0; END IF;
             DELETE FROM portcullis.spent WHERE ctid = ANY (ARRAY(
                 SELECT s.ctid FROM portcullis.spent s WHERE s.expires <= bound ORDER BY s.expires LIMIT batch));

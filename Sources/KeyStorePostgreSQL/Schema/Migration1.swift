@@ -66,7 +66,7 @@ extension PostgreSQLSchema.Migration {
         CREATE TABLE portcullis.changes (
             seq int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
             kind int8 NOT NULL,
-            subject bytea NOT NULL,
+            subject bytea NOT NULL CHECK (octet_length(subject) <= 64),
             at timestamptz NOT NULL DEFAULT clock_timestamp()
         );
         CREATE TABLE portcullis.feed (

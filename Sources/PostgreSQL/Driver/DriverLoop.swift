@@ -287,7 +287,8 @@ extension SQLStatement {
         "portcullis_greeting",
         """
         SELECT current_setting('transaction_read_only') = 'on', set_config('statement_timeout', $1::text, false), \
-        set_config('lock_timeout', $2::text, false), set_config('search_path', 'pg_catalog', false)
+        set_config('lock_timeout', $2::text, false), set_config('search_path', 'pg_catalog', false), \
+        set_config('default_transaction_isolation', 'read committed', false)
         """)
     fileprivate static let heartbeat = SQLStatement("portcullis_heartbeat", "SELECT true")
 

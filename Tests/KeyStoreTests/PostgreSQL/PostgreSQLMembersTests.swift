@@ -99,7 +99,7 @@ struct PostgreSQLMembersTests {
         overview = try FleetOverview(try database.session())
         #expect(overview.members.members.map(\.id) == ["a"] && overview.incarnation?.count == 32)
         #expect(overview.schema == PostgreSQLSchema.current.version && overview.oldestProgram == 1)
-        #expect(overview.connections >= 1 && overview.maximumConnections == 200)
+        #expect(overview.connections >= 1 && overview.maximumConnections == 400)
     }
 
     @Test func `a standby is recognised`() async throws {

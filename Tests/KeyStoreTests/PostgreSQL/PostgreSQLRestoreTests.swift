@@ -60,6 +60,24 @@ struct PostgreSQLRestoreTests {
         #expect(try await database.registry.admit(use(3), in: home) == .admitted)
     }
 
+    /// Otherwise everything that is new would count as expired until the clock is there.
+    @Test func `a clock that was ahead for a while begins a new incarnation`() async throws {
+        let session = try database.session()
+        let before = try await database.registry.incarnation()
+        let ahead = "(extract(epoch FROM clock_timestamp()) * 1000)::int8 + "
+        try session.run("UPDATE portcullis.home SET forgotten = \(ahead) 9000")
+        try await database.registry.forgetMarks(expiredAt: 0, maximum: 10)
+        #expect(try await database.registry.incarnation() == before)
+        try session.run("UPDATE portcullis.home SET forgotten = \(ahead) 3600000")
+        try await database.registry.forgetMarks(expiredAt: 0, maximum: 10)
+        let after = try await database.registry.incarnation()
+        #expect(after != before)
+        // Nor does a gateway take it there.
+        try await database.registry.forgetMarks(expiredAt: .max, maximum: 10)
+        try await database.registry.forgetMarks(expiredAt: 0, maximum: 10)
+        #expect(try await database.registry.incarnation() == after)
+    }
+
     @Test func `so has a dump of the data alone, in the same database`() async throws {
         try await database.server.dump(database.name, to: file, ["--data-only", "--disable-triggers"])
         try await goOn()

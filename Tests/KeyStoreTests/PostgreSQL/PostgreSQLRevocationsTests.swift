@@ -48,6 +48,23 @@ struct PostgreSQLRevocationsTests {
         #expect(try await feed.ifChanged()?.signingKeys == keys)
     }
 
+    @Test func `goes on beside a signing key that can't be read`() async throws {
+        let key = StoredSigningKey(id: "good", secret: [1], publishedAt: 1, signsFrom: 1)
+        #expect(try other.replaceSigningKeys(StoredSigningKeys(), with: StoredSigningKeys(keys: [key])))
+        try database.session().run("INSERT INTO portcullis.signing_key VALUES ('strange', '\\x0102', 1, 1, NULL)")
+        _ = try await other.revoke(.sample(1), reason: "lost", at: 1)
+        let news = try #require(try await feed.news())
+        #expect(news.revocations?.keys == [.sample(1)] && news.unreadableSigningKeys == 1)
+        #expect(news.revocations?.signingKeys.keys.map(\.id) == ["good"])
+        try database.session().run("SELECT portcullis.note(3, ''::bytea)")
+        _ = try await other.revoke(.sample(2), reason: "lost", at: 1)
+        let later = try #require(try await feed.news())
+        #expect(later.revocations?.keys == [.sample(1), .sample(2)] && later.unreadableSigningKeys == 1)
+        try database.session().run("DELETE FROM portcullis.signing_key; SELECT portcullis.note(3, ''::bytea)")
+        let last = try #require(try await feed.news())
+        #expect(last.unreadableSigningKeys == 0 && last.revocations?.signingKeys.keys.isEmpty == true)
+    }
+
     @Test func `is complete after more changes than one answer has`() async throws {
         _ = try await feed.ifChanged()
         for _ in 0..<600 {
