@@ -39,13 +39,13 @@ extension SQLStatement {
         "note_sessions", "SELECT portcullis.note_sessions($1::text, $2::bytea[], $3::bytea[])")
     fileprivate static let gatewayOfSession = SQLStatement(
         "gateway_of_session", "SELECT s.gateway FROM portcullis.session s WHERE s.mark = $1::bytea")
-    /// A part at a time: a gateway may have had very many.
+    /// A part at a time: a gateway may have had very many. Other gateways may be deleting the same ones.
     fileprivate static let forgetSessions = SQLStatement(
         "forget_sessions",
         """
         WITH gone AS (
             DELETE FROM portcullis.session s WHERE s.mark IN
-                (SELECT o.mark FROM portcullis.session o WHERE o.gateway = $1::text LIMIT 10000)
+                (SELECT o.mark FROM portcullis.session o WHERE o.gateway = $1::text LIMIT 10000 FOR UPDATE SKIP LOCKED)
             RETURNING 1)
         SELECT count(*) FROM gone
         """)

@@ -14,7 +14,7 @@ import Synchronization
 final class FleetHoldings: FleetSessionCounts {
     static let gathering: Duration = .milliseconds(50)
     /// Between two looks for sessions to end, and before a failed write is repeated.
-    static let interval: Duration = .seconds(1)
+    static let interval: Duration = .milliseconds(500)
     /// Clients of one write.
     static let maximumBatch = 500
     /// Clients whose changes wait, and clients that the store knows of. Of those above, each gateway counts its own sessions only.

@@ -126,7 +126,11 @@ final class FleetMember: Sendable {
 
     /// The last step of a shutdown, after `run` was cancelled. If it fails, the others see the heartbeats end.
     func leave() async {
-        try? await store.registry.leave(membership, within: Self.leaveMilliseconds)
+        do throws(KeyRegistryError) {
+            try await store.registry.leave(membership, within: Self.leaveMilliseconds)
+        } catch {
+            return
+        }
         await sessions?.left(id)
     }
 
