@@ -1,5 +1,6 @@
 import CLibuv
 import Glibc
+import Synchronization
 import WireText
 
 @testable import Reactors
@@ -7,6 +8,12 @@ import WireText
 /// A TCP socket with blocking calls, each limited by `Patience`.
 struct PlainSocket: Sendable {
     let descriptor: Int32
+    private let closing = Closing()
+
+    /// A second close would hit whatever another thread has opened meanwhile, for any test of the process.
+    private final class Closing: Sendable {
+        let isDone = Atomic(false)
+    }
 
     init(adopting descriptor: Int32) {
         self.descriptor = descriptor
@@ -144,7 +151,10 @@ struct PlainSocket: Sendable {
     /// Sends FIN; reading goes on.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    func close() { Glibc.close(descriptor) }
+    /// Once, however often it is called.
+    func close() {
+        if !closing.isDone.exchange(true, ordering: .acquiringAndReleasing) { Glibc.close(descriptor) }
+    }
 
     /// Makes the following close send RST.
     func resetAtClose() {
