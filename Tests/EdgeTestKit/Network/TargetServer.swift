@@ -53,7 +53,9 @@ package final class TargetServer: Sendable {
                     case .echo: try channel.pipeline.syncOperations.addHandler(Echo())
                     case .scripted, .deaf: try channel.pipeline.syncOperations.addHandler(StreamCollector(stream))
                     }
-                    accepted.update { $0.append(TargetConnection(channel: channel, stream: stream, header: header)) }
+                    let connection = TargetConnection(channel: channel, stream: stream, header: header)
+                    try channel.pipeline.syncOperations.addHandler(
+                        Announcement { accepted.update { $0.append(connection) } }, position: .first)
                 }
             }
         if case .deaf = manner {
@@ -161,6 +163,20 @@ package final class TargetConnection: Sendable, CustomStringConvertible {
 
     func abandon() {
         channel.close(promise: nil)
+    }
+}
+
+/// Tells of a connection once its event loop has it: a read that is asked for before that is never done.
+private final class Announcement: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let announce: () -> Void
+
+    init(_ announce: @escaping () -> Void) { self.announce = announce }
+
+    func channelActive(context: ChannelHandlerContext) {
+        announce()
+        context.fireChannelActive()
     }
 }
 
