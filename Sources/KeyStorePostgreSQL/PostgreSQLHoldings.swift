@@ -16,7 +16,8 @@ extension PostgreSQLKeyRegistry: SharedHoldings {
     ) async throws(KeyRegistryError) -> [HolderMark: Int] {
         try await answer(
             .sessionsElsewhere, [Self.array(holders), .text(gateway), .integer(GatewayMembers.deadAfter)],
-            Self.counts)
+            // A client may wait for it.
+            within: nil, Self.counts)
     }
 
     package func makeRoom(for holder: HolderMark, at gateway: String) async throws(KeyRegistryError) -> Bool {

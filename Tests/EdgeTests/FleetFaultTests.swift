@@ -93,6 +93,33 @@ extension EdgeTests {
             try await Edge.expectEcho(socket)
         }
 
+        /// Each answer takes 300 ms or more: one after another on each of the 4 connections they would exceed the time limit of 2 s.
+        @Test func `with a slow database admissions wait for their own answer only`() async throws {
+            var options = PostgresServer.Options()
+            options.listens = true
+            let server = try await PostgresServer.launch(options)
+            let relay = try TCPRelay(to: server.port)
+            let fleet = try await FleetBench(on: server, through: [relay.port])
+            let gateway = try await fleet.gateway()
+            var devices: [TestDevice] = []
+            for _ in 0..<32 { devices.append(try await fleet.apple.enrolledDevice(at: gateway)) }
+            let socket = try await gateway.open(devices[0].handshake(at: gateway))
+            relay.delay(milliseconds: 150)
+            try await withThrowingTaskGroup(of: TestWebSocket.Outcome.self) { group in
+                for device in devices {
+                    group.addTask { try await gateway.attempt(device.handshake(at: gateway)) }
+                }
+                try await Edge.expectEcho(socket)
+                expectRefusal(try await gateway.refusal(Handshake()), 401, "app_auth_required")
+                for try await attempt in group {
+                    guard case .open = attempt else {
+                        Issue.record("not admitted: \(attempt)")
+                        continue
+                    }
+                }
+            }
+        }
+
         @Test func `the fleet goes on with a standby that takes over`() async throws {
             var options = PostgresServer.Options()
             options.listens = true

@@ -1,5 +1,6 @@
 import EdgeTestKit
 import Foundation
+import PostgreSQLTestKit
 import SettingsTestKit
 import Testing
 
@@ -22,10 +23,10 @@ extension EdgeTests {
             }
         }
 
-        private func start(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> (
-            Play, TestWebSocket
-        ) {
-            let fleet = try await FleetBench(target: .scripted)
+        private func start(
+            on server: PostgresServer? = nil, _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+        ) async throws -> (Play, TestWebSocket) {
+            let fleet = try await FleetBench(on: server, target: .scripted)
             let files = try FleetCertificates()
             var gateways: [GatewayProcess] = []
             for number in 0..<2 {
@@ -137,6 +138,21 @@ extension EdgeTests {
             }
             try await play.target.send("after")
             #expect(try await socket?.nextTyped("data").payload == "after")
+        }
+
+        /// Which gateway has it, and how many a client has, isn't on the disk.
+        @Test func `after a crash of the database it is found again`() async throws {
+            let server = try await PostgresServer.launch()
+            let (play, first) = try await start(on: server)
+            await first.connection.reset()
+            try await play.fleet.eventuallyCounts(1, "detached")
+            try await server.crash()
+            try await server.start()
+            try await play.fleet.eventuallyCounts(1, "detached")
+            try await play.gateways[1].eventually("the session is found") {
+                guard let socket = try? await play.attempt(at: 1) else { return false }
+                return try await socket.nextText().contains(#""type":"resumed""#)
+            }
         }
 
         @Test func `without the listener a session is resumed at its own gateway only`() async throws {

@@ -1,5 +1,7 @@
 import EdgeTestKit
 import Foundation
+import PostgreSQL
+import PostgreSQLTestKit
 import Testing
 
 extension EdgeTests {
@@ -95,6 +97,20 @@ extension EdgeTests {
             }
             let again = try await GatewayProcess.run(remove, fleet.settings)
             #expect(again.ending == .exited(1) && again.errorText.contains("none of it is on"), "\(again)")
+        }
+
+        /// The feed tells each change once: what couldn't be used has to be read again.
+        @Test func `a change that couldn't be read at first isn't lost`() async throws {
+            let fleet = try await FleetBench()
+            let gateway = try await fleet.gateway()
+            let device = try await fleet.apple.enrolledDevice(at: gateway)
+            let socket = try await gateway.open(device.handshake(at: gateway))
+            let session = try fleet.server.session(database: fleet.database)
+            try session.run("ALTER TABLE portcullis.block RENAME TO elsewhere")
+            try fleet.change("portcullis.note(4, ''::bytea), portcullis.revoke_key(KEY, 'stolen', 1)", device.keyID)
+            try await gateway.errorLine("revocations can't be looked up")
+            try session.run("ALTER TABLE portcullis.elsewhere RENAME TO block")
+            #expect(try await socket.closedByServer().reason == "device_blocked")
         }
 
         @Test func `the fleet's block list takes only what gateways understand`() async throws {

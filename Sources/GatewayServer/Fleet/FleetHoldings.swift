@@ -20,15 +20,17 @@ final class FleetHoldings: FleetSessionCounts {
     /// Clients whose changes wait, and clients that the store knows of. Of those above, each gateway counts its own sessions only.
     static let maximumClients = 200_000
 
+    /// New sessions of one client that wait to be checked, of which each keeps its session in memory. Above it the first ones aren't checked.
+    static let maximumExcess = 64
+    /// Questions about single clients at the same time; above it they are answered with no.
+    static let maximumQuestions = 256
+
     private let store: any SharedHoldings
     private let gateway: String
     private let incarnation: @Sendable () -> StoreIncarnation
     private let logger: Logger
     private let alarm = Alarm()
     private let state = Mutex(State())
-
-    /// Questions about single clients at the same time; above it they are answered with no.
-    static let maximumQuestions = 256
 
     private typealias Excess = @Sendable () -> Void
 
@@ -82,6 +84,7 @@ final class FleetHoldings: FleetSessionCounts {
             guard state.waiting[owner] != nil || state.waiting.count < Self.maximumClients else { return false }
             let isFirst = state.waiting.isEmpty
             state.waiting[owner, default: []] += excess.map { [$0] } ?? []
+            if state.waiting[owner, default: []].count > Self.maximumExcess { state.waiting[owner]?.removeFirst() }
             return isFirst
         }
         if isFirst { alarm.ring() }
@@ -100,7 +103,7 @@ final class FleetHoldings: FleetSessionCounts {
                 noteAllAgain()
             }
             do throws(KeyRegistryError) {
-                while let batch = take() { try await write(batch) }
+                try await writeAll()
                 try await evict()
                 state.withLock { $0.isFailing = false }
             } catch {
@@ -117,16 +120,27 @@ final class FleetHoldings: FleetSessionCounts {
         }
     }
 
-    private func take() -> [(key: Identity, value: [Excess])]? {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else { return nil }
-            let batch = Array(state.waiting.prefix(Self.maximumBatch))
-            for (owner, _) in batch { state.waiting[owner] = nil }
-            return batch
+    /// Writes what waits now: what comes meanwhile is gathered for the next turn.
+    private func writeAll() async throws(KeyRegistryError) {
+        let all = state.withLock { state in
+            defer { state.waiting = [:] }
+            return Array(state.waiting)
+        }
+        do throws(KeyRegistryError) {
+            for start in stride(from: 0, to: all.count, by: Self.maximumBatch) {
+                try await write(all[start..<min(start + Self.maximumBatch, all.count)])
+            }
+        } catch {
+            // No session is kept for a check that may never come: each gateway keeps the limit by itself.
+            state.withLock { state in
+                for owner in state.waiting.keys { state.waiting[owner] = [] }
+                for (owner, _) in all where state.waiting.count < Self.maximumClients { state.waiting[owner] = [] }
+            }
+            throw error
         }
     }
 
-    private func write(_ batch: [(key: Identity, value: [Excess])]) async throws(KeyRegistryError) {
+    private func write(_ batch: ArraySlice<(key: Identity, value: [Excess])>) async throws(KeyRegistryError) {
         guard let directory = state.withLock({ $0.directory }) else { return }
         var holdings: [Holding] = []
         var begun: [HolderMark: (owner: Identity, excess: [Excess])] = [:]
@@ -137,15 +151,7 @@ final class FleetHoldings: FleetSessionCounts {
             if !excess.isEmpty, count.sessions > 0 { begun[mark] = (owner, excess) }
         }
         guard !holdings.isEmpty else { return }
-        do throws(KeyRegistryError) {
-            try await store.note(holdings, of: gateway)
-        } catch {
-            // What began meanwhile isn't checked: each gateway keeps the limit by itself.
-            state.withLock { state in
-                for (owner, _) in batch where state.waiting[owner] == nil { state.waiting[owner] = [] }
-            }
-            throw error
-        }
+        try await store.note(holdings, of: gateway)
         state.withLock { state in
             for holding in holdings where holding.sessions == 0 { state.written[holding.holder] = nil }
         }
