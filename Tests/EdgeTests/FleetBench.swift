@@ -16,18 +16,21 @@ struct FleetBench: Sendable {
     /// - Parameters:
     ///   - server: nil: one that other tests use too.
     ///   - ports: through these ports of the loopback interface, each of which leads to a server; nil: through the server's own socket.
+    ///   - authority: a file, which has signed the server's certificate for `localhost`; nil: without TLS.
     ///   - migrates: whether the tables are made.
     ///   - kind: of the target.
     init(
-        on server: PostgresServer? = nil, through ports: [Int]? = nil, migrates: Bool = true,
+        on server: PostgresServer? = nil, through ports: [Int]? = nil, authority: String? = nil, migrates: Bool = true,
         target kind: TargetServer.Manner = .echo
     ) async throws {
         apple = try SimulatedApple()
         if let server { self.server = server } else { self.server = try await .shared() }
         database = try await self.server.makeDatabase()
         let own = "postgresql://portcullis@/\(database)?host=\(self.server.directory)&port=\(self.server.port)"
-        let hosts = ports.map { $0.map { "127.0.0.1:\($0)" }.joined(separator: ",") }
-        url = hosts.map { [database] in "postgresql://portcullis@\($0)/\(database)?sslmode=disable" } ?? own
+        let host = authority == nil ? "127.0.0.1" : "localhost"
+        let hosts = ports.map { $0.map { "\(host):\($0)" }.joined(separator: ",") }
+        let tls = authority.map { "verify-full&sslrootcert=\($0)" } ?? "disable"
+        url = hosts.map { [database] in "postgresql://portcullis@\($0)/\(database)?sslmode=\(tls)" } ?? own
         target = try await TargetServer.start(kind)
         directory = try TemporaryDirectory()
         _ = try directory.write(String(repeating: "5c", count: 32) + "\n", to: "store.key")
@@ -36,7 +39,8 @@ struct FleetBench: Sendable {
         guard output.ending == .exited(0) else { throw EdgeTestError("not migrated: \(output)") }
     }
 
-    private var storeSettings: GatewaySettings {
+    /// Where the store is, for commands.
+    var storeSettings: GatewaySettings {
         var settings = GatewaySettings(targetPort: target.port)
         settings.values = [
             "STORE_URL": url,

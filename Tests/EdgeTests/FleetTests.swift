@@ -99,6 +99,30 @@ extension EdgeTests {
             #expect(again.ending == .exited(1) && again.errorText.contains("none of it is on"), "\(again)")
         }
 
+        @Test func `gateways and commands reach the database over TLS, and no other server`() async throws {
+            let certificates = try PostgresCertificates(name: "localhost")
+            var options = PostgresServer.Options()
+            (options.listens, options.certificates) = (true, certificates)
+            options.access = ["local all all trust", "hostssl all all 127.0.0.1/32 trust"]
+            let server = try await PostgresServer.launch(options)
+            let fleet = try await FleetBench(on: server, through: [server.port], authority: certificates.authority)
+            let gateway = try await fleet.gateway()
+            let device = try await fleet.apple.enrolledDevice(at: gateway)
+            try await Edge.expectEcho(gateway.open(device.handshake(at: gateway)))
+            let checked = try await GatewayProcess.run(["store", "check"], fleet.storeSettings)
+            #expect(checked.outputText.contains("ok: transport: TLSv1.3"), "\(checked)")
+
+            let stranger = try PostgresCertificates(name: "localhost")
+            let other = try await FleetBench(
+                on: server, through: [server.port], authority: stranger.authority, migrates: false)
+            for command in [["store", "check"], ["store", "migrate"], ["keys", "list"], ["fleet", "status"]] {
+                let refused = try await GatewayProcess.run(command, other.settings)
+                #expect(refused.ending != .exited(0), "\(command): \(refused)")
+                let text = refused.outputText + refused.errorText
+                #expect(text.contains("certificate verify failed"), "\(command): \(refused)")
+            }
+        }
+
         /// The feed tells each change once: what couldn't be used has to be read again.
         @Test func `a change that couldn't be read at first isn't lost`() async throws {
             let fleet = try await FleetBench()
