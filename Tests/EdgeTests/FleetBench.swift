@@ -53,7 +53,7 @@ struct FleetBench: Sendable {
     var settings: GatewaySettings {
         var settings = GatewaySettings(targetPort: target.port).appAttest(apple).setting(
             "PUBLIC_ORIGIN", "http://localhost"
-        ).setting("FAILED_UPGRADES_PER_MINUTE", "100000")
+        ).setting("FAILED_UPGRADES_PER_MINUTE", "100000").setting("CHALLENGES_PER_MINUTE", "100000")
         settings.values.merge(storeSettings.values) { $1 }
         return settings
     }
