@@ -22,7 +22,8 @@ GRANT UPDATE (
 ) ON portcullis.device_key TO :"gateway";
 GRANT UPDATE (receipt) ON portcullis.receipt TO :"gateway";
 GRANT UPDATE (last_used_at) ON portcullis.development_token, portcullis.development_place TO :"gateway";
--- It renews the keys that sign access tokens, and the secrets of the fleet.
+-- It renews the keys that sign access tokens, and the secrets of the fleet. By an update of their version that changes nothing it tries whether the database can be
+-- written.
 GRANT UPDATE (version) ON portcullis.signing_state TO :"gateway";
 GRANT INSERT, DELETE ON portcullis.signing_key, portcullis.secret TO :"gateway";
 -- It tells others of changes, and forgets old ones.
@@ -38,8 +39,6 @@ GRANT UPDATE (state, sessions, connections, lag, address, heartbeat) ON portcull
 GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";
 -- It notes how many sessions each client has.
 GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
--- It tries whether the database can be written by an update that changes nothing.
-GRANT UPDATE (version) ON portcullis.schema TO :"gateway";
 -- With ADMIN_CONSOLE=on gateways revoke and restore keys, too:
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";

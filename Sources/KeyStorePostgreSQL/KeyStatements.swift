@@ -6,7 +6,7 @@ extension SQLStatement {
     package static let largestPage = 1_000
 
     static let tryWriting = SQLStatement(
-        "try_writing", isDurable: true, "UPDATE portcullis.schema SET version = version RETURNING true")
+        "try_writing", isDurable: true, "UPDATE portcullis.signing_state SET version = version RETURNING true")
     static let standing = SQLStatement(
         "standing",
         """

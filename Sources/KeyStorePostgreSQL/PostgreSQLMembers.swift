@@ -112,12 +112,12 @@ extension SQLStatement {
     fileprivate static let leave = SQLStatement("leave", "SELECT portcullis.leave($1::text)")
     fileprivate static let members = SQLStatement(
         "members", maximumRows: GatewayMembers.maximum, "SELECT \(columns) FROM portcullis.members($1::int8)")
-    /// Also on a standby.
+    /// Also on a standby. Who isn't a superuser doesn't see the other roles' rows of `pg_stat_activity`, but all may count connections.
     fileprivate static let server = SQLStatement(
         "server",
         """
         SELECT current_setting('server_version'), NOT pg_is_in_recovery(),
-            (SELECT count(*) FROM pg_stat_activity a WHERE a.backend_type = 'client backend'),
+            (SELECT sum(d.numbackends)::int8 FROM pg_stat_database d),
             current_setting('max_connections')::int8, s.version, s.oldest,
             (extract(epoch FROM clock_timestamp()) * 1000)::int8
         FROM portcullis.schema s

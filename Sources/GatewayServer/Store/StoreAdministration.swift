@@ -153,8 +153,8 @@ package enum StoreAdministrationError: Error, CustomStringConvertible {
         case .isTheStore: "name a file elsewhere, best on another disk."
         case .database:
             """
-            pg_basebackup and archived WAL, or pg_dump --schema=portcullis --no-unlogged-table-data. What the unlogged tables home, spent and ticket \
-            have must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
+            pg_basebackup and archived WAL, or pg_dump --schema=portcullis --no-unlogged-table-data. What the unlogged tables have \
+            (home, spent, ticket, session, holding) must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
             STORE_SECRETS_KEY_PATH elsewhere. portcullis store export FILE makes a copy that a single gateway can use.
             """
         }

@@ -82,7 +82,7 @@ struct PostgreSQLRolesTests {
             "INSERT INTO portcullis.development_token VALUES (sha256(''), 'i', 'n', NULL, 1, 1, 1, NULL, NULL)",
             "SELECT portcullis.block(ARRAY['address ::1'], NULL, 1, 9)",
             "SELECT portcullis.unblock(ARRAY['address ::1'])", "DELETE FROM portcullis.development_place",
-            "UPDATE portcullis.changes SET subject = ''",
+            "UPDATE portcullis.changes SET subject = ''", "UPDATE portcullis.schema SET version = 99",
             "DROP TABLE portcullis.device_key", "CREATE TABLE portcullis.more (id int8)",
             "CREATE OR REPLACE FUNCTION portcullis.note(int8, bytea) RETURNS void LANGUAGE sql AS ''",
         ]
@@ -119,6 +119,10 @@ struct PostgreSQLRolesTests {
         #expect(try FleetBlockList.add(["address ::1"], reason: nil, at: 1, maximum: 1, in: session) == 1)
         #expect(try await gateway.blockedEntries() == ["address ::1"])
         #expect(try FleetBlockList.remove(["address ::1"], in: session) == 1)
+        // Also those of other roles.
+        let own = "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user"
+        let connections = try session.run(own, []).only().integer(0)
+        #expect(try FleetOverview(session).connections > connections)
         for attempt in ["UPDATE portcullis.schema SET version = 9", "DROP TABLE portcullis.device_key"] {
             #expect(throws: DatabaseError.self, "\(attempt)") { try session.run(attempt) }
         }
