@@ -154,7 +154,7 @@ package enum StoreAdministrationError: Error, CustomStringConvertible {
         case .database:
             """
             pg_basebackup and archived WAL, or pg_dump --schema=portcullis --no-unlogged-table-data. What the unlogged tables have \
-            (home, spent, ticket, session, holding) must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
+            (home, spent, ticket, gateway, session, holding) must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
             STORE_SECRETS_KEY_PATH elsewhere. portcullis store export FILE makes a copy that a single gateway can use.
             """
         }
