@@ -26,12 +26,15 @@ extension PostgreSQLKeyRegistry: SharedSessionDirectory {
 
     package func forgetSessions(of gateway: String) async throws(KeyRegistryError) {
         while try await answer(
-            .forgetSessions, [.text(gateway)],
+            .forgetSessions, [.text(gateway), .integer(GatewayMembers.deadAfter)],
             { rows throws(DatabaseError) in
                 try rows.only().integer(0)
             }) > 0
         {}
     }
+
+    /// Sessions of gateways that the store has forgotten, a part at a time: nobody may have seen their end.
+    package func forgetLostSessions() async throws(KeyRegistryError) { try await answer(.forgetLostSessions) { _ in } }
 }
 
 extension SQLStatement {
@@ -39,14 +42,34 @@ extension SQLStatement {
         "note_sessions", "SELECT portcullis.note_sessions($1::text, $2::bytea[], $3::bytea[])")
     fileprivate static let gatewayOfSession = SQLStatement(
         "gateway_of_session", "SELECT s.gateway FROM portcullis.session s WHERE s.mark = $1::bytea")
-    /// A part at a time: a gateway may have had very many. Other gateways may be deleting the same ones.
+    /// A part at a time: a gateway may have had very many. Other gateways may be deleting the same ones. Once it has come back they are its own again.
     fileprivate static let forgetSessions = SQLStatement(
         "forget_sessions",
         """
         WITH gone AS (
             DELETE FROM portcullis.session s WHERE s.mark IN
-                (SELECT o.mark FROM portcullis.session o WHERE o.gateway = $1::text LIMIT 10000 FOR UPDATE SKIP LOCKED)
+                (SELECT o.mark FROM portcullis.session o
+                WHERE o.gateway = $1::text AND NOT EXISTS (
+                    SELECT 1 FROM portcullis.gateway g
+                    WHERE g.id = $1::text AND g.heartbeat >= clock_timestamp() - $2::int8 * interval '1 millisecond')
+                LIMIT 10000 FOR UPDATE SKIP LOCKED)
             RETURNING 1)
         SELECT count(*) FROM gone
+        """)
+    /// The index gives each gateway once, however many sessions it has.
+    fileprivate static let forgetLostSessions = SQLStatement(
+        "forget_lost_sessions",
+        """
+        WITH RECURSIVE holder AS (
+            SELECT min(s.gateway) AS id FROM portcullis.session s
+            UNION ALL
+            SELECT (SELECT min(s.gateway) FROM portcullis.session s WHERE s.gateway > h.id) FROM holder h
+            WHERE h.id IS NOT NULL),
+        lost AS (
+            SELECT h.id FROM holder h
+            WHERE h.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM portcullis.gateway g WHERE g.id = h.id))
+        DELETE FROM portcullis.session s WHERE s.mark IN
+            (SELECT o.mark FROM portcullis.session o JOIN lost l ON l.id = o.gateway
+            LIMIT 10000 FOR UPDATE OF o SKIP LOCKED)
         """)
 }

@@ -94,6 +94,18 @@ extension FleetBench {
     }
 }
 
+extension FleetBench {
+    /// Waits until so many gateways have sent a heartbeat in the last second.
+    func eventuallyBeat(_ gateways: Int64) async throws {
+        let end = ContinuousClock.now + .seconds(20)
+        let beating =
+            "SELECT count(*) FROM portcullis.gateway WHERE heartbeat > clock_timestamp() - interval '1 second'"
+        while try server.session(database: database).run(beating, []).only().integer(0) != gateways {
+            guard ContinuousClock.now < end else { throw EdgeTestError("the gateways send no heartbeats") }
+        }
+    }
+}
+
 extension GatewayProcess {
     /// Tries until the gateway admits, or refuses, as `isExpected` demands.
     func eventually(

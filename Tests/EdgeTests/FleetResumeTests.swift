@@ -155,6 +155,32 @@ extension EdgeTests {
             }
         }
 
+        /// All heartbeats are old then, and whoever comes back first sees only old ones.
+        @Test func `after a pause of the database nobody is taken for dead`() async throws {
+            let server = try await PostgresServer.launch()
+            let (play, first) = try await start(on: server)
+            await first.connection.reset()
+            try await play.fleet.eventuallyCounts(1, "detached")
+            let second = try await play.attempt(at: 1)
+            let token = try #require(try await second.nextTyped("resumed")["token"])
+            server.signal(SIGSTOP)
+            // Longer than a gateway may be silent.
+            try await Task.sleep(for: .seconds(7))
+            try await play.target.send("during")
+            #expect(try await second.nextTyped("data").payload == "during")
+            server.signal(SIGCONT)
+            try await play.fleet.eventuallyBeat(2)
+            try await play.target.send("after")
+            #expect(try await second.nextTyped("data").payload == "after")
+            await second.connection.reset()
+            try await play.gateways[1].eventually("the session is found") {
+                guard let third = try? await play.attempt(at: 1, token: token) else { return false }
+                let answer = try await third.nextText()
+                #expect(!answer.contains("session_expired"), "\(answer)")
+                return answer.contains(#""type":"resumed""#)
+            }
+        }
+
         @Test func `without the listener a session is resumed at its own gateway only`() async throws {
             let (play, first) = try await start { $0.removing("FLEET_BIND") }
             await first.connection.reset()

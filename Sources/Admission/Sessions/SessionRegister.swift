@@ -262,6 +262,9 @@ package struct SessionRegister<Holder> {
         return (leases.count, leases.count { entries[$0]?.detachedAt != nil })
     }
 
+    /// Nil as long as the session can't be resumed.
+    package func holder(of lease: Lease) -> Holder? { entries[lease]?.session?.holder }
+
     package func owner(of lease: Lease) -> Identity? { entries[lease]?.owner }
     package var detachedCount: Int { entries.values.count { $0.detachedAt != nil } }
 

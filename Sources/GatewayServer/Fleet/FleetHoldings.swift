@@ -113,11 +113,12 @@ final class FleetHoldings: FleetSessionCounts {
         }
     }
 
-    /// The store has lost what it was told.
-    private func noteAllAgain() {
+    /// The store may have lost what it was told.
+    func noteAllAgain() {
         state.withLock { state in
             for owner in state.written.values where state.waiting[owner] == nil { state.waiting[owner] = [] }
         }
+        alarm.ring()
     }
 
     /// Writes what waits now: what comes meanwhile is gathered for the next turn.

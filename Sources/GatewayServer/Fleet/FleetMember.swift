@@ -22,6 +22,7 @@ final class FleetMember: Sendable {
     private let logger: Logger
     private let report: @Sendable () -> GatewayMember.Report
     private let sessions: (any MemberSessions)?
+    private let mayBeForgotten: @Sendable () -> Void
     private let alarm = Alarm()
     private let state = Mutex(State())
 
@@ -30,20 +31,27 @@ final class FleetMember: Sendable {
         var isLeaving = false
         var isFailing = false
         var address: String?
-        /// Of the last successful beat.
-        var beaten: (at: MonotonicTime, incarnation: StoreIncarnation)?
+        /// The last successful beat.
+        var beaten: (sent: MonotonicTime, incarnation: StoreIncarnation)?
+        /// Since when beats have succeeded without a break, in the store's time.
+        var unbrokenSince: Int64 = 0
+        /// What the next view is compared with.
+        var settled: GatewayMembers?
     }
 
     /// - Parameters:
     ///   - name: for the operator.
     ///   - sessions: is told of what matters for sessions that the gateways have in common.
+    ///   - mayBeForgotten: called after the first beat, and whenever the others may have taken this gateway for dead or the store may have lost what it was told.
     ///   - report: how this gateway is; its address and whether it leaves are added.
     init(
-        _ store: FleetStore, name: String, sessions: (any MemberSessions)? = nil, logger: Logger,
+        _ store: FleetStore, name: String, sessions: (any MemberSessions)? = nil,
+        mayBeForgotten: @escaping @Sendable () -> Void = {}, logger: Logger,
         report: @escaping @Sendable () -> GatewayMember.Report
     ) {
         self.store = store
         self.sessions = sessions
+        self.mayBeForgotten = mayBeForgotten
         self.logger = logger
         self.report = report
         membership = .init(id: store.memberID, name: name, version: Gateway.version)
@@ -91,25 +99,39 @@ final class FleetMember: Sendable {
             if state.isLeaving { report.state = .leaving }
         }
         let uptime = Int64(clamping: (MonotonicTime.now.nanoseconds - joined.nanoseconds) / 1_000_000)
+        let sent = MonotonicTime.now
         let found: GatewayMembers
         do throws(KeyRegistryError) {
             found = try await store.registry.beat(membership, uptime: uptime, report)
         } catch {
             return note(error)
         }
+        hear(found, sentAt: sent)
+    }
+
+    private func hear(_ found: GatewayMembers, sentAt sent: MonotonicTime) {
         let (now, incarnation) = (MonotonicTime.now, store.fleet.identity.incarnation)
-        let (before, last) = state.withLock { state in
-            defer { (state.others, state.isFailing, state.beaten) = (found, false, (now, incarnation)) }
-            return (state.others, state.beaten)
+        let (before, seen, isUnbroken) = state.withLock { state in
+            // The others see when beats were written: between the moments of sending and answering.
+            let isUnbroken =
+                state.beaten.map { $0.incarnation == incarnation && now <= $0.sent.advanced(by: Self.deadAfter) }
+                ?? false
+            if !isUnbroken { state.unbrokenSince = found.readAt }
+            let (before, seen) = (state.settled, found.seen(since: state.unbrokenSince))
+            if seen.isSettled || before == nil { state.settled = seen }
+            (state.others, state.isFailing, state.beaten) = (seen, false, (sent, incarnation))
+            return (before, seen, isUnbroken)
         }
-        if let last, last.incarnation != incarnation || now > last.at.advanced(by: Self.deadAfter) {
-            sessions?.mayBeForgotten()
-        }
+        if !isUnbroken { mayBeForgotten() }
         guard let before else { return }
-        for event in found.events(since: before) where event.member.id != id {
-            log(event)
-            await sessions?.heard(event)
-        }
+        for event in seen.events(since: before) where event.member.id != id { tell(event) }
+    }
+
+    private func tell(_ event: GatewayMembers.Event) {
+        log(event)
+        sessions?.heard(event)
+        // The process that this one has replaced may have written last.
+        if event.hasGone, event.member.name == membership.name { mayBeForgotten() }
     }
 
     private static let deadAfter: Duration = .milliseconds(GatewayMembers.deadAfter)
@@ -150,6 +172,8 @@ extension GatewayMembers.Event {
         case .joined(let member), .left(let member), .silent(let member): member
         }
     }
+
+    fileprivate var hasGone: Bool { if case .joined = self { false } else { true } }
 }
 
 extension FleetMember {
@@ -159,8 +183,16 @@ extension FleetMember {
         logger: Logger
     ) {
         guard let store = state.store?.fleet else { return nil }
-        let sessions = state.link.map { _ in LinkedSessions(store, server, state.directory) }
-        self.init(store, name: "\(Self.hostName):\(port)", sessions: sessions, logger: logger) {
+        let sessions = state.link.map { _ in LinkedSessions(store, server) }
+        let (directory, holdings) = (state.directory, state.holdings)
+        let tellsAll = {
+            @Sendable in
+            directory.announceAll()
+            holdings?.noteAllAgain()
+        }
+        self.init(
+            store, name: "\(Self.hostName):\(port)", sessions: sessions, mayBeForgotten: tellsAll, logger: logger
+        ) {
             GatewayMember.Report(
                 state: state.drain.isDraining ? .draining : .serving, sessions: Int64(state.leases.count),
                 connections: Int64(connections()), lag: store.fleet.standings.lag(at: .now).map { Int64(clamping: $0) })

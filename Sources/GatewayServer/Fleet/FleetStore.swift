@@ -120,6 +120,7 @@ final class FleetStore: Sendable {
         try await registry.forgetMarks(expiredAt: time, maximum: Self.maximumMarks)
         try await registry.forgetChanges()
         try await registry.forgetHoldings()
+        try await registry.forgetLostSessions()
     }
 
     /// Seconds after which the database may answer again.

@@ -55,7 +55,10 @@ private final class FleetStandings: FleetMembers {
             guard let address = other.report.address.flatMap({ GatewayAddress($0) }) else { return .unknown }
             return .alive(host: address.host, port: address.port)
         case .dead: return .dead
-        case .unknown: return .unknown
+        case .unknown:
+            // It may have joined just now. The client comes back in a second.
+            member.hurry()
+            return .unknown
         }
     }
 }

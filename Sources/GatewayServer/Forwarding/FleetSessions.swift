@@ -38,6 +38,7 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     private struct State {
         var pending = PendingSessions()
         var isWriting = false
+        var isOver = false
         var hasFailed = false
     }
 
@@ -63,8 +64,15 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
 
     private func change(_ sessionID: String, _ change: (inout PendingSessions, SessionMark) -> Void) {
         guard let mark = Self.mark(sessionID) else { return }
-        state.withLock { change(&$0.pending, mark) }
+        state.withLock { if !$0.isOver { change(&$0.pending, mark) } }
         writeNext()
+    }
+
+    package func stop() {
+        state.withLock { state in
+            state.isOver = true
+            state.pending = PendingSessions()
+        }
     }
 
     /// Changes that aren't written yet.
@@ -99,7 +107,7 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     private func failed(_ batch: SessionChanges, _ error: KeyRegistryError) {
         let isFirst = state.withLock { state in
             defer { state.hasFailed = true }
-            state.pending.giveBack(batch)
+            if !state.isOver { state.pending.giveBack(batch) }
             return !state.hasFailed
         }
         if isFirst {

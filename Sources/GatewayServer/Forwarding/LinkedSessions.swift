@@ -5,9 +5,7 @@ import Relay
 /// What membership means for sessions that can be resumed through every gateway.
 protocol MemberSessions: Sendable {
     /// Of another gateway.
-    func heard(_ event: GatewayMembers.Event) async
-    /// The others may have taken this gateway for dead, or the store has lost what it was told.
-    func mayBeForgotten()
+    func heard(_ event: GatewayMembers.Event)
     /// This gateway isn't a member any more.
     func left(_ id: String) async
 }
@@ -15,27 +13,23 @@ protocol MemberSessions: Sendable {
 struct LinkedSessions: MemberSessions {
     private let store: FleetStore
     private let server: RelayServer
-    private let directory: SessionDirectory
 
-    init(_ store: FleetStore, _ server: RelayServer, _ directory: SessionDirectory) {
+    init(_ store: FleetStore, _ server: RelayServer) {
         self.store = store
         self.server = server
-        self.directory = directory
     }
 
     /// The sessions of a gateway that is gone are lost: their clients are told at once. Every gateway that hears of it removes them from the directory; whoever is last
-    /// removes nothing.
-    func heard(_ event: GatewayMembers.Event) async {
+    /// removes nothing. The heartbeats don't wait for that.
+    func heard(_ event: GatewayMembers.Event) {
         switch event {
         case .joined: break
         case .left(let member), .silent(let member):
             server.gatewayDied(member.id)
-            await left(member.id)
+            Task { await left(member.id) }
         }
     }
 
-    func mayBeForgotten() { directory.announceAll() }
-
-    /// What can't be removed now stays: a session at a gateway that isn't a member counts as lost.
+    /// What can't be removed now is removed by `FleetStore.forgetExpired`.
     func left(_ id: String) async { try? await store.registry.forgetSessions(of: id) }
 }

@@ -11,16 +11,17 @@ package struct GatewayMembers: Hashable, Sendable {
 
     package enum Standing: Hashable, Sendable {
         case alive(GatewayMember)
-        /// Its heartbeats have stopped, or it has left.
+        /// Its heartbeats have stopped.
         case dead
-        /// What is known is too old, or the store began anew just now and the gateways haven't all come back.
+        /// What is known is too old or hasn't settled, or the gateway isn't among the members: it may have joined since they were read, or have left.
         case unknown
     }
 
     package let members: [GatewayMember]
     /// When they were read.
     package let readAt: Int64
-    /// When the store's incarnation began: it began without members.
+    /// Since when every gateway has been able to send its heartbeats, as far as the reader knows: since the store's incarnation began, which began without members, and
+    /// since the reader has seen the store without a break.
     package let began: Int64
 
     package init(_ members: [GatewayMember], readAt: Int64, began: Int64) {
@@ -29,6 +30,15 @@ package struct GatewayMembers: Hashable, Sendable {
         self.began = began
     }
 
+    /// As seen by a gateway that has seen the store without a break since `time`.
+    package func seen(since time: Int64) -> GatewayMembers {
+        GatewayMembers(members, readAt: readAt, began: max(began, time))
+    }
+
+    /// Whether every gateway has had time for a heartbeat. After a failure of the store all heartbeats are old, and whoever comes back first must not take the others for
+    /// dead.
+    package var isSettled: Bool { readAt - began > Self.deadAfter }
+
     package func isAlive(_ member: GatewayMember, at time: Int64) -> Bool {
         time - member.heartbeat <= Self.deadAfter
     }
@@ -36,10 +46,9 @@ package struct GatewayMembers: Hashable, Sendable {
     package func alive(at time: Int64) -> [GatewayMember] { members.filter { isAlive($0, at: time) } }
 
     package func standing(of id: String, at time: Int64) -> Standing {
-        let member = members.first { $0.id == id }
-        if let member, isAlive(member, at: time) { return .alive(member) }
-        guard time - readAt <= Self.deadAfter else { return .unknown }
-        if member == nil, time - began <= Self.deadAfter { return .unknown }
+        guard let member = members.first(where: { $0.id == id }) else { return .unknown }
+        if isAlive(member, at: time) { return .alive(member) }
+        guard isSettled, !isAlive(member, at: readAt), time - readAt <= Self.deadAfter else { return .unknown }
         return .dead
     }
 
@@ -51,17 +60,14 @@ package struct GatewayMembers: Hashable, Sendable {
         case silent(GatewayMember)
     }
 
-    /// - Parameter before: an earlier view; each view is seen at its own time.
+    /// - Parameter before: the last view that had settled, or the first one; each view is seen at its own time.
+    /// - Returns: nothing before this view has settled.
     package func events(since before: GatewayMembers) -> [Event] {
+        guard isSettled else { return [] }
         let (old, new) = (before.alive(at: before.readAt), alive(at: readAt))
         let gone = old.filter { member in !new.contains { $0.id == member.id } }
         let joined = new.filter { member in !old.contains { $0.id == member.id } }
         return joined.map { .joined($0) }
-            + gone.compactMap { member in
-                switch standing(of: member.id, at: readAt) {
-                case .alive, .unknown: nil
-                case .dead: members.contains { $0.id == member.id } ? .silent(member) : .left(member)
-                }
-            }
+            + gone.map { member in members.contains { $0.id == member.id } ? .silent(member) : .left(member) }
     }
 }

@@ -36,4 +36,6 @@ package protocol SessionAnnouncer: Sendable {
     /// Also called for a session that was announced before.
     func began(_ sessionID: String)
     func ended(_ sessionID: String)
+    /// Another process announces the sessions from now on: what hasn't been told isn't told any more.
+    func stop()
 }

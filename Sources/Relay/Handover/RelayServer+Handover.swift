@@ -130,14 +130,13 @@ extension RelayServer {
         return true
     }
 
-    /// All sessions that were restored go on.
+    /// All sessions that were restored go on. The first heartbeat of a fleet's gateway announces them.
     package func beginRestored() {
         _ = onReactors { table, _ in
             let restored = table.restored
             table.restored = []
             for (session, pending) in restored { session.beginRestored(pending: pending) }
         }
-        settings.withLock { $0.directory }.announceAll()
     }
 
     // MARK: The internal listener

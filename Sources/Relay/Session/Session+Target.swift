@@ -50,7 +50,7 @@ extension Session {
         switch settings.directory.reserve(for: client) {
         case .reserved(let lease), .reservedInPlaceOf(let lease, _):
             self.lease = lease
-            settings.directory.noteBegun(of: client, SessionHolder(self))
+            settings.directory.noteBegun(of: client, lease, SessionHolder(self))
         case .refused(let limit):
             log("session refused", [LogKeys.reason: "\(limit)"])
         }

@@ -54,9 +54,11 @@ package final class SessionDirectory: Sendable {
     }
 
     /// The session may be one too many in the whole counts. Then it is closed.
-    func noteBegun(of client: ClientIdentity, _ holder: SessionHolder) {
+    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ first: SessionHolder) {
         guard let counts, !client.owner.isAnonymous else { return }
-        counts.began(client.owner) {
+        counts.began(client.owner) { [self] in
+            // It may have been resumed on another loop meanwhile.
+            let holder = register.withLock { $0.holder(of: lease) } ?? first
             holder.loop.submit { holder.session?.close(.tooManySessions) }
         }
     }
@@ -89,7 +91,10 @@ package final class SessionDirectory: Sendable {
     }
 
     /// Another process has the sessions now, and announces them itself.
-    package func stopAnnouncing() { announced.withLock { $0.isOver = true } }
+    package func stopAnnouncing() {
+        announced.withLock { $0.isOver = true }
+        announcer?.stop()
+    }
 
     private func note(_ id: String, of lease: Lease, announces: Bool) {
         guard let announcer else { return }

@@ -40,6 +40,34 @@ struct PostgreSQLMembersTests {
         #expect(try await store.beat(membership("a"), uptime: 0, .init()).members.count == 2)
     }
 
+    @Test func `only sessions of gateways that are gone are forgotten`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        for id in ["a", "b"] { _ = try await store.beat(membership(id), uptime: 0, .init()) }
+        let mark = SessionMark.init(bytes:)
+        let marks = try (1...4).map { try #require(mark([UInt8](repeating: UInt8($0), count: SessionMark.byteCount))) }
+        for (mark, gateway) in zip(marks, ["a", "b", "c", "d"]) {
+            let noted: Result<Void, KeyRegistryError> = await withCheckedContinuation { continuation in
+                store.note(SessionChanges(began: [mark], ended: []), of: gateway) { continuation.resume(returning: $0) }
+            }
+            try noted.get()
+        }
+        func holders() throws -> [String] {
+            let rows = try database.session().run("SELECT gateway FROM portcullis.session ORDER BY gateway", [])
+            return try rows.map { row throws(DatabaseError) in try row.text(0) }
+        }
+        // It has come back.
+        try await store.forgetSessions(of: "a")
+        #expect(try holders() == ["a", "b", "c", "d"])
+        try await store.forgetLostSessions()
+        #expect(try holders() == ["a", "b"])
+        try database.session().run("UPDATE portcullis.gateway SET heartbeat = heartbeat - interval '6 seconds'")
+        try await store.forgetLostSessions()
+        #expect(try holders() == ["a", "b"])
+        try await store.forgetSessions(of: "a")
+        #expect(try holders() == ["b"])
+    }
+
     @Test func `silent gateways are dead at the limit and forgotten later`() async throws {
         let database = try await FleetDatabase()
         let store = database.registry
@@ -55,7 +83,8 @@ struct PostgreSQLMembersTests {
         try age("old", GatewayMembers.forgottenAfter + 1)
         let view = try await store.beat(membership("a"), uptime: 0, .init())
         #expect(view.members.map(\.id) == ["a", "dead"])
-        #expect(view.standing(of: "dead", at: view.readAt) == .dead)
+        let settled = GatewayMembers(view.members, readAt: view.readAt, began: 0)
+        #expect(settled.standing(of: "dead", at: view.readAt) == .dead)
     }
 
     @Test func `a dead gateway is forgotten when one of the same name has replaced it`() async throws {
