@@ -65,6 +65,17 @@ package struct Gate: Sendable {
     /// The same for an identity that a client claims.
     package func refuseBlocked(_ identity: Identity) -> Refusal? { block.refusal(of: identity) }
 
+    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the same policies precede it. The gateway that has the
+    /// session applies all of them.
+    package func screen(_ request: AdmissionRequest) -> Refusal? {
+        let attempt = AdmissionAttempt(request, by: [])
+        let rate = RatePolicy(limits: settings.limits, checksSecrets: false)
+        for policy in [block, rate] as [any AdmissionPolicy] {
+            if case .refused(let refusal) = policy.evaluate(attempt) { return afterCounting(refusal, of: attempt) }
+        }
+        return nil
+    }
+
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
         switch decide(on: request, by: upgradePolicies) {
         case .authenticated(let principal): seat(principal, for: request)

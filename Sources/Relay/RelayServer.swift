@@ -135,12 +135,18 @@ package final class RelayServer: Sendable {
 
     /// Closes every session with 1001 once its queues are flushed.
     package func closeSessions() {
-        onEveryTable { _ = $0.close(.shuttingDown) }
+        onEveryTable {
+            $0.closeForwards(.shuttingDown)
+            _ = $0.close(.shuttingDown)
+        }
     }
 
     /// The time for sessions that have stayed with this process is over: each is closed with 1012 once its queues are flushed.
     package func closeStayingSessions() {
-        onEveryTable { _ = $0.close(.gatewayUpgrading) }
+        onEveryTable {
+            $0.closeForwards(.gatewayUpgrading)
+            _ = $0.close(.gatewayUpgrading)
+        }
     }
 
     func onEveryTable(_ body: @escaping @Sendable (SessionTable) -> Void) {

@@ -36,10 +36,13 @@ final class UpgradeHandler {
         if let name = upgrade.head.repeatedCredentialField(settings.gate) {
             return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
         }
-        if !seeksElsewhere(upgrade, session, context) { decide(upgrade, session, context) }
+        let request = request(upgrade, session, context)
+        if !seeksElsewhere(upgrade, request, session, context) { decide(upgrade, request, session, context) }
     }
 
-    func decide(_ upgrade: UpgradeExchange, _ session: SessionRequest, _ context: RequestContext) {
+    private func request(
+        _ upgrade: UpgradeExchange, _ session: SessionRequest, _ context: RequestContext
+    ) -> AdmissionRequest {
         var request = AdmissionRequest(
             upgrade.head,
             CredentialFields(settings.gate.fields, upgrade.head, parameters: RequestQuery(upgrade.head.query)),
@@ -48,6 +51,12 @@ final class UpgradeHandler {
         request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
         if case .route(let name) = session.target { request.route = name }
         request.allowedMethods = settings.targets.methods(to: session.target)
+        return request
+    }
+
+    func decide(
+        _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
+    ) {
         let decision = upgrade.forwarded?.principal.map { settings.gate.readmit($0, for: request) }
         answer(upgrade, decision ?? settings.gate.evaluate(request), session, context)
     }
@@ -109,7 +118,7 @@ final class UpgradeHandler {
         record.admissionFailed(admitted, context)
     }
 
-    private func refuse(
+    func refuse(
         _ upgrade: UpgradeExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext
     ) {
         record.upgradeRefused(refusal, by: method, context)

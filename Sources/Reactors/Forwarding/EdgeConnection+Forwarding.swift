@@ -44,6 +44,7 @@ extension EdgeConnection {
         guard case .upgrading = stage, let wsi else { return false }
         stage = .forwarding(forward)
         forward.isSwitched ? arm(at: nil) : arm(limits.answerMilliseconds)
+        if forward.isSwitched, let ssl = lws_get_ssl(wsi) { TLSMaterial.wipeHandshakeSecrets(ssl) }
         let kept = http?.takeKept() ?? []
         endHTTP()
         resume(wsi)

@@ -23,8 +23,10 @@ package struct ForwardLimits: Sendable, Hashable {
     package var dialMilliseconds = 4_000
     /// In each direction: above it the other side isn't read.
     package var queueBytes = 65_536
-    /// Without a byte from the other gateway, which sends pings to its clients: it is cut off then.
+    /// Without a byte from the other gateway, which sends pings to its clients, or to a client for which some wait: it is cut off then.
     package var idleSeconds = 150
+    /// For what is queued for the client at the end.
+    package var flushMilliseconds = 10_000
     /// From a Close frame of ours to the end.
     package var closeMilliseconds = 1_000
 
@@ -79,6 +81,8 @@ final class OutboundForward: TCPHandler, TimerTarget {
     private(set) var pausesClient = false
     private(set) var pausesTransport = false
     private var lastHeard: UInt64 = 0
+    /// When the client has last taken something, and what waited for it then.
+    private var taken: (at: UInt64, waiting: Int) = (0, 0)
     private lazy var timer = ReactorTimer(on: reactor)
     private var hasReportedEnd = false
 
@@ -124,6 +128,8 @@ final class OutboundForward: TCPHandler, TimerTarget {
 
     /// At the end of a turn, after writing.
     func clientTook(waiting: Int) {
+        if waiting < taken.waiting { taken.at = reactor.now }
+        taken.waiting = waiting
         guard pausesTransport, waiting <= limits.queueBytes / 2 else { return }
         pausesTransport = false
         transport?.setReading(paused: false)
@@ -189,6 +195,7 @@ final class OutboundForward: TCPHandler, TimerTarget {
         connection.queue(bytes)
         guard waitingForClient > limits.queueBytes, !pausesTransport else { return }
         pausesTransport = true
+        taken = (reactor.now, waitingForClient)
         transport?.setReading(paused: true)
     }
 
@@ -256,6 +263,7 @@ final class OutboundForward: TCPHandler, TimerTarget {
         guard !isOver else { return }
         stage = .over
         reportEnd(end)
+        if isSwitched { connection?.arm(limits.flushMilliseconds) }
         touchClient()
         guard transport != nil else { return timer.cancel() }
         // What is queued still goes out.
@@ -277,23 +285,27 @@ final class OutboundForward: TCPHandler, TimerTarget {
     }
 
     private func armIdle() {
-        timer.arm(at: lastHeard + UInt64(limits.idleSeconds) * 1_000_000_000, calling: self)
+        timer.arm(at: lastHeard + idle, calling: self)
     }
+
+    private var idle: UInt64 { UInt64(limits.idleSeconds) * 1_000_000_000 }
 
     func timerFired(now: UInt64) {
         switch stage {
         case .asking: break
-        case .relaying where lastHeard + UInt64(limits.idleSeconds) * 1_000_000_000 > now || pausesTransport:
-            armAgain(now)
+        case .relaying where pausesTransport: checkClient(now)
+        case .relaying where lastHeard + idle > now: armIdle()
         case .relaying: lost("it sent nothing for \(limits.idleSeconds) s")
         case .closing: end(.closed)
         case .over: dropTransport()
         }
     }
 
-    /// While the client doesn't read, the other gateway isn't heard.
-    private func armAgain(_ now: UInt64) {
-        if pausesTransport { lastHeard = now }
-        armIdle()
+    /// While the client doesn't read, the other gateway isn't heard: neither its Close frame nor the end of its connection.
+    private func checkClient(_ now: UInt64) {
+        lastHeard = now
+        guard taken.at + idle <= now else { return timer.arm(at: taken.at + idle, calling: self) }
+        end(.lost("its client took nothing for \(limits.idleSeconds) s"))
+        connection?.arm(0)
     }
 }

@@ -16,9 +16,14 @@ final class RemoteSession: TCPHandler, TimerTarget {
     static let answerMilliseconds: UInt64 = 10_000
     /// Of one message to the client, whose fragments are joined here.
     static let maximumMessageBytes = 1_048_576
+    /// Of a client's input without content: so much costs it as much as a control frame.
+    static let surplusBytes = 1_024
 
     private enum Stage {
-        case asking, relaying, over
+        case asking, relaying
+        /// The client's Close frame is awaited: what it has sent before is still passed on.
+        case closing
+        case over
     }
 
     let peer: FleetPeer
@@ -39,10 +44,13 @@ final class RemoteSession: TCPHandler, TimerTarget {
     /// The message that is arriving for the client.
     private var message: (bytes: [UInt8], isText: Bool) = ([], false)
     private var isWithinClientMessage = false
+    private var surplus = 0
     private var hasClosed = false
     private var isClientPaused = false
     private var isPeerPaused = false
     private var lastHeard: UInt64 = 0
+    /// When the client has last taken something.
+    private var lastTaken: UInt64 = 0
 
     /// - Returns: nil if the other gateway can't be asked.
     init?(
@@ -74,12 +82,22 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     /// The upgrade of a client that names no session yet. The key has no meaning: nobody caches the answer.
     private static func head(of target: TargetRequest) -> [UInt8] {
-        let path = if case .route(let name) = target { "/mud/\(name)" } else { "/" }
+        var path = "/"
+        // The client may have written the name.
+        if case .route(let name) = target, name.utf8.allSatisfy(isUnreserved) { path = "/mud/\(name)" }
         return Array(
             """
             GET \(path)?dialect=typed HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r
             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
             """.utf8)
+    }
+
+    /// RFC 3986 §2.3.
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch Unicode.Scalar(byte) {
+        case "0"..."9", "A"..."Z", "a"..."z", "-", ".", "_", "~": true
+        default: false
+        }
     }
 
     private var resume: [UInt8] {
@@ -97,6 +115,23 @@ final class RemoteSession: TCPHandler, TimerTarget {
         let opcode: UInt8 = isWithinClientMessage ? 0 : isText ? 1 : 2
         isWithinClientMessage = !isLast
         send(opcode, bytes, isFinal: isLast)
+        pauseClientIfFull()
+    }
+
+    /// Also what isn't for the session counts against its client's rate: the other gateway counts a ping for it.
+    func clientSentControlFrame() {
+        send(9, UnsafeRawBufferPointer(start: nil, count: 0))
+        pauseClientIfFull()
+    }
+
+    func clientSentSurplus(bytes: Int) {
+        surplus += bytes
+        guard surplus >= Self.surplusBytes else { return }
+        surplus = 0
+        clientSentControlFrame()
+    }
+
+    private func pauseClientIfFull() {
         guard let transport, transport.queuedBytes > limits.queueBytes, !isClientPaused else { return }
         isClientPaused = true
         link?.socket?.setReading(paused: true)
@@ -105,6 +140,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
     func clientHeard() { send(10, UnsafeRawBufferPointer(start: nil, count: 0)) }
 
     func clientRead() {
+        lastTaken = loop.now
         guard isPeerPaused, (link?.queuedBytes ?? 0) <= settings.session.clientBufferBytes / 2 else { return }
         isPeerPaused = false
         transport?.setReading(paused: false)
@@ -112,6 +148,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     /// - Parameter code: of the client's Close frame.
     func clientClosed(code: UInt16?) {
+        if stage == .closing { return end(.closed) }
         guard stage == .relaying, !hasClosed else { return }
         let payload = code.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? []
         payload.withUnsafeBytes { send(8, $0) }
@@ -122,7 +159,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     /// A client's frame (RFC 6455 §5.2). Its mask protects intermediaries, of which there are none: it is zero.
     private func send(_ opcode: UInt8, _ payload: UnsafeRawBufferPointer, isFinal: Bool = true) {
-        guard stage == .relaying, let transport else { return }
+        guard stage == .relaying || stage == .closing, let transport else { return }
         var header: [UInt8] = [(isFinal ? 0x80 : 0) | opcode]
         switch payload.count {
         case ..<126: header.append(0x80 | UInt8(payload.count))
@@ -148,7 +185,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
             switch stage {
             case .asking: begin(released)
             case .relaying: deliver(released[...])
-            case .over: break
+            case .closing, .over: break
             }
         } catch {
             lost("the answer is malformed: \(error)")
@@ -202,6 +239,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
             message.bytes = []
             guard !isPeerPaused, (link?.queuedBytes ?? 0) > settings.session.clientBufferBytes else { return }
             isPeerPaused = true
+            lastTaken = loop.now
             transport?.setReading(paused: true)
         case 8: closed(payload)
         case 9: link?.socket?.ping()
@@ -254,6 +292,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
             settings.metrics.forwarded(.lost)
             link?.close(.gatewayLost)
             end(.lost(reason))
+        case .closing: end(.closed)
         case .over: break
         }
     }
@@ -261,7 +300,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
     /// Passes no more messages on. What is queued for the other gateway still goes out.
     private func end(_ end: ForwardEnd) {
         guard stage != .over else { return }
-        if stage == .relaying {
+        let hadClient = stage != .asking
+        if hadClient {
             if case .lost(let reason) = end {
                 log("upgrade passed on ended", [LogKeys.detail: "\(reason)"])
             } else {
@@ -272,6 +312,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
         sessions.forwards.remove(number)
         forwarding.leave()
         link?.remoteEnded(self)
+        if hadClient { link?.expectClose(within: settings.session.closeFlush) }
         link = nil
         guard let transport else { return timer.cancel() }
         transport.finish()
@@ -279,13 +320,14 @@ final class RemoteSession: TCPHandler, TimerTarget {
     }
 
     func timerFired(now: UInt64) {
-        let idle = lastHeard + UInt64(limits.idleSeconds) * 1_000_000_000
+        let idle = UInt64(limits.idleSeconds) * 1_000_000_000
         switch stage {
         case .asking: lost("it didn't answer in time")
-        case .relaying where isPeerPaused:
-            timer.arm(at: now + UInt64(limits.idleSeconds) * 1_000_000_000, calling: self)
-        case .relaying where idle > now: timer.arm(at: idle, calling: self)
+        case .relaying where isPeerPaused && lastTaken + idle > now: timer.arm(at: lastTaken + idle, calling: self)
+        case .relaying where isPeerPaused: link?.socket?.drop()
+        case .relaying where lastHeard + idle > now: timer.arm(at: lastHeard + idle, calling: self)
         case .relaying: lost("it sent nothing for \(limits.idleSeconds) s")
+        case .closing: end(.closed)
         case .over:
             let dropped = transport
             transport = nil
@@ -304,9 +346,10 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
 extension RemoteSession: ForwardedClient {
     func close(code: UInt16, reason: String) {
-        guard stage == .relaying else { return lost(reason) }
-        link?.socket?.close(code: code, reason: reason)
-        end(.closed)
+        guard stage == .relaying else { return stage == .asking ? lost(reason) : () }
+        stage = .closing
+        timer.arm(at: loop.now + UInt64(limits.closeMilliseconds) * 1_000_000, calling: self)
+        link?.socket?.closeAfterInput(code: code, reason: reason)
     }
 }
 
@@ -338,6 +381,8 @@ extension ClientLink {
         switch found {
         case .unknown: remoteFailed(.expired)
         case .unavailable: remoteFailed(.unavailable)
+        case .elsewhere where session.settings.drain.isDraining || session.settings.drain.isHandingOver:
+            remoteFailed(.unavailable)
         case .elsewhere(let peer):
             // It holds itself until it is over.
             if RemoteSession(request, at: peer, for: self, session, forwarding) == nil { remoteFailed(.unavailable) }

@@ -12,32 +12,40 @@ import WireText
 /// Nothing is decided here but where the upgrade goes: the other gateway has the session, its owner and its tokens, and decides as if the client had connected
 /// there. An upgrade that another gateway has passed on is never passed on again.
 extension UpgradeHandler {
-    /// - Returns: whether the upgrade is answered later, by another gateway or by this one.
-    func seeksElsewhere(_ upgrade: UpgradeExchange, _ session: SessionRequest, _ context: RequestContext) -> Bool {
+    /// - Returns: whether the upgrade is refused here, or answered later by another gateway or by this one.
+    func seeksElsewhere(
+        _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
+    ) -> Bool {
         guard upgrade.forwarded == nil, upgrade.isWellFormed, let forwarding = settings.forwarding,
             let resume = session.resume, !settings.drain.isDraining, !settings.drain.isHandingOver,
             SessionIdentity.isID(resume.sessionID), !settings.directory.holds(resume.sessionID)
         else { return false }
+        if let refusal = settings.gate.screen(request) {
+            refuse(upgrade, refusal, by: refusal.method, context)
+            return true
+        }
         let reactor = reactor
         let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
         forwarding.find(resume.sessionID) { found in
             reactor.submit {
                 let (upgrade, handler) = pinned.value
-                handler.found(found, forwarding, upgrade, session, context)
+                handler.found(found, forwarding, upgrade, request, session, context)
             }
         }
         return true
     }
 
     private func found(
-        _ found: Whereabouts, _ forwarding: SessionForwarding, _ upgrade: UpgradeExchange, _ session: SessionRequest,
-        _ context: RequestContext
+        _ found: Whereabouts, _ forwarding: SessionForwarding, _ upgrade: UpgradeExchange, _ request: AdmissionRequest,
+        _ session: SessionRequest, _ context: RequestContext
     ) {
         guard upgrade.isPending else { return upgrade.abandon() }
         switch found {
-        case .unknown: decide(upgrade, session, context)
+        case .unknown: decide(upgrade, request, session, context)
         case .unavailable(let detail, let seconds):
             fail(upgrade, Refusal(.storeUnavailable, detail: detail, retryAfter: seconds), context)
+        case .elsewhere where settings.drain.isDraining || settings.drain.isHandingOver:
+            decide(upgrade, request, session, context)
         case .elsewhere(let peer):
             guard forwarding.enter() else {
                 return fail(

@@ -69,10 +69,16 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         remote.clientSent(piece.bytes, isText: piece.isText, isLast: piece.isLast)
     }
 
-    func webSocketReceivedControlFrame(bytes: Int) { session?.count(bytes: bytes, isMessage: true) }
+    func webSocketReceivedControlFrame(bytes: Int) {
+        session?.count(bytes: bytes, isMessage: true)
+        remote?.clientSentControlFrame()
+    }
 
     /// Otherwise empty blocks could come at any rate.
-    func webSocketReceivedSurplus(bytes: Int) { session?.count(bytes: bytes, isMessage: false) }
+    func webSocketReceivedSurplus(bytes: Int) {
+        session?.count(bytes: bytes, isMessage: false)
+        remote?.clientSentSurplus(bytes: bytes)
+    }
 
     func webSocketHeardPong() {
         remote?.clientHeard()
@@ -153,11 +159,17 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     /// Another link has the session: closes the WebSocket, and drops it if it isn't closed in time.
     func sayReplaced(keeping globalLease: SessionLease?, timeout: UInt64) {
         guard let socket else { return }
+        expectClose(within: timeout, keeping: globalLease)
+        socket.close(code: CloseReason.sessionReplaced.code, reason: CloseReason.sessionReplaced.text)
+    }
+
+    /// The WebSocket is being closed, and is dropped if that takes longer.
+    func expectClose(within timeout: UInt64, keeping globalLease: SessionLease? = nil) {
+        guard socket != nil, farewell == nil else { return }
         let timer = loop.makeTimer()
         farewell = Farewell(timer: timer, globalLease: globalLease)
         sessions.insert(self)
         timer.arm(at: loop.now + timeout, calling: self)
-        socket.close(code: CloseReason.sessionReplaced.code, reason: CloseReason.sessionReplaced.text)
     }
 
     func timerFired(now: UInt64) { socket?.drop() }

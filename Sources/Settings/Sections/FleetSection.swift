@@ -44,7 +44,7 @@ package struct FleetSection: SettingSection {
         reload: .restart)
     package let idleSeconds = Setting<Int>.integer(
         "FLEET_IDLE_SECONDS", default: 150, 2...86_400, "s",
-        "How long another gateway may be silent about a client before it counts as lost.",
+        "How long another gateway may be silent about a client, or the client may take nothing of what waits for it, before it counts as lost.",
         details: "It is heard at each ping of the client, so it has to be longer than PING_INTERVAL_SECONDS.",
         reload: .restart)
     package let queueBytes = Setting<Int>.integer(

@@ -53,6 +53,16 @@ struct RatePolicyTests {
         #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
     }
 
+    /// As its credential does, at the gateway that has the session.
+    @Test func `looking for a session elsewhere costs a limited address a verification`() {
+        var request = bench.request()
+        request.session = SessionCredential(id: "elsewhere", token: "t")
+        for _ in 0..<40 { #expect(gate.screen(request) == nil) }
+        failTenTimes()
+        for _ in 0..<UpgradeLimits.defaultVerificationsPerSecond { #expect(gate.screen(request) == nil) }
+        #expect(gate.screen(request)?.answer == .rateLimited)
+    }
+
     @Test func `without failures valid credentials aren't limited`() throws {
         var device = try bench.registeredDevice()
         for _ in 0..<40 {

@@ -75,6 +75,27 @@ struct RemoteSessionTests {
         while b.forwarding.current > 0 { await Task.yield() }
     }
 
+    /// At the other gateway: there it is counted against the client's rate.
+    @Test func `a client's pings are passed on`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        let socket = try await ask(b, for: session)
+        _ = try await next("resumed", on: socket)
+        for _ in 0..<100 { try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.ping, Array("here".utf8))) }
+        try await socket.send(text: #"{"type":"input","text":"x"}"#)
+        let mud = try await bench.target.connection()
+        #expect(try await mud.receiveText(1) == "x")
+        await mud.close()
+        #expect(try await socket.closedByServer().code == 1000)
+        var ended: [String] = []
+        while ended.isEmpty {
+            await Task.yield()
+            ended = a.log.values(of: LogKeys.framesFromClient, in: "session ended")
+        }
+        #expect(try #require(Int(ended[0])) >= 600)
+    }
+
     @Test func `a wrong token is an error there, and the client may begin anew`() async throws {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))

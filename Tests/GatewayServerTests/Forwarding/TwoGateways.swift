@@ -27,7 +27,7 @@ final class FleetBench: FleetMembers {
         let log = LineLog()
         let port: Int
 
-        fileprivate init(_ id: String, _ bench: FleetBench) async throws {
+        fileprivate init(_ id: String, _ bench: FleetBench, blocked: String?) async throws {
             self.id = id
             let log = log
             let logger = Logger(label: "fleet") { _ in log }
@@ -35,10 +35,10 @@ final class FleetBench: FleetMembers {
             forwarding = SessionForwarding(sessions, tls: try bench.dialling(), limits: bench.limits)
             drain = DrainSwitch()
             let names = DialectKind.subprotocols.map(\.name)
-            let gate = Gate(
-                GateSettings(
-                    subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
-                    methods: [AnonymousMethod(isAllowed: true)]))
+            var gate = GateSettings(
+                subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
+                methods: [AnonymousMethod(isAllowed: true)])
+            if let blocked { gate.blockList = try BlockList("address \(blocked)", kinds: []) }
             let metrics = GatewayMetrics()
             let audit = try AuditLog(path: bench.folder + "/\(id).audit", logger: logger)
             let target = try TargetEndpoint("127.0.0.1:\(bench.target.port)")
@@ -51,7 +51,7 @@ final class FleetBench: FleetMembers {
                 ),
                 dialects: dialects, session: SessionLimits(), traffic: TrafficSettings(), compression: .off,
                 directory: SessionDirectory(SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions),
-                gate: gate, drain: drain, requests: RequestLimits(), attestation: nil, tickets: nil,
+                gate: Gate(gate), drain: drain, requests: RequestLimits(), attestation: nil, tickets: nil,
                 servesWebClient: false, trustedProxies: TrustedProxies(), warnings: [], version: "0", audit: audit,
                 journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 100),
                 whenAuditFails: .continue, metrics: metrics, logger: logger)
@@ -110,7 +110,10 @@ final class FleetBench: FleetMembers {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    func gateway(_ id: String) async throws -> Gateway { try await Gateway(id, self) }
+    /// - Parameter blocked: an address that this gateway alone refuses.
+    func gateway(_ id: String, blocking blocked: String? = nil) async throws -> Gateway {
+        try await Gateway(id, self, blocked: blocked)
+    }
 
     fileprivate func dialling() throws -> TargetTLS {
         var settings = TargetTLSSettings(mode: .required, caPath: folder + "/ca.pem")

@@ -51,6 +51,17 @@ struct TwoGatewaysTests {
         #expect(ids.count == 1 && a.log.values(of: LogKeys.session, in: "session resumed").contains(ids[0]))
     }
 
+    @Test func `a client that its gateway blocks isn't passed on`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b", blocking: "127.0.0.1"))
+        let (_, session) = try await begin(a, bench)
+        guard case .refused(let answer, _) = try await b.attempt(session.handshake(after: 0)) else {
+            throw EdgeTestError("admitted")
+        }
+        #expect(answer.status == 403 && answer.text.contains("device_blocked"))
+        #expect(b.log.values(of: LogKeys.requestID, in: "upgrade passed on").isEmpty)
+    }
+
     @Test func `a session may be resumed through every gateway at once, and one client has it in the end`() async throws
     {
         let bench = try await FleetBench()

@@ -96,6 +96,29 @@ struct LostGatewayTests {
         await b.stop()
     }
 
+    /// While it doesn't read, nothing is heard of the other gateway: not even that it has closed the connection.
+    @Test func `a client that takes nothing is dropped after the limit`() async throws {
+        let server = try PlainServer()
+        async let gateway = server.serve { socket in
+            guard let peer = Self.accept(socket), peer.read(upTo: 4_096) != nil else { return false }
+            peer.write(Self.switching)
+            // More than the buffers on the way have room for: it ends when the gateway has closed the connection.
+            let frame = [0x82, 0x7E, 0x40, 0] + [UInt8](repeating: 0x55, count: 16_384)
+            for _ in 0..<100_000 where !peer.write(frame) { return true }
+            return false
+        }
+        var limits = ForwardLimits()
+        limits.idleSeconds = 1
+        let socket = try await client(server, limits)
+        _ = try #require(socket.readHead())
+        let end = await b.next { if case .ended = $0 { true } else { false } }
+        #expect(end == .ended(.lost("its client took nothing for 1 s")))
+        #expect(await gateway == true)
+        #expect(await b.reactor.run { b.forwarded?.waitingForClient } == 0)
+        socket.close()
+        await b.stop()
+    }
+
     @Test func `a gateway that doesn't answer leaves the upgrade undecided`() async throws {
         let server = try PlainServer()
         let done = Semaphore()
