@@ -127,6 +127,24 @@ struct RemoteSessionTests {
         _ = a
     }
 
+    @Test func `what its client has sent before its Close frame arrives, although its gateway drains`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        let socket = try await ask(b, for: session)
+        let resumed = try await next("resumed", on: socket)
+        b.server.beginDraining()
+        var frame = try await socket.nextFrame()
+        while frame.opcode != WebSocketFrame.Opcode.close { frame = try await socket.nextFrame() }
+        try await socket.send(text: #"{"type":"input","text":"last"}"#)
+        try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.close, frame.payload))
+        #expect(try await bench.target.connection().receiveText(4) == "last")
+        while b.forwarding.current > 0 { await Task.yield() }
+        // The session waits for its client.
+        let home = try await ask(a, for: resumed)
+        #expect(try await next("resumed", on: home)["sessionId"] == session["sessionId"])
+    }
+
     @Test func `when the other gateway is found dead the client is told at once`() async throws {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
