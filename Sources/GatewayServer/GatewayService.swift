@@ -27,6 +27,7 @@ struct GatewayService: Service {
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let upgrades = await UnixSignalsSequence(trapping: .sigusr2)
+        await gateway.revocations?.lookOnce()
         // Signals are handled from now on; a process that reads this line may send one.
         gateway.announce()
         gateway.reportReady()

@@ -12,6 +12,8 @@ package final class KeyStandings: Sendable {
     package static let longestDelay: Duration = .seconds(2)
     /// Keys that the store didn't have when it was asked. They are forgotten together, so that unknown keys don't drive out others.
     static let maximumUnknown = 1_024
+    /// A key that changes while it is read is read again, so often at most.
+    static let maximumReadings = 3
 
     private struct Record {
         var standing: KeyStanding
@@ -82,17 +84,18 @@ package final class KeyStandings: Sendable {
         throw .unavailable("this gateway doesn't know yet whether the key is still good")
     }
 
-    /// Asks the store, unless the standing is known.
+    /// Asks the store, unless the standing is known. An answer from before a change isn't kept, so the store is asked again: what comes next finds the
+    /// standing here.
     func load(
         _ id: KeyID, at time: MonotonicTime,
         then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void
     ) {
         if let known = current(of: id, at: time) { return then(.success(known)) }
-        read(id, at: time, then: then)
+        read(id, at: time, readings: Self.maximumReadings, then: then)
     }
 
     private func read(
-        _ id: KeyID, at time: MonotonicTime,
+        _ id: KeyID, at time: MonotonicTime, readings: Int = 1,
         then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void
     ) {
         let begun = state.withLock { state in
@@ -100,24 +103,29 @@ package final class KeyStandings: Sendable {
             return state.changes
         }
         registry.standing(of: id) { result in
-            self.finish(id, result, begun: begun, at: time)
-            then(result)
+            let isOutdated = self.finish(id, result, begun: begun, at: time)
+            guard isOutdated, readings > 1 else { return then(result) }
+            self.read(id, at: time, readings: readings - 1, then: then)
         }
     }
 
+    /// - Returns: whether the answer is from before a change.
     private func finish(
         _ id: KeyID, _ result: Result<KeyStanding?, KeyRegistryError>, begun: UInt64, at time: MonotonicTime
-    ) {
+    ) -> Bool {
         state.withLock { state in
             let changed = max(state.readings[id]?.changed ?? 0, state.allChanged)
             state.readings[id]?.count -= 1
             if state.readings[id]?.count == 0 { state.readings[id] = nil }
-            guard case .success(let standing) = result, changed <= begun else { return }
-            guard let standing else {
+            guard case .success(let standing) = result else { return false }
+            guard changed <= begun else { return true }
+            if let standing {
+                keep(Record(standing: standing, readAt: time), in: &state)
+            } else {
                 if state.unknown.count >= Self.maximumUnknown { state.unknown = [:] }
-                return state.unknown[id] = time
+                state.unknown[id] = time
             }
-            keep(Record(standing: standing, readAt: time), in: &state)
+            return false
         }
     }
 

@@ -39,12 +39,16 @@ final class RevocationWatcher: Sendable {
     /// Runs until it is cancelled.
     func run() async {
         while !Task.isCancelled {
-            if let revocations = await look() {
-                await changed(revocations)
-                state.withLock { $0.applied = revocations }
-            }
+            await lookOnce()
             await alarm.pause(atMost: Self.interval)
         }
+    }
+
+    /// The first look is made before the gateway says that it serves: what it has asked a fleet's store before is forgotten with it.
+    func lookOnce() async {
+        guard let revocations = await look() else { return }
+        await changed(revocations)
+        state.withLock { $0.applied = revocations }
     }
 
     /// If the store can't be read now, the next look reads it; nothing is lost.

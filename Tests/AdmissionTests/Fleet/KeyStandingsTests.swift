@@ -75,23 +75,62 @@ struct KeyStandingsTests {
         #expect(bench.store.asked.isEmpty && standings.count == 0)
     }
 
-    @Test func `an answer from before a change isn't kept`() throws {
-        let changes: [(KeyStandings, KeyID) -> Void] = [
-            { $0.heard([$1], at: start.monotonic) }, { standings, _ in standings.forgetAll() },
-        ]
-        for change in changes {
+    private static let changes: [@Sendable (KeyStandings, KeyID) -> Void] = [
+        { $0.heard([$1], at: start.monotonic) }, { standings, _ in standings.forgetAll() },
+    ]
+
+    @Test func `a key that changes while it is read is read again`() throws {
+        for change in Self.changes {
             let device = try bench.registeredDevice()
             let id = try #require(KeyID(bytes: device.keyID))
             bench.store.hold([.look])
             let loaded = Gathered<Bool>()
-            standings.load(id, at: start.monotonic) { result in loaded.add((try? result.get()) != nil) }
+            standings.load(id, at: start.monotonic) { result in
+                loaded.add((try? result.get())?.map(\.isRevoked) ?? false)
+            }
             change(standings, id)
+            #expect(bench.store.revoke(id, reason: "lost", at: 1))
             bench.store.answer()
-            #expect(loaded.all == [true] && standings.current(of: id, at: start.monotonic) == nil)
+            #expect(loaded.all.isEmpty && standings.current(of: id, at: start.monotonic) == nil)
+            bench.store.answer()
+            #expect(loaded.all == [true])
+            #expect(standings.current(of: id, at: start.monotonic)?.isRevoked == true)
             bench.store.hold([])
-            standings.load(id, at: start.monotonic) { _ in }
-            #expect(standings.current(of: id, at: start.monotonic) != nil)
         }
+    }
+
+    @Test func `a key that always changes is read a limited number of times, and not kept`() throws {
+        for change in Self.changes {
+            let device = try bench.registeredDevice()
+            let id = try #require(KeyID(bytes: device.keyID))
+            let asked = bench.store.asked.count
+            bench.store.hold([.look])
+            let loaded = Gathered<Bool>()
+            standings.load(id, at: start.monotonic) { result in loaded.add((try? result.get()) != nil) }
+            for number in 1...KeyStandings.maximumReadings {
+                #expect(loaded.all.isEmpty && bench.store.asked.count == asked + number)
+                change(standings, id)
+                bench.store.answer()
+            }
+            #expect(loaded.all == [true] && standings.current(of: id, at: start.monotonic) == nil)
+            #expect(bench.store.asked.count == asked + KeyStandings.maximumReadings)
+            bench.store.hold([])
+        }
+    }
+
+    @Test func `a client is rechecked though its key is forgotten while the store is asked`() throws {
+        var device = try bench.registeredDevice()
+        let (principal, _) = try admitted(&device, by: 0)
+        let gate = bench.gateways[1].gate
+        bench.store.hold([.look])
+        let refusals = Gathered<RefusalAnswer?>()
+        gate.prepareRecheck(of: principal, at: start) {
+            refusals.add(gate.recheck(principal, from: address("192.0.2.1"), at: start)?.answer)
+        }
+        bench.gateways[1].fleet.standings.forgetAll()
+        bench.store.answer()
+        bench.store.answer()
+        #expect(refusals.all == [nil])
     }
 
     @Test func `a feed that is late makes rechecks unavailable, and assertions ask the store`() throws {
