@@ -78,7 +78,7 @@ let package = Package(
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "WebSocketWire", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
-        .target(name: "ForwardingWire", dependencies: ["WireText"], swiftSettings: pureSettings),
+        .target(name: "ForwardingWire", dependencies: ["WebSocketWire", "WireText"], swiftSettings: pureSettings),
 
         // DEFLATE, behind protocols of Telnet and WebSocketWire.
         .target(
@@ -200,7 +200,8 @@ let package = Package(
         .testTarget(
             name: "ProxyProtocolTests", dependencies: ["ProxyProtocol", "WireText"], swiftSettings: houseSettings),
         .testTarget(
-            name: "ForwardingWireTests", dependencies: ["ForwardingWire", "WireText"], swiftSettings: houseSettings),
+            name: "ForwardingWireTests", dependencies: ["ForwardingWire", "WebSocketWire", "WireText"],
+            swiftSettings: houseSettings),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
         .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
         .testTarget(

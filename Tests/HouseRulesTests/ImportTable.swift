@@ -50,8 +50,8 @@ enum ImportTable {
             target: "WebSocketWire", isPure: true, ours: ["WireText"], others: ["Crypto"],
             reason: "WireText has base64 and UTF-8; Sec-WebSocket-Accept is a SHA-1."),
         ImportRow(
-            target: "ForwardingWire", isPure: true, ours: ["WireText"], others: [],
-            reason: "Bytes between two gateways of a fleet; WireText has addresses."),
+            target: "ForwardingWire", isPure: true, ours: ["WebSocketWire", "WireText"], others: [],
+            reason: "Bytes between two gateways of a fleet: WebSocketWire has frames, WireText addresses."),
         ImportRow(
             target: "Compression", isPure: false, ours: ["CZlib", "Telnet", "WebSocketWire"], others: [],
             reason: """

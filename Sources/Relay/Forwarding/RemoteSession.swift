@@ -14,8 +14,6 @@ import WireText
 final class RemoteSession: TCPHandler, TimerTarget {
     /// From dialling to the 101.
     static let answerMilliseconds: UInt64 = 10_000
-    /// Of one message to the client, whose fragments are joined here.
-    static let maximumMessageBytes = 1_048_576
     /// Of a client's input without content: so much costs it as much as a control frame.
     static let surplusBytes = 1_024
 
@@ -41,9 +39,10 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private let timer: any SessionTimer
     private var stage = Stage.asking
     private var answer = ForwardedAnswer()
-    /// The message that is arriving for the client.
-    private var message: (bytes: [UInt8], isText: Bool) = ([], false)
-    private var isWithinClientMessage = false
+    /// To the client.
+    private var messages = ForwardedMessages()
+    /// From the client.
+    private var input = ForwardedInput()
     private var surplus = 0
     private var hasClosed = false
     private var isClientPaused = false
@@ -112,15 +111,13 @@ final class RemoteSession: TCPHandler, TimerTarget {
     // MARK: From the client
 
     func clientSent(_ bytes: UnsafeRawBufferPointer, isText: Bool, isLast: Bool) {
-        let opcode: UInt8 = isWithinClientMessage ? 0 : isText ? 1 : 2
-        isWithinClientMessage = !isLast
-        send(opcode, bytes, isFinal: isLast)
+        send(input.header(ofPart: bytes.count, isText: isText, isLast: isLast), bytes)
         pauseClientIfFull()
     }
 
     /// Also what isn't for the session counts against its client's rate: the other gateway counts a ping for it.
     func clientSentControlFrame() {
-        send(9, UnsafeRawBufferPointer(start: nil, count: 0))
+        send(ForwardedInput.ping)
         pauseClientIfFull()
     }
 
@@ -137,7 +134,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
         link?.socket?.setReading(paused: true)
     }
 
-    func clientHeard() { send(10, UnsafeRawBufferPointer(start: nil, count: 0)) }
+    func clientHeard() { send(ForwardedInput.pong) }
 
     func clientRead() {
         lastTaken = loop.now
@@ -150,25 +147,17 @@ final class RemoteSession: TCPHandler, TimerTarget {
     func clientClosed(code: UInt16?) {
         if stage == .closing { return end(.closed) }
         guard stage == .relaying, !hasClosed else { return }
-        let payload = code.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? []
-        payload.withUnsafeBytes { send(8, $0) }
+        send(ForwardedInput.close(code: code))
         end(.inOrder)
     }
 
     func clientLost() { end(.inOrder) }
 
-    /// A client's frame (RFC 6455 §5.2). Its mask protects intermediaries, of which there are none: it is zero.
-    private func send(_ opcode: UInt8, _ payload: UnsafeRawBufferPointer, isFinal: Bool = true) {
+    /// - Parameter payload: of the frame, if the header doesn't contain it.
+    private func send(
+        _ header: [UInt8], _ payload: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
         guard stage == .relaying || stage == .closing, let transport else { return }
-        var header: [UInt8] = [(isFinal ? 0x80 : 0) | opcode]
-        switch payload.count {
-        case ..<126: header.append(0x80 | UInt8(payload.count))
-        case ..<65_536: header += [0xFE, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
-        default:
-            header.append(0xFF)
-            header += (0..<8).reversed().map { UInt8(truncatingIfNeeded: payload.count >> (8 * $0)) }
-        }
-        header += [0, 0, 0, 0]
         header.withUnsafeBytes { transport.send($0) }
         transport.send(payload)
     }
@@ -184,7 +173,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
             guard !released.isEmpty else { return }
             switch stage {
             case .asking: begin(released)
-            case .relaying: deliver(released[...])
+            case .relaying: deliver(released)
             case .closing, .over: break
             }
         } catch {
@@ -200,59 +189,35 @@ final class RemoteSession: TCPHandler, TimerTarget {
         settings.metrics.forwarded(.switched)
         log("upgrade passed on", [LogKeys.status: "101"])
         timer.arm(at: loop.now + UInt64(limits.idleSeconds) * 1_000_000_000, calling: self)
-        resume.withUnsafeBytes { send(1, $0) }
+        resume.withUnsafeBytes { send(input.header(ofPart: $0.count, isText: true, isLast: true), $0) }
         guard link?.attach(self) == true else { return self.end(.inOrder) }
-        deliver(released[end...])
+        deliver(Array(released[end...]))
     }
 
-    /// - Parameter frames: whole ones.
-    private func deliver(_ frames: ArraySlice<UInt8>) {
-        var rest = frames
-        while stage == .relaying, rest.count >= 2 {
-            let first = rest[rest.startIndex]
-            var (length, start) = (Int(rest[rest.startIndex + 1] & 0x7F), 2)
-            if length >= 126 {
-                start = length == 126 ? 4 : 10
-                guard rest.count >= start else { return lost("a frame without its header") }
-                length = rest.dropFirst(2).prefix(start - 2).reduce(0) { $0 << 8 | Int($1) }
+    private func deliver(_ frames: [UInt8]) {
+        for event in messages.take(frames) where stage == .relaying {
+            switch event {
+            case .message(let bytes, let isText): deliver(bytes, isText: isText)
+            case .ping: link?.socket?.ping()
+            case .close(let code, let reason): closed(code, reason)
+            case .malformed(let fault): lost("a malformed frame: \(fault)")
             }
-            guard length >= 0, rest.count - start >= length, first & 0x70 == 0 else { return lost("a malformed frame") }
-            let payload = rest.dropFirst(start).prefix(length)
-            rest = rest.dropFirst(start + length)
-            receive(first & 0x0F, payload, isFinal: first & 0x80 != 0)
         }
     }
 
-    private func receive(_ opcode: UInt8, _ payload: ArraySlice<UInt8>, isFinal: Bool) {
-        switch opcode {
-        case 0, 1, 2:
-            if opcode != 0 { message = ([], opcode == 1) }
-            guard message.bytes.count + payload.count <= Self.maximumMessageBytes else {
-                return lost("a message is too long")
-            }
-            message.bytes += payload
-            guard isFinal else { return }
-            // It may contain a token: never compressed.
-            message.bytes.withUnsafeBytes {
-                link?.socket?.sendMessage($0, isText: message.isText, isSecret: true)
-            }
-            message.bytes = []
-            guard !isPeerPaused, (link?.queuedBytes ?? 0) > settings.session.clientBufferBytes else { return }
-            isPeerPaused = true
-            lastTaken = loop.now
-            transport?.setReading(paused: true)
-        case 8: closed(payload)
-        case 9: link?.socket?.ping()
-        default: break
-        }
+    private func deliver(_ message: [UInt8], isText: Bool) {
+        // It may contain a token: never compressed.
+        message.withUnsafeBytes { link?.socket?.sendMessage($0, isText: isText, isSecret: true) }
+        guard !isPeerPaused, (link?.queuedBytes ?? 0) > settings.session.clientBufferBytes else { return }
+        isPeerPaused = true
+        lastTaken = loop.now
+        transport?.setReading(paused: true)
     }
 
-    private func closed(_ payload: ArraySlice<UInt8>) {
-        let code = payload.count >= 2 ? payload.prefix(2).reduce(0) { $0 << 8 | UInt16($1) } : 1_000
-        Array(payload.prefix(2)).withUnsafeBytes { send(8, $0) }
+    private func closed(_ code: UInt16?, _ reason: String) {
+        send(ForwardedInput.close(code: code))
         hasClosed = true
-        let reason = String(decoding: payload.dropFirst(2), as: UTF8.self)
-        link?.socket?.close(code: code, reason: reason)
+        link?.socket?.close(code: code ?? 1_000, reason: reason)
         end(.inOrder)
     }
 
@@ -359,33 +324,3 @@ protocol ForwardedClient: AnyObject {
 }
 
 extension ForwardedUpgrade: ForwardedClient {}
-
-extension ClientLink {
-    /// Looks for a session that this gateway hasn't. Input is held meanwhile.
-    ///
-    /// - Returns: false if it can't be anywhere else.
-    func seekElsewhere(_ request: ResumeRequest, _ session: Session) -> Bool {
-        guard mayForward, let forwarding = session.settings.forwarding, SessionIdentity.isID(request.sessionID),
-            session.dialectKind == .typed, !session.settings.drain.isDraining, !session.settings.drain.isHandingOver
-        else { return false }
-        holdForRemote(session)
-        let here = LoopBound(self, to: loop)
-        forwarding.find(request.sessionID) { found in
-            here.loop.submit { here.value.found(found, request, forwarding) }
-        }
-        return true
-    }
-
-    private func found(_ found: Whereabouts, _ request: ResumeRequest, _ forwarding: SessionForwarding) {
-        guard let session, resumption != nil else { return }
-        switch found {
-        case .unknown: remoteFailed(.expired)
-        case .unavailable: remoteFailed(.unavailable)
-        case .elsewhere where session.settings.drain.isDraining || session.settings.drain.isHandingOver:
-            remoteFailed(.unavailable)
-        case .elsewhere(let peer):
-            // It holds itself until it is over.
-            if RemoteSession(request, at: peer, for: self, session, forwarding) == nil { remoteFailed(.unavailable) }
-        }
-    }
-}

@@ -48,4 +48,17 @@ let forwardingFuzzTargets = [
             cut.heldBytes <= max(ForwardedAnswer.maximumHeadBytes, ForwardedAnswer.maximumFrameBytes) + 1,
             "what is held is bounded")
     },
+    FuzzTarget("forwarded-messages") { bytes in
+        var whole = ForwardedMessages()
+        let events = whole.take(bytes)
+        var cut = ForwardedMessages()
+        try require(bytes.flatMap { cut.take([$0]) } == events, "byte by byte the same is read")
+        let end = events.firstIndex { event in
+            switch event {
+            case .close, .malformed: true
+            case .message, .ping: false
+            }
+        }
+        try require(end == nil || end == events.count - 1, "nothing follows the end")
+    },
 ]
