@@ -120,6 +120,27 @@ extension EdgeTests {
             }
         }
 
+        /// What it doesn't know yet of development tokens it would refuse with 503.
+        @Test func `a gateway with a slow database knows the fleet's changes as soon as it says that it listens`()
+            async throws
+        {
+            var options = PostgresServer.Options()
+            options.listens = true
+            let server = try await PostgresServer.launch(options)
+            let relay = try TCPRelay(to: server.port)
+            let fleet = try await FleetBench(on: server, through: [relay.port])
+            let issued = try await GatewayProcess.run(["dev-tokens", "issue", "--name", "edge"], fleet.storeSettings)
+            let first = try await fleet.gateway { $0.setting("ALLOW_DEV_TOKENS", "true") }
+            let client = try TokenClient.simulator(at: first)
+            let token = try await client.token(for: try #require(issued.outputLines.first, "\(issued)"))
+            relay.delay(milliseconds: 50)
+            let second = try await fleet.gateway { $0.setting("ALLOW_DEV_TOKENS", "true") }
+            let handshake = try Handshake().adding([
+                "Authorization": "Bearer \(token)", "DPoP": client.proof("GET", "http://localhost/"),
+            ])
+            try await Edge.expectEcho(second.open(handshake))
+        }
+
         @Test func `the fleet goes on with a standby that takes over`() async throws {
             var options = PostgresServer.Options()
             options.listens = true

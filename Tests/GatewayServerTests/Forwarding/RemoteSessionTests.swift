@@ -1,6 +1,7 @@
 import EdgeTestKit
 import Foundation
 import Observability
+import Reactors
 import Relay
 import Testing
 
@@ -141,6 +142,23 @@ struct RemoteSessionTests {
         #expect(try await bench.target.connection().receiveText(4) == "last")
         while b.forwarding.current > 0 { await Task.yield() }
         // The session waits for its client.
+        let home = try await ask(a, for: resumed)
+        #expect(try await next("resumed", on: home)["sessionId"] == session["sessionId"])
+    }
+
+    @Test func `a client that takes nothing is dropped after the limit, and its session stays`() async throws {
+        var limits = ForwardLimits()
+        limits.idleSeconds = 1
+        let bench = try await FleetBench(limits)
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let (_, session) = try await begin(a, bench)
+        let mud = try await bench.target.connection()
+        let socket = try await ask(b, for: session)
+        let resumed = try await next("resumed", on: socket)
+        try await socket.connection.setReading(false)
+        // More than the sockets between hold.
+        mud.post([UInt8](repeating: 0x61, count: 16 << 20))
+        while b.forwarding.current > 0 { await Task.yield() }
         let home = try await ask(a, for: resumed)
         #expect(try await next("resumed", on: home)["sessionId"] == session["sessionId"])
     }
