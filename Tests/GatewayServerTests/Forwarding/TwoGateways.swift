@@ -73,6 +73,14 @@ final class FleetBench: FleetMembers {
             bench.standings.withLock { $0[id] = .alive(host: "localhost", port: fleetPort) }
         }
 
+        /// Returns when no client's upgrade or messages are passed on any more; the time limit of the suite ends the wait.
+        func passesNothingOn() async throws {
+            while forwarding.current > 0 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+
         func attempt(_ handshake: Handshake) async throws -> TestWebSocket.Outcome {
             try await TestWebSocket.attempt(handshake, on: RawConnection.open(port: port))
         }

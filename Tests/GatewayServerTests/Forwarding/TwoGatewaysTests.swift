@@ -180,7 +180,10 @@ struct TwoGatewaysTests {
             await whereabouts(of: session.id, bench)
                 == .elsewhere(FleetPeer(id: "a", host: "localhost", port: port(of: "a", bench))))
         try await socket.close(1000)
-        while await whereabouts(of: session.id, bench) != .unknown { await Task.yield() }
+        while await whereabouts(of: session.id, bench) != .unknown {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     private func port(of id: String, _ bench: FleetBench) -> UInt16 {
