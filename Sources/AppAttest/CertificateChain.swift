@@ -83,6 +83,7 @@ extension CertificateChain {
     ) throws(AttestationError) -> Certificate {
         do {
             let node = try DER.parse(bytes)
+            guard try hasPlainNames(node) else { throw AttestationError.malformedCertificate(position) }
             let certificate = try Certificate(derEncoded: node)
             guard try hasStrictSignature(certificate, in: node) else {
                 throw AttestationError.malformedCertificate(position)
@@ -93,6 +94,24 @@ extension CertificateChain {
         } catch { throw .malformedCertificate(position) }
     }
 
+    /// Whether the texts of issuer and subject are ASCII, as Apple's are. X509 hashes and compares names as `String`, which takes quadratic time
+    /// for other text, and it does so before any signature is verified.
+    private static func hasPlainNames(_ node: ASN1Node) throws -> Bool {
+        let signed = try children(of: try children(of: node).first ?? node)
+        // TBSCertificate (RFC 5280, section 4.1): version where it isn't 1, serial number, signature, issuer, validity, subject.
+        let issuer = signed.first?.identifier == versionTag ? 3 : 2
+        guard signed.count > issuer + 2 else { return false }
+        return try [signed[issuer], signed[issuer + 2]].allSatisfy { name in
+            // Name (section 4.1.2.4): a sequence of sets of attributes, each a type and a value.
+            try children(of: name).flatMap(children).allSatisfy { attribute in
+                guard case .primitive(let value)? = try children(of: attribute).last?.content else { return false }
+                return value.allSatisfy { $0 < 0x80 }
+            }
+        }
+    }
+
+    private static let versionTag = ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
+
     /// Whether the two parts that aren't signed have their only valid form: the outer algorithm equals the signed one (RFC 5280,
     /// section 4.1.1.2), and the signature is a bit string of whole bytes.
     private static func hasStrictSignature(_ certificate: Certificate, in node: ASN1Node) throws -> Bool {
@@ -100,7 +119,6 @@ extension CertificateChain {
         guard parts.count == 3 else { return false }
         // TBSCertificate: version (absent in version 1), serial number, signature algorithm …
         let signed = try children(of: parts[0])
-        let versionTag = ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
         let index = signed.first?.identifier == versionTag ? 2 : 1
         guard signed.count > index, signed[index].encodedBytes == parts[1].encodedBytes else { return false }
         guard case .primitive(let content) = parts[2].content else { return false }

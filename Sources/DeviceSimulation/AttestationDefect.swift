@@ -40,6 +40,9 @@ package enum AttestationDefect: String, CaseIterable, Sendable {
     /// The outer signature algorithm, which isn't signed, has parameters.
     case leafAlgorithmsDiffer
 
+    // Names in other than ASCII, whose comparison costs quadratic time.
+    case leafNameNotASCII, intermediateNameNotASCII
+
     // The leaf's key.
     case leafKeyOnP384
     case leafPointNotOnCurve

@@ -87,6 +87,8 @@ extension AttestationPlan {
         case .intermediateMayNotSign: changeIntermediate = { $1.usage = KeyUsage(digitalSignature: true) }
         case .intermediateKeyOnCurve25519:
             changeIntermediate = { $1.key = Certificate.PublicKey(Curve25519.Signing.PrivateKey().publicKey) }
+        case .leafNameNotASCII: changeLeaf = { $0.subject += "\u{345}\u{300}" }
+        case .intermediateNameNotASCII: changeIntermediate = { $1.subject += "\u{345}\u{300}" }
         case .leafIsAnAuthority:
             changeLeaf = { $0.constraints = .isCertificateAuthority(maxPathLength: 0) }
         case .unknownCriticalExtensionInLeaf:

@@ -33,9 +33,9 @@ struct AttestationDefectTests {
         case .leafIsAnAuthority: .leafIsCertificateAuthority
         case .unknownCriticalExtensionInLeaf: .unknownCriticalExtension(.leaf)
         case .unknownCriticalExtensionInIntermediate: .unknownCriticalExtension(.intermediate)
-        case .garbageAsIntermediate: .malformedCertificate(.intermediate)
+        case .garbageAsIntermediate, .intermediateNameNotASCII: .malformedCertificate(.intermediate)
         case .garbageAsLeaf, .trailingBytesAfterLeaf, .leafSignatureWithUnusedBit, .leafAlgorithmsDiffer,
-            .leafPointNotOnCurve:
+            .leafPointNotOnCurve, .leafNameNotASCII:
             .malformedCertificate(.leaf)
         case .leafKeyOnP384: .leafKeyNotP256
         case .nonceExtensionMissing, .nonceExtensionInIntermediate: .nonceExtensionMissing
