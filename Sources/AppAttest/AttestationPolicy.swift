@@ -80,8 +80,8 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the text form, `TEAMID.bundle.identifier`.
     public init?(_ text: String) {
-        guard let dot = text.firstIndex(of: ".") else { return nil }
-        self.init(teamID: String(text[..<dot]), bundleID: String(text[text.index(after: dot)...]))
+        guard let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        self.init(teamID: String(text[..<dot]), bundleID: String(text[text.utf8.index(after: dot)...]))
     }
 
     /// The text form, `TEAMID.bundle.identifier`.

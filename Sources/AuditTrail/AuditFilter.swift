@@ -3,11 +3,11 @@ package import WireText
 
 /// Which lines of an audit log are asked for. Each condition that is set must hold; an empty one always does.
 package struct AuditFilter: Sendable {
-    package var events: Set<String> = []
-    package var outcomes: Set<String> = []
-    package var methods: Set<String> = []
-    package var reasons: Set<String> = []
-    package var who: Set<String> = []
+    package var events: Set<ByteText> = []
+    package var outcomes: Set<ByteText> = []
+    package var methods: Set<ByteText> = []
+    package var reasons: Set<ByteText> = []
+    package var who: Set<ByteText> = []
     package var addresses: [AddressRange] = []
     /// Included.
     package var since: Timestamp?
@@ -18,7 +18,7 @@ package struct AuditFilter: Sendable {
 
     package func matches(_ record: AuditRecord) -> Bool {
         // The event of a count is `refusals`; what it counts is asked for by either name.
-        (events.isEmpty || events.contains(record.event) || Self.holds(events, record[LogKeys.of]))
+        (events.isEmpty || Self.holds(events, record.event) || Self.holds(events, record[LogKeys.of]))
             && (outcomes.isEmpty || Self.holds(outcomes, record.outcome))
             && (methods.isEmpty || Self.holds(methods, record.method))
             && (reasons.isEmpty || Self.holds(reasons, record.reason))
@@ -26,7 +26,9 @@ package struct AuditFilter: Sendable {
             && (addresses.isEmpty || isAddressed(record.address))
     }
 
-    private static func holds(_ values: Set<String>, _ value: String?) -> Bool { value.map(values.contains) ?? false }
+    private static func holds(_ values: Set<ByteText>, _ value: String?) -> Bool {
+        value.map { values.contains(ByteText($0)) } ?? false
+    }
 
     private func isInTime(_ time: Timestamp) -> Bool {
         (since.map { $0.unixMilliseconds <= time.unixMilliseconds } ?? true)
@@ -35,7 +37,8 @@ package struct AuditFilter: Sendable {
 
     /// A count's address may be an IPv6 /64, which is in a range where its network is.
     private func isAddressed(_ text: String?) -> Bool {
-        guard let text, let address = IPAddress(text: String(text.prefix { $0 != "/" })) else { return false }
+        guard let text, let address = IPAddress(text: String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "/") })))
+        else { return false }
         return addresses.contains { $0.contains(address) }
     }
 }

@@ -3,17 +3,17 @@ package import Observability
 import WireText
 
 /// One line of the audit log, of this version or an earlier one. Its texts aren't trusted: whoever could write the file could write anything.
-package struct AuditRecord: Sendable, Equatable {
+package struct AuditRecord: Sendable {
     /// Members of a line, whose values are texts.
-    private static let names: Set<String> = [
+    private static let names = [
         "time", "event", LogKeys.outcome, LogKeys.admission, LogKeys.client, LogKeys.reason, LogKeys.detail,
         LogKeys.check, LogKeys.expected, LogKeys.received, LogKeys.requestID, LogKeys.address, LogKeys.of,
         LogKeys.count, LogKeys.firstTime, LogKeys.firstRequestID, LogKeys.lastTime, LogKeys.lastRequestID,
-    ]
+    ].map { ByteText($0) }
 
     package let time: Timestamp
     package let event: String
-    private let members: [String: String]
+    private let members: [ByteText: ByteText]
     /// As it was read.
     package let line: [UInt8]
 
@@ -22,16 +22,18 @@ package struct AuditRecord: Sendable, Equatable {
         guard let object = try? JSONReader.readObject(line, maximumBytes: LineSplitter.maximumLineBytes) else {
             return nil
         }
-        var members: [String: String] = [:]
-        for member in object.members where Self.names.contains(member.name) {
+        var members: [ByteText: ByteText] = [:]
+        for member in object.members where Self.names.contains(ByteText(member.name)) {
             guard let text = member.value.string else { return nil }
-            members[member.name] = text
+            members[ByteText(member.name)] = ByteText(text)
         }
-        guard let time = members["time"].flatMap(Timestamp.init), let event = members["event"] else { return nil }
+        guard let time = members["time"].flatMap({ Timestamp($0.text) }), let event = members["event"]?.text else {
+            return nil
+        }
         (self.time, self.event, self.members, self.line) = (time, event, members, line)
     }
 
-    package subscript(name: String) -> String? { members[name] }
+    package subscript(name: String) -> String? { members[ByteText(name)]?.text }
 
     package var outcome: String? { self[LogKeys.outcome] }
     package var method: String? { self[LogKeys.admission] }
@@ -43,7 +45,8 @@ package struct AuditRecord: Sendable, Equatable {
 
     /// A line that counts refusals instead of naming them.
     package var summary: Summary? {
-        guard event == AuditSummary.eventName, let count = self[LogKeys.count].flatMap(Int.init), count > 0,
+        guard event.hasSameBytes(as: AuditSummary.eventName), let count = self[LogKeys.count].flatMap(Int.init),
+            count > 0,
             let first = self[LogKeys.firstTime].flatMap(Timestamp.init),
             let last = self[LogKeys.lastTime].flatMap(Timestamp.init)
         else { return nil }
@@ -52,7 +55,7 @@ package struct AuditRecord: Sendable, Equatable {
             ids: [self[LogKeys.firstRequestID], self[LogKeys.lastRequestID]].compactMap(\.self))
     }
 
-    package struct Summary: Sendable, Equatable {
+    package struct Summary: Sendable {
         package let count: Int
         package let first, last: Timestamp
         /// Of the first and of the last.
@@ -72,7 +75,7 @@ extension AuditRecord {
     /// Its known members as one JSON object: what else somebody wrote into the file isn't passed on.
     package var object: [UInt8] {
         var writer = JSONWriter()
-        for name in members.keys.sorted() { writer.member(name, members[name] ?? "") }
+        for name in members.keys.sorted() { writer.member(name.text, members[name]?.text ?? "") }
         return writer.object
     }
 }

@@ -1,4 +1,5 @@
 import Observability
+import WireText
 
 /// Counts lines by some of their members, in bounded memory.
 package struct AuditTally: Sendable {
@@ -27,7 +28,7 @@ package struct AuditTally: Sendable {
     }
 
     package let keys: [Key]
-    private var groups: [[String]: Int] = [:]
+    private var groups: [[ByteText]: Int] = [:]
     /// Counted together.
     private var others = 0
 
@@ -36,7 +37,7 @@ package struct AuditTally: Sendable {
     /// A line that counts refusals counts as many.
     package mutating func add(_ record: AuditRecord) {
         let count = record.summary?.count ?? 1
-        let group = keys.map { Self.short($0.value(of: record) ?? "-") }
+        let group = keys.map { ByteText(Self.short($0.value(of: record) ?? "-")) }
         guard groups[group] != nil || groups.count < Self.maximumGroups else {
             others = others.addingReportingOverflow(count).partialValue
             return
@@ -53,7 +54,8 @@ package struct AuditTally: Sendable {
         let sorted = groups.map { (count: $0.value, values: $0.key) }.sorted { one, other in
             one.count != other.count ? one.count > other.count : one.values.lexicographicallyPrecedes(other.values)
         }
-        return sorted + (others > 0 ? [(others, keys.map { _ in "(others)" })] : [])
+        return sorted.map { ($0.count, $0.values.map(\.text)) }
+            + (others > 0 ? [(others, keys.map { _ in "(others)" })] : [])
     }
 
     /// A table with a heading.

@@ -1,8 +1,9 @@
 import Admission
 import Observability
+import WireText
 
 /// One check of a decision, as an audit line tells it.
-package struct CheckResult: Sendable, Equatable {
+package struct CheckResult: Sendable {
     package enum Result: String, Sendable {
         case passed, failed
         case notReached = "not reached"
@@ -20,9 +21,9 @@ package struct CheckResult: Sendable, Equatable {
 extension AuditRecord {
     /// The checks of this decision, in their order; empty for a line that is about none.
     package var checks: [CheckResult] {
-        guard let event = CheckOrder.Event(rawValue: event), let method else { return [] }
+        guard let event = CheckOrder.Event(word: event), let method else { return [] }
         let failed = failedCheck
-        let known = failed.flatMap(AdmissionCheck.init)
+        let known = failed.flatMap { AdmissionCheck(word: $0) }
         let order = CheckOrder.checks(of: event, by: method, failed: known)
         guard let failed else {
             // A decision that was made without a failed check: everything up to here passed.

@@ -1,4 +1,5 @@
 package import Observability
+import WireText
 
 /// Everything that an audit log says about one request. Lines are added in any order of files; memory is bounded.
 package struct Explanation: Sendable {
@@ -32,9 +33,11 @@ package struct Explanation: Sendable {
     }
 
     package mutating func add(_ record: AuditRecord) {
-        if record.requestID == requestID { return Self.insert(record, into: &records, Self.maximumRecords) }
+        if record.requestID?.hasSameBytes(as: requestID) == true {
+            return Self.insert(record, into: &records, Self.maximumRecords)
+        }
         guard let summary = record.summary else { return }
-        if summary.ids.contains(requestID) { return Self.insert(record, into: &counts, Self.maximumPossible) }
+        if summary.ids.containsBytes(of: requestID) { return Self.insert(record, into: &counts, Self.maximumPossible) }
         if time.map(summary.spans) ?? true { Self.insert(record, into: &possible, Self.maximumPossible) }
     }
 

@@ -1,5 +1,6 @@
 import Admission
 import Observability
+import WireText
 
 extension Explanation {
     /// For people: what happened to the request, check by check.
@@ -55,28 +56,36 @@ extension Explanation {
 
 extension AuditRecord {
     fileprivate var headline: String {
-        let what = event == AuditEntry.Event.session.rawValue ? "session ended" : "\(event) \(outcome ?? "")"
+        let what =
+            event.hasSameBytes(as: AuditEntry.Event.session.rawValue) ? "session ended" : "\(event) \(outcome ?? "")"
         return "\(time)  \(what)\(reason.map { ": \($0)" } ?? "")".shown
     }
 
     fileprivate var particulars: [(String, String)] {
-        let answer = reason.flatMap(RefusalCode.init).flatMap { code in RefusalAnswer.all.first { $0.code == code } }
+        let answer = reason.flatMap { RefusalCode(word: $0) }.flatMap { code in
+            RefusalAnswer.all.first { $0.code == code }
+        }
         return [
             ("request", requestID), ("address", address), ("way", method), ("who", who),
-            ("answer", outcome == AuditEntry.Outcome.reported.rawValue ? nil : answer.map(\.message)),
+            (
+                "answer",
+                outcome?.hasSameBytes(as: AuditEntry.Outcome.reported.rawValue) == true ? nil : answer.map(\.message)
+            ),
             ("detail", detail),
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
     fileprivate var remarks: [String] {
-        let isLimit = reason == RefusalCode.rateLimited.rawValue && failedCheck != AdmissionCheck.rateLimit.rawValue
+        let isLimit =
+            reason?.hasSameBytes(as: RefusalCode.rateLimited.rawValue) == true
+            && failedCheck?.hasSameBytes(as: AdmissionCheck.rateLimit.rawValue) != true
         return [
             isLimit && failedCheck != nil
                 ? "The address is over its limit of failed upgrades, so the client was told that, and not the reason above."
                 : nil,
-            outcome == AuditEntry.Outcome.reported.rawValue
+            outcome?.hasSameBytes(as: AuditEntry.Outcome.reported.rawValue) == true
                 ? "The client was admitted as anonymous: REQUIRE_APP_AUTH is report. It would have been refused." : nil,
-            event == AuditEntry.Event.session.rawValue
+            event.hasSameBytes(as: AuditEntry.Event.session.rawValue)
                 ? "docs/CONFIGURATION.md (\"Why a session has ended\") has the meaning of the reason." : nil,
             self["check"] == nil && failedCheck != nil
                 ? "The line is of an earlier version, which didn't name the check: it follows from the code and the detail."

@@ -3,7 +3,7 @@ import WireText
 /// A query as parameters, in the format of HTML forms: `name=value` pairs separated by `&`, with `+` for a space and percent escapes (RFC
 /// 3986 §2.1). It is decoded on access.
 package struct RequestQuery: Hashable, Sendable {
-    package enum Parameter: Hashable, Sendable {
+    package enum Parameter: Sendable {
         case absent
         case value(String)
         /// The parameter is repeated, longer than ``RequestQuery/maximumValueBytes``, not UTF-8, or contains a malformed escape or a
@@ -70,6 +70,16 @@ package struct RequestQuery: Hashable, Sendable {
             value.append(byte)
         }
         return decoder.isMalformed ? nil : String(validating: value, as: UTF8.self)
+    }
+}
+
+extension RequestQuery.Parameter: Equatable {
+    package static func == (one: Self, other: Self) -> Bool {
+        switch (one, other) {
+        case (.absent, .absent), (.malformed, .malformed): true
+        case (.value(let one), .value(let other)): one.hasSameBytes(as: other)
+        default: false
+        }
     }
 }
 

@@ -5,6 +5,9 @@ package enum ExpositionFormat: Sendable, CaseIterable {
     /// OpenMetrics 1.0.
     case openMetrics
 
+    /// Of an `Accept` field. A longer one is ignored; Prometheus sends some 200 bytes.
+    static let maximumBytes = 1_024
+
     package var contentType: String {
         switch self {
         case .text: "text/plain; version=0.0.4; charset=utf-8"
@@ -17,7 +20,8 @@ package enum ExpositionFormat: Sendable, CaseIterable {
     /// - Parameter accept: the field's value; nil if there is none.
     package init(accept: String?) {
         var best: (text: Double, openMetrics: Double) = (0, 0)
-        for range in (accept ?? "").split(separator: ",") {
+        let isShort = (accept?.utf8.count ?? 0) <= Self.maximumBytes
+        for range in (isShort ? accept ?? "" : "").split(separator: ",") {
             let range = MediaRange(range)
             switch range.type {
             case "application/openmetrics-text" where range.version == nil || range.version == "1.0.0":

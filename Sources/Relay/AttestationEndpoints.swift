@@ -6,18 +6,20 @@ import Observability
 import Reactors
 import WireText
 
-/// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for the registration itself.
+/// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for reading bodies and for the registration itself.
 final class AttestationEndpoints {
     private let services: AttestationServices
     private let record: DecisionRecord
     private let metrics: GatewayMetrics
     private let pending: PendingWork
+    private let issuing: PendingWork
     private let tokens: TokenSettings?
 
     init(
         services: AttestationServices, tokens: TokenSettings?, record: DecisionRecord, metrics: GatewayMetrics,
-        pending: PendingWork
+        pending: PendingWork, issuing: PendingWork
     ) {
+        self.issuing = issuing
         self.tokens = tokens
         self.services = services
         self.record = record
@@ -38,7 +40,30 @@ final class AttestationEndpoints {
     }
 
     private func tokenChallenge(_ exchange: HTTPExchange, _ context: RequestContext) {
-        guard let body = try? JSONReader.readObject(exchange.body), body["purpose"]?.string == "token" else {
+        guard issuing.begin() else {
+            let detail = "too many requests for tokens at once"
+            let refusal = Refusal.token(
+                .tokensUnavailable, detail: detail, retryAfter: PendingTokens.retryAfterSeconds,
+                failed: FailedCheck(.queue))
+            return refuse(exchange, refusal, context)
+        }
+        let (reactor, body) = (exchange.reactor, exchange.body)
+        let pinned = Pinned((exchange: exchange, endpoints: self), to: reactor)
+        Task(executorPreference: issuing.threads) { [issuing] in
+            let isForToken = AttestationEndpoints.asksForToken(body)
+            reactor.submit {
+                pinned.value.endpoints.answerTokenChallenge(pinned.value.exchange, isForToken: isForToken, context)
+                issuing.end()
+            }
+        }
+    }
+
+    private static func asksForToken(_ body: [UInt8]) -> Bool {
+        (try? JSONReader.readObject(body))?["purpose"]?.string?.hasSameBytes(as: "token") == true
+    }
+
+    private func answerTokenChallenge(_ exchange: HTTPExchange, isForToken: Bool, _ context: RequestContext) {
+        guard isForToken else {
             let problem = "purpose is not token"
             return refuse(exchange, .token(.invalidRequest, detail: problem, more: problem), context)
         }
@@ -56,7 +81,8 @@ final class AttestationEndpoints {
         let isForToken = exchange.head.isMethod("POST") && RequestPath(exchange.head) == .challenge
         refuse(
             exchange,
-            isForToken ? refusal.forTokenClient() : services.registrar.phrased(refusal, for: exchange.body), context)
+            isForToken ? refusal.forTokenClient() : Registrar.phrased(refusal, forProofs: exchange.head.texts("dpop")),
+            context)
     }
 
     /// Verifying takes milliseconds, and the store and the audit log wait for the disk, so registrations have their own threads. The answer
@@ -66,7 +92,8 @@ final class AttestationEndpoints {
             let refusal = Refusal(
                 .attestationUnavailable, detail: "too many registrations at once",
                 retryAfter: PendingRegistrations.retryAfterSeconds, failed: FailedCheck(.queue))
-            return answer(exchange, .refused(services.registrar.phrased(refusal, for: exchange.body)), context)
+            let proofs = exchange.head.texts("dpop")
+            return answer(exchange, .refused(Registrar.phrased(refusal, forProofs: proofs)), context)
         }
         let reactor = exchange.reactor
         let request = TokenRequest(exchange, tokens, context)

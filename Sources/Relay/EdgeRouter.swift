@@ -43,7 +43,7 @@ final class EdgeRouter: EdgeHandler {
         attestation = settings.attestation.map {
             AttestationEndpoints(
                 services: $0, tokens: settings.tokens?.settings, record: record, metrics: settings.metrics,
-                pending: registrations)
+                pending: registrations, issuing: issuing)
         }
         tokens = settings.tokens.map {
             TokenEndpoint(services: $0, gate: settings.gate, record: record, pending: issuing)
@@ -266,12 +266,13 @@ enum RequestPath: Equatable {
     init(_ head: RequestHead) { self.init(String(decoding: head.path, as: UTF8.self)) }
 
     init(_ path: String) {
-        var text = path[...]
-        while text.hasPrefix("//") { text.removeFirst() }
-        if text.count > 1, text.hasSuffix("/") { text.removeLast() }
+        var bytes = path.utf8[...]
+        while bytes.starts(with: "//".utf8) { bytes.removeFirst() }
+        if bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        let text = Substring(bytes)
         self =
-            switch text {
-            case _ where text.hasPrefix("/mud/"): .mud(String(text.dropFirst("/mud/".count)))
+            switch WireWord(text) {
+            case _ where text.hasBytePrefix("/mud/"): .mud(String(text.droppingBytes("/mud/".utf8.count)))
             case "*": .server
             case "/": .root
             case "/attest/challenge": .challenge

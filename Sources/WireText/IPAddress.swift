@@ -130,7 +130,7 @@ package struct AddressRange: Hashable, Sendable {
     /// - Parameter text: bits after the prefix must be zero, because `10.0.0.5/8` is probably a mistake. Ranges of IPv4-mapped addresses
     ///   are refused: such addresses are treated as IPv4 and must be written as IPv4.
     package init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = text.splitAtBytes { $0 == UInt8(ascii: "/") }
         guard (1...2).contains(parts.count), let address = Self.bytes(of: parts[0]) else { return nil }
         let width = 8 * address.count
         guard let bits = parts.count == 1 ? width : Self.length(parts[1]), bits <= width,
@@ -151,7 +151,8 @@ package struct AddressRange: Hashable, Sendable {
 
     /// The ranges of a list separated by commas or blanks; `nil` if any element isn't a range.
     package static func list(_ text: String) -> [AddressRange]? {
-        let parts = text.split { $0 == "," || $0.isWhitespace }
+        let parts = text.splitAtBytes { $0 == UInt8(ascii: ",") || ASCIIByte.isWhiteSpace($0) }
+            .filter { !$0.isEmpty }
         let ranges = parts.compactMap { AddressRange(String($0)) }
         return ranges.count == parts.count ? ranges : nil
     }
@@ -165,7 +166,7 @@ package struct AddressRange: Hashable, Sendable {
 
     private static func length(_ text: Substring) -> Int? {
         let isPlain = (1...3).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        return isPlain && (text.utf8.count == 1 || text.first != "0") ? Int(text) : nil
+        return isPlain && (text.utf8.count == 1 || text.utf8.first != UInt8(ascii: "0")) ? Int(text) : nil
     }
 
     private static func bit(_ index: Int, of bytes: [UInt8]) -> Bool {

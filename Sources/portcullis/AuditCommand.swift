@@ -108,8 +108,9 @@ struct AuditCommand: ParsableCommand {
 extension AuditCommand {
     private func makeFilter() throws -> AuditFilter {
         var filter = AuditFilter()
-        (filter.events, filter.outcomes, filter.methods) = (Set(event), Set(outcome), Set(method))
-        (filter.reasons, filter.who) = (Set(reason), Set(who))
+        func set(_ values: [String]) -> Set<ByteText> { Set(values.map { ByteText($0) }) }
+        (filter.events, filter.outcomes, filter.methods) = (set(event), set(outcome), set(method))
+        (filter.reasons, filter.who) = (set(reason), set(who))
         filter.addresses = try address.map { text in
             guard let range = AddressRange(text) else {
                 throw ValidationError(

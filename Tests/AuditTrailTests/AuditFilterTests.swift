@@ -49,7 +49,7 @@ struct AuditFilterTests {
 
     @Test func `a count is found by what it counts and by its network`() throws {
         let line = Lines.summary(address: "2001:db8:1:2::/64")
-        for event in ["refusals", "upgrade"] { #expect(try matches(line) { $0.events = [event] }) }
+        for event: ByteText in ["refusals", "upgrade"] { #expect(try matches(line) { $0.events = [event] }) }
         #expect(try !matches(line) { $0.events = ["session"] })
         #expect(try matches(line) { $0.addresses = [AddressRange("2001:db8::/32")].compactMap(\.self) })
         let others = Lines.summary(address: AuditSummary.otherAddresses)

@@ -1,3 +1,5 @@
+import WireText
+
 /// The checks of each kind of decision, in the order in which they are made. A test holds them against what the verifiers do.
 package enum CheckOrder {
     /// What an event of the audit log was about.
@@ -16,7 +18,8 @@ package enum CheckOrder {
             case .upgrade: [policies + MethodChecks.own(of: method) + [.lease, .auditLog, .time]]
             case .ticket: [ticketPolicies + MethodChecks.own(of: method) + [.holder, .ticketRoom, .auditLog]]
             case .registration: [registration, registrationWithProof]
-            case .token: method == MethodChecks.developmentLabel ? [developer, device] : [device, developer]
+            case .token:
+                method.hasSameBytes(as: MethodChecks.developmentLabel) ? [developer, device] : [device, developer]
             case .authorization: [authorization]
             }
         let fitting = check.flatMap { check in possible.first { $0.contains(check) } } ?? possible[0]

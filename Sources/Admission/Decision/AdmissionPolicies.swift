@@ -29,14 +29,16 @@ struct HandshakePolicy: AdmissionPolicy {
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         let handshake = attempt.request.handshake
-        guard handshake.method == "GET" else { return .refused(.malformedHandshake, "method is not GET") }
+        guard handshake.method.hasSameBytes(as: "GET") else {
+            return .refused(.malformedHandshake, "method is not GET")
+        }
         guard handshake.isHTTP11 else { return .refused(.malformedHandshake, "HTTP/1.0") }
-        guard let upgrade = handshake.upgrade, ASCIIByte.lowercased(upgrade) == "websocket",
+        guard let upgrade = handshake.upgrade, ASCIIByte.isSame(upgrade, "websocket"),
             handshake.connectionIsUpgrade
         else {
             return .refused(.malformedHandshake, "not an upgrade to websocket")
         }
-        guard handshake.version == "13" else {
+        guard handshake.version?.hasSameBytes(as: "13") == true else {
             return .refused(
                 .unsupportedVersion, "version is not 13",
                 FailedCheck(
@@ -64,14 +66,14 @@ struct HandshakePolicy: AdmissionPolicy {
 package struct Subprotocols: Sendable {
     package static let standard = Subprotocols(["binary", "telnet", "telnet.mudstandards.org"])
 
-    private let known: Set<String>
+    private let known: [String]
 
-    package init(_ names: [String]) { known = Set(names) }
+    package init(_ names: [String]) { known = names }
 
-    var names: String { known.sorted().joined(separator: ", ") }
+    var names: String { known.joined(separator: ", ") }
 
     /// The first supported one in the client's order; the 101 names it.
-    func choose(from offered: [String]) -> String? { offered.first(where: known.contains) }
+    func choose(from offered: [String]) -> String? { offered.first(where: known.containsBytes) }
 }
 
 /// Refuses new sessions while the gateway shuts down.
@@ -233,9 +235,10 @@ struct SharedSecretPolicy: AdmissionPolicy {
 
     /// The text after the scheme and at least one space (RFC 9110 section 11.4).
     private static func credentials(in authorization: String) -> String? {
-        let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard let name = parts.first, parts.count == 2, ASCIIByte.lowercased(String(name)) == scheme else { return nil }
-        return String(parts[1].drop { $0 == " " })
+        let parts = authorization.splitAtBytes(maxSplits: 1) { $0 == 0x20 }
+        guard parts.count == 2, ASCIIByte.isSame(parts[0], scheme) else { return nil }
+        let credentials = parts[1].utf8.drop { $0 == 0x20 }
+        return credentials.isEmpty ? nil : String(Substring(credentials))
     }
 }
 

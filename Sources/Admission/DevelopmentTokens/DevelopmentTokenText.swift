@@ -22,7 +22,7 @@ package struct DevelopmentTokenText: Sendable, CustomStringConvertible, CustomDe
 
     /// - Returns: nil for a text that can't be a token, so that no other text is hashed.
     package init?(presented text: String) {
-        guard text.utf8.count == Self.length, text.hasPrefix(Self.prefix) else { return nil }
+        guard text.utf8.count == Self.length, text.hasBytePrefix(Self.prefix) else { return nil }
         self.text = text
     }
 

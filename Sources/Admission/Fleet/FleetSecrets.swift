@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import KeyStore
+import WireText
 
 /// The secrets that all gateways of a fleet share, by generation. A new generation is distributed before it issues, and an old one is accepted
 /// until all that it has issued has expired; so gateways that learn of it at different times accept each other's challenges and tickets.
@@ -94,8 +95,8 @@ extension FleetSecrets.Generation {
 
     /// - Returns: nil for what ``stored`` hasn't made.
     package init?(name: String, stored: [UInt8]) {
-        guard name.hasPrefix(Self.namePrefix), let number = UInt32(name.dropFirst(Self.namePrefix.count)),
-            Self.name(of: number) == name, stored.count > Self.timeBytes
+        guard name.hasBytePrefix(Self.namePrefix), let number = UInt32(name.droppingBytes(Self.namePrefix.utf8.count)),
+            Self.name(of: number).hasSameBytes(as: name), stored.count > Self.timeBytes
         else { return nil }
         let time = stored.prefix(Self.timeBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         self.init(

@@ -1,11 +1,12 @@
 package import KeyStore
 import Synchronization
+import WireText
 
 /// The development tokens of a store that several gateways share, as this gateway knows them: all, because there are few. The feed of the store's
 /// changes has them read again, so that the standing of a grant is found without asking the store.
 package final class GrantStandings: DevelopmentTokenStore, ImmediateDevelopmentTokenRegistry {
     private struct State {
-        var tokens: [String: DevelopmentToken] = [:]
+        var tokens: [ByteText: DevelopmentToken] = [:]
         /// Readings begun, and the one that `tokens` is of: a late answer doesn't replace a later one.
         var begun = 0
         var current = 0
@@ -31,7 +32,7 @@ package final class GrantStandings: DevelopmentTokenStore, ImmediateDevelopmentT
         state.withLock { state in
             guard number > state.current else { return }
             state.current = number
-            state.tokens = Dictionary(tokens.map { ($0.id.text, $0) }) { first, _ in first }
+            state.tokens = Dictionary(tokens.map { (ByteText($0.id.text), $0) }) { first, _ in first }
         }
     }
 
@@ -39,7 +40,7 @@ package final class GrantStandings: DevelopmentTokenStore, ImmediateDevelopmentT
         guard isCurrent() else {
             throw .unavailable("this gateway doesn't know yet whether the development token is still good")
         }
-        return state.withLock { $0.tokens[id]?.standing(at: time) } ?? .refused(.unknown)
+        return state.withLock { $0.tokens[ByteText(id)]?.standing(at: time) } ?? .refused(.unknown)
     }
 
     /// A token that another gateway has just issued is known here when this returns.
@@ -47,7 +48,9 @@ package final class GrantStandings: DevelopmentTokenStore, ImmediateDevelopmentT
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64
     ) async throws(KeyRegistryError) -> DevelopmentStanding {
         let standing = try await store.redeem(hash, by: device, at: time)
-        if case .granted(let grant) = standing, state.withLock({ $0.tokens[grant.id] == nil }) { try await load() }
+        if case .granted(let grant) = standing, state.withLock({ $0.tokens[ByteText(grant.id)] == nil }) {
+            try await load()
+        }
         return standing
     }
 

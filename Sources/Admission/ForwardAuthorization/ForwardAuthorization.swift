@@ -90,7 +90,7 @@ package struct ForwardAuthorization: Sendable {
                 failed: FailedCheck(
                     .route, expected: (methodsFor(question)).joined(separator: " or "), received: name))
         }
-        guard let routes = grant?.routes, !(question.route.map(routes.contains) ?? false) else { return nil }
+        guard let routes = grant?.routes, !(question.route.map(routes.containsBytes) ?? false) else { return nil }
         return .token(
             .invalidToken, detail: "the development token is not for this route", failed: FailedCheck(.route))
     }

@@ -1,3 +1,5 @@
+import WireText
+
 /// The client's request that a proxy asks about (forward authentication), as the proxy describes it.
 ///
 /// Each proxy has its own form:
@@ -72,7 +74,7 @@ package struct OriginalRequest: Hashable, Sendable {
     }
 
     private static func url(_ text: String, _ name: String) throws(Fault) -> String {
-        guard text.utf8.count <= maximumURLBytes, text.hasPrefix("https://") || text.hasPrefix("http://"),
+        guard text.utf8.count <= maximumURLBytes, text.hasBytePrefix("https://") || text.hasBytePrefix("http://"),
             text.utf8.allSatisfy(isVisible)
         else { throw .malformed(name) }
         return text
@@ -83,11 +85,11 @@ package struct OriginalRequest: Hashable, Sendable {
     ) throws(Fault) -> String {
         let (schemeText, hostText) = (try single(scheme, fields), try single(host, fields))
         // Proxies name a WebSocket's scheme differently.
-        guard ["https", "http", "wss", "ws"].contains(schemeText) else { throw .malformed(scheme) }
+        guard ["https", "http", "wss", "ws"].containsBytes(of: schemeText) else { throw .malformed(scheme) }
         // A host with a slash would move the border between host and path.
         guard !hostText.isEmpty, hostText.utf8.allSatisfy(isHostByte) else { throw .malformed(host) }
-        guard path.hasPrefix("/") else { throw .malformed("x-forwarded-uri") }
-        let isSecure = schemeText == "https" || schemeText == "wss"
+        guard path.hasBytePrefix("/") else { throw .malformed("x-forwarded-uri") }
+        let isSecure = ["https", "wss"].containsBytes(of: schemeText)
         return try url("\(isSecure ? "https" : "http")://\(hostText)\(path)", "x-forwarded-uri")
     }
 

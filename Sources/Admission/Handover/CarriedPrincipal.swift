@@ -1,4 +1,5 @@
 import StateCoding
+import WireText
 
 /// An identity on its way to the process that replaces this one.
 package struct CarriedIdentity: Codable, Hashable, Sendable {
@@ -57,18 +58,18 @@ package struct PrincipalCarrier: Sendable {
 
     package func restore(_ carried: CarriedIdentity) throws -> Identity {
         guard let subject = carried.subject else {
-            guard carried.method == Identity.anonymous.method.label else { throw CarriedStateFault() }
+            guard carried.method.hasSameBytes(as: Identity.anonymous.method.label) else { throw CarriedStateFault() }
             return .anonymous
         }
         let names = methods.lazy.flatMap(\.identityNames)
-        guard !subject.isEmpty, let name = names.first(where: { $0.label == carried.method }) else {
+        guard !subject.isEmpty, let name = names.first(where: { $0.label.hasSameBytes(as: carried.method) }) else {
             throw CarriedStateFault()
         }
         return Identity(method: name, subject: subject)
     }
 
     private func method(of label: String) -> (any AdmissionMethod)? {
-        methods.first { method in method.identityNames.contains { $0.label == label } }
+        methods.first { method in method.identityNames.contains { $0.label.hasSameBytes(as: label) } }
     }
 
     private static func proof<Proof: AdmissionProof>(_ type: Proof.Type, _ bytes: [UInt8]) throws -> any AdmissionProof

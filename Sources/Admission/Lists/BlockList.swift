@@ -74,12 +74,12 @@ package struct BlockList: Sendable, Equatable {
         guard line.words.count == 2, let word = line.words.first, let value = line.words.last.map({ String($0) }) else {
             throw refuse("isn't a kind and a value", "Write \(choice(words.map { "`\($0) …`" })).")
         }
-        if word == "address" {
+        if word.hasSameBytes(as: "address") {
             if let range = AddressRange(value) { return .address(range) }
             throw refuse(
                 "holds no address", "Write one, or a range like `203.0.113.0/24` with zeros after the prefix.")
         }
-        guard let kind = kinds.first(where: { $0.word == word }) else {
+        guard let kind = kinds.first(where: { $0.word.hasSameBytes(as: word) }) else {
             throw refuse("begins with an unknown kind", "Write \(choice(words.map { "`\($0)`" })).")
         }
         guard let subject = kind.subject(value) else { throw refuse(kind.problem, kind.remedy) }

@@ -22,7 +22,7 @@ package struct SharedSecrets: Sendable, Equatable {
         var secrets: [SharedSecret] = []
         for line in OperatorList.lines(of: text) {
             let secret = try SharedSecret(line)
-            guard !secrets.contains(where: { $0.name == secret.name }) else {
+            guard !secrets.contains(where: { $0.name.hasSameBytes(as: secret.name) }) else {
                 throw OperatorListError(
                     line: line.number, problem: "has a name that another line has",
                     remedy: "Give each a name of its own.")
@@ -65,7 +65,8 @@ package struct SharedSecret: Codable, Sendable, Equatable {
     fileprivate init(_ line: OperatorList.Line) throws(OperatorListError) {
         let prefix = "sha256:"
         guard line.words.count == 2, let name = line.words.first, let value = line.words.last, Self.isName(name),
-            value.hasPrefix(prefix), let digest = Hexadecimal.decode(String(value.dropFirst(prefix.count)), count: 32)
+            value.hasBytePrefix(prefix),
+            let digest = Hexadecimal.decode(String(value.droppingBytes(prefix.utf8.count)), count: 32)
         else {
             throw OperatorListError(
                 line: line.number, problem: "isn't a name and the hash of a secret",
@@ -88,7 +89,7 @@ package struct SharedSecret: Codable, Sendable, Equatable {
     }
 
     package static func == (one: SharedSecret, other: SharedSecret) -> Bool {
-        one.name == other.name && one.hash.matches(other.hash)
+        one.name.hasSameBytes(as: other.name) && one.hash.matches(other.hash)
     }
 }
 

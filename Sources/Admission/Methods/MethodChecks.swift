@@ -1,15 +1,18 @@
+import WireText
+
 /// The checks that each admission method adds to those of the gate, in its order. A method that isn't listed shows as one check.
 enum MethodChecks {
-    private static let table: [String: [AdmissionCheck]] = [
-        AppAttestMethod.name.label: [.route, .assertionFields, .challenge] + CheckOrder.key + CheckOrder.assertion,
-        AccessTokenMethod.name.label: accessToken,
-        AccessTokenMethod.developmentName.label: accessToken,
-        TicketMethod.name.label: [.ticket, .route] + held,
-        SessionTokenMethod.name.label: [.sessionToken, .route] + held,
-        ClientCertificateMethod.name.label: [
+    private static let table: [ByteText: [AdmissionCheck]] = [
+        ByteText(AppAttestMethod.name.label): [.route, .assertionFields, .challenge] + CheckOrder.key
+            + CheckOrder.assertion,
+        ByteText(AccessTokenMethod.name.label): accessToken,
+        ByteText(AccessTokenMethod.developmentName.label): accessToken,
+        ByteText(TicketMethod.name.label): [.ticket, .route] + held,
+        ByteText(SessionTokenMethod.name.label): [.sessionToken, .route] + held,
+        ByteText(ClientCertificateMethod.name.label): [
             .route, .certificateVerified, .certificateFresh, .certificateLifetime,
         ],
-        AnonymousMethod.name.label: [.route],
+        ByteText(AnonymousMethod.name.label): [.route],
     ]
 
     private static let accessToken = CheckOrder.accessToken + [.route] + CheckOrder.proofOfToken + [.identityBlocked]
@@ -18,5 +21,5 @@ enum MethodChecks {
 
     static let developmentLabel = AccessTokenMethod.developmentName.label
 
-    static func own(of label: String) -> [AdmissionCheck] { table[label] ?? [.credential, .route] }
+    static func own(of label: String) -> [AdmissionCheck] { table[ByteText(label)] ?? [.credential, .route] }
 }

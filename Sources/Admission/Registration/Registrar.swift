@@ -1,9 +1,11 @@
 package import AppAttest
+import DPoP
 package import KeyStore
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
-/// The order is rate, body, in the token dialect the proof, then challenge, attestation, store. Not for reactors: verifying takes milliseconds, and storing waits for the disk.
+/// The order is rate, body, in the token dialect the proof, then challenge, attestation, store. Not for reactors: reading a body and verifying
+/// take milliseconds, and storing waits for the disk.
 package struct Registrar: Sendable {
     /// `MAX_BODY_BYTES`.
     package static let defaultMaximumBodyBytes = 65_536
@@ -36,27 +38,38 @@ package struct Registrar: Sendable {
     package func register(
         _ request: TokenRequest, unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
     ) async -> RegistrationOutcome {
-        let dialect = RegistrationDialect(of: request.body, maximumBytes: maximumBodyBytes)
         if let refusal = limits.refuseRegistration(from: request.address, at: request.moment.monotonic) {
-            return .refused(dialect == .token ? refusal.forTokenClient() : refusal)
+            return .refused(Self.phrased(refusal, forProofs: request.proofs))
         }
-        switch dialect {
-        case .guide: return await registerByGuide(request.body, at: request.moment, unless: refuse)
-        case .token: return await registerWithProof(request, unless: refuse)
+        let body: JSONObject
+        do throws(UnreadableRegistration) { body = try read(request.body) } catch {
+            return .refused(Self.phrased(error.refusal, forProofs: request.proofs))
+        }
+        switch RegistrationDialect(of: body) {
+        case .guide: return await registerByGuide(body, at: request.moment, unless: refuse)
+        case .token: return await registerWithProof(request, body, unless: refuse)
         case .both:
             let detail = "keyId and device_key_jwk exclude each other"
             return .refused(Refusal(.malformedRequest, detail: detail))
         }
     }
 
-    /// A refusal from outside of the registrar, in the words of the request's dialect.
-    package func phrased(_ refusal: Refusal, for body: [UInt8]) -> Refusal {
-        let dialect = RegistrationDialect(of: body, maximumBytes: maximumBodyBytes)
-        return dialect == .token ? refusal.ofRegistrationInTokenDialect : refusal
+    /// A refusal of a request whose body isn't read, in the words of its dialect.
+    ///
+    /// - Parameter proofs: the values of all `DPoP` fields.
+    package static func phrased(_ refusal: Refusal, forProofs proofs: [String]) -> Refusal {
+        RegistrationDialect(ofProofs: proofs) == .token ? refusal.ofRegistrationInTokenDialect : refusal
+    }
+
+    private func read(_ body: [UInt8]) throws(UnreadableRegistration) -> JSONObject {
+        guard body.count <= maximumBodyBytes else { throw .tooLarge }
+        do { return try JSONReader.readObject(body, maximumBytes: maximumBodyBytes) } catch {
+            throw .malformed("body is not a JSON object: \(error)")
+        }
     }
 
     private func registerByGuide(
-        _ body: [UInt8], at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+        _ body: JSONObject, at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
         switch RegistrationRequest.read(body, maximumBytes: maximumBodyBytes) {
         case .failure(let unreadable): return .refused(unreadable.refusal)
@@ -158,10 +171,10 @@ package struct Registrar: Sendable {
 
 extension Registrar {
     private func registerWithProof(
-        _ request: TokenRequest, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+        _ request: TokenRequest, _ body: JSONObject, unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
         do throws(RefusedRequest) {
-            let (id, verified) = try await verifyWithProof(request)
+            let (id, verified) = try await verifyWithProof(request, TokenDialectBody(body))
             let outcome = await enrol(verified, as: id, at: request.moment) { key in
                 refuse(key)?.forTokenClient()
             }
@@ -173,13 +186,12 @@ extension Registrar {
 
     /// The challenge is spent after the proof is verified, and the attestation must be for the app that the request names.
     private func verifyWithProof(
-        _ request: TokenRequest
+        _ request: TokenRequest, _ body: TokenDialectBody
     ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {
         guard let tokens else {
             throw RefusedRequest(
                 .token(.attestationFailed, detail: "access tokens are not configured", failed: FailedCheck(.body)))
         }
-        let body = try TokenDialectBody(request.body, maximumBytes: maximumBodyBytes)
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
         let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
         let proof = try tokens.checkProof(of: request, body, demandsNonce: false)

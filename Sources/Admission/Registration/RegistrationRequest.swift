@@ -1,36 +1,26 @@
 package import AppAttest
-import FoundationEssentials
+import DPoP
 package import KeyStore
 import WireText
 
-/// The dialects of `POST /attest/register`, distinguished by their members: `keyId`, or `device_key_jwk`. A body with both is malformed; one
-/// with neither is refused for its missing `keyId`.
+/// The dialects of `POST /attest/register`.
 enum RegistrationDialect {
     case guide, token, both
 
-    private struct Members: Decodable {
-        var keyId: Anything?
-        var deviceKey: Anything?
+    /// Before the body is read, for a refusal: only clients of the token dialect send a proof.
+    init(ofProofs proofs: [String]) { self = proofs.isEmpty ? .guide : .token }
 
-        private enum CodingKeys: String, CodingKey {
-            case keyId
-            case deviceKey = "device_key_jwk"
-        }
-    }
-
-    private struct Anything: Decodable {
-        init(from decoder: any Decoder) {}
-    }
-
-    /// A body that is no object or is too large counts as the guide's dialect, which refuses it.
-    init(of body: [UInt8], maximumBytes: Int) {
-        let members = body.count <= maximumBytes ? try? JSONDecoder().decode(Members.self, from: Data(body)) : nil
-        switch (members?.keyId, members?.deviceKey) {
-        case (_?, _?): self = .both
-        case (nil, _?): self = .token
+    /// By the body's members: `keyId`, or `device_key_jwk`. A body with both is malformed; one with neither is refused for its missing
+    /// `keyId`.
+    init(of body: JSONObject) {
+        switch (Self.has("keyId", body), Self.has("device_key_jwk", body)) {
+        case (true, true): self = .both
+        case (false, true): self = .token
         default: self = .guide
         }
     }
+
+    private static func has(_ name: String, _ body: JSONObject) -> Bool { body[name]?.isNull == false }
 }
 
 /// The parsed body of `POST /attest/register` in the guide's dialect.
@@ -44,26 +34,34 @@ struct RegistrationRequest {
     /// As sent; ``Challenges`` decides whether it is authentic.
     let nonce: String
 
-    private struct Fields: Decodable {
-        var keyId: String?
-        var attestation: String?
-        var nonce: String?
-    }
-
-    /// Unknown fields are ignored. `null` and the empty string count as missing.
-    static func read(_ body: [UInt8], maximumBytes: Int) -> Result<RegistrationRequest, UnreadableRegistration> {
-        guard body.count <= maximumBytes else { return .failure(.tooLarge) }
-        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(body)) else {
+    /// Unknown members are ignored. `null` and the empty string count as missing.
+    static func read(
+        _ body: JSONObject, maximumBytes: Int
+    ) -> Result<RegistrationRequest, UnreadableRegistration> {
+        let texts = ["keyId", "attestation", "nonce"].map { text($0, in: body) }
+        guard !texts.contains(where: \.isOfOtherType) else {
             return .failure(.malformed("body is not an object of strings"))
         }
-        guard let keyText = fields.keyId, let attestationText = fields.attestation, let nonce = fields.nonce,
-            !keyText.isEmpty, !attestationText.isEmpty, !nonce.isEmpty
-        else { return .failure(.missingField) }
+        guard let keyText = texts[0].value, let attestationText = texts[1].value, let nonce = texts[2].value else {
+            return .failure(.missingField)
+        }
         guard let keyID = KeyID(text: keyText) else { return .failure(.malformed("keyId is not base64 of 32 bytes")) }
         guard let attestation = Base64.decode(attestationText, maximumBytes: maximumBytes) else {
             return .failure(.malformed("attestation is not base64"))
         }
         return .success(RegistrationRequest(keyID: keyID, attestation: attestation, nonce: nonce))
+    }
+
+    private struct Text {
+        /// nil: missing.
+        var value: String?
+        var isOfOtherType = false
+    }
+
+    private static func text(_ name: String, in body: JSONObject) -> Text {
+        guard let member = body[name], !member.isNull else { return Text() }
+        guard let text = member.string else { return Text(isOfOtherType: true) }
+        return Text(value: text.isEmpty ? nil : text)
     }
 }
 

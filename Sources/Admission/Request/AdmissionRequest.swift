@@ -157,6 +157,6 @@ package struct CredentialFields: Sendable {
         parameters = names.parameters.compactMap { name in parameter(name).map { Field(name: name, value: $0) } }
     }
 
-    package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
-    package func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+    package func header(_ name: String) -> String? { headers.first { $0.name.hasSameBytes(as: name) }?.value }
+    package func parameter(_ name: String) -> String? { parameters.first { $0.name.hasSameBytes(as: name) }?.value }
 }

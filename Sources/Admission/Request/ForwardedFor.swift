@@ -43,16 +43,16 @@ package struct ForwardedFor: Sendable {
     /// `nil` if both headers are present: a proxy that writes one may have passed on the other from the client.
     private var elements: ForwardedElements? {
         switch (xForwardedFor, forwarded) {
-        case (let list?, nil): ForwardedElements(list, separator: UInt8(ascii: ","), hasQuotes: false)
-        case (nil, let list?): ForwardedElements(list, separator: UInt8(ascii: ","), hasQuotes: true)
+        case (let list?, nil): ForwardedElements(Array(list.utf8)[...], separator: UInt8(ascii: ","), hasQuotes: false)
+        case (nil, let list?): ForwardedElements(Array(list.utf8)[...], separator: UInt8(ascii: ","), hasQuotes: true)
         default: nil
         }
     }
 
     /// Anything but ASCII text is malformed. Only the hop's own bytes decide this; the bytes before them come from its client.
-    private func node(_ element: Substring) -> Node? {
-        guard element.utf8.count <= Self.maximumElementBytes, ForwardedElement.isText(element) else { return nil }
-        let text = Substring(element.utf8.trimmed(where: ASCIIByte.isBlank))
+    private func node(_ element: ArraySlice<UInt8>) -> Node? {
+        guard element.count <= Self.maximumElementBytes, ForwardedElement.isText(element) else { return nil }
+        let text = element.trimmed(where: ASCIIByte.isBlank)
         return forwarded == nil ? Self.node(text) : ForwardedElement(text)?.node
     }
 
@@ -62,26 +62,31 @@ package struct ForwardedFor: Sendable {
     }
 
     /// An address, with or without a port and brackets; `unknown`; or an obfuscated name (RFC 7239 section 6).
-    static func node(_ text: Substring) -> Node? {
-        if text == "unknown" || text.hasPrefix("_") { return Node(address: nil) }
-        if let address = IPAddress(text: String(text)) { return Node(address: address) }
-        if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]"), isPort(text[text.index(after: end)...]) else { return nil }
-            let inner = String(text[text.index(after: text.startIndex)..<end])
-            return inner.contains(":") ? IPAddress(text: inner).map(Node.init) : nil
+    static func node(_ text: ArraySlice<UInt8>) -> Node? {
+        if text.elementsEqual("unknown".utf8) || text.first == UInt8(ascii: "_") { return Node(address: nil) }
+        if let address = IPAddress(ascii: text) { return Node(address: address) }
+        if text.first == UInt8(ascii: "[") {
+            guard let end = text.firstIndex(of: UInt8(ascii: "]")), isPort(text[(end + 1)...]) else { return nil }
+            let inner = text[..<end].dropFirst()
+            return inner.contains(UInt8(ascii: ":")) ? IPAddress(ascii: inner).map(Node.init) : nil
         }
-        guard let colon = text.firstIndex(of: ":"), isPort(text[colon...]) else { return nil }
-        return IPAddress(text: String(text[..<colon])).map(Node.init)
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), isPort(text[colon...]) else { return nil }
+        return IPAddress(ascii: text[..<colon]).map(Node.init)
     }
 
     /// Nothing, or a colon and one to five digits, or an obfuscated port (`:_…`).
-    private static func isPort(_ text: Substring) -> Bool {
+    private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
         guard let colon = text.first else { return true }
         let port = text.dropFirst()
-        return colon == ":"
-            && (port.hasPrefix("_")
-                || (1...5).contains(port.utf8.count) && port.utf8.allSatisfy { (0x30...0x39).contains($0) })
+        return colon == UInt8(ascii: ":")
+            && (port.first == UInt8(ascii: "_")
+                || (1...5).contains(port.count) && port.allSatisfy(ASCIIByte.isDigit))
     }
+}
+
+extension IPAddress {
+    /// - Parameter text: ASCII.
+    fileprivate init?(ascii text: ArraySlice<UInt8>) { self.init(text: String(decoding: text, as: UTF8.self)) }
 }
 
 /// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which only `for` is used.
@@ -91,38 +96,39 @@ struct ForwardedElement {
 
     /// - Parameter text: of ``isText(_:)``.
     /// - Returns: `nil` for anything but pairs, an unterminated quoted string, a repeated `for`, or a value that isn't a node.
-    init?(_ text: Substring) {
+    init?(_ text: ArraySlice<UInt8>) {
         var found: ForwardedFor.Node?
         guard let pairs = Self.pairs(text) else { return nil }
         for pair in pairs {
-            guard let equals = pair.firstIndex(of: "="), let name = ASCIIByte.lowercased(String(pair[..<equals])),
-                !name.isEmpty
-            else { return nil }
-            guard name == "for" else { continue }
-            guard found == nil, let value = Self.unquoted(pair[pair.index(after: equals)...]),
-                let node = ForwardedFor.node(value[...])
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")), equals > pair.startIndex else { return nil }
+            guard pair[..<equals].map(ASCIIByte.lowercased).elementsEqual("for".utf8) else { continue }
+            guard found == nil, let value = Self.unquoted(pair[(equals + 1)...]),
+                let node = ForwardedFor.node(value)
             else { return nil }
             found = node
         }
         node = found ?? ForwardedFor.Node(address: nil)
     }
 
-    private static func pairs(_ text: Substring) -> [Substring]? {
+    private static func pairs(_ text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
         var elements = ForwardedElements(text, separator: UInt8(ascii: ";"), hasQuotes: true)
-        var pairs: [Substring] = []
+        var pairs: [ArraySlice<UInt8>] = []
         while let pair = elements.popLast() { pairs.append(pair) }
         return elements.hasOpenQuote ? nil : pairs
     }
 
-    /// Printable ASCII, blanks and tabs, so each byte is a `Character`.
-    static func isText(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 } }
+    /// Printable ASCII, blanks and tabs.
+    static func isText(_ text: ArraySlice<UInt8>) -> Bool {
+        text.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
+    }
 
     /// A token, or a quoted string without escapes: an address needs none.
-    private static func unquoted(_ text: Substring) -> String? {
-        guard text.hasPrefix("\"") else { return text.isEmpty || text.contains("\"") ? nil : String(text) }
+    private static func unquoted(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        let quote = UInt8(ascii: "\"")
+        guard text.first == quote else { return text.isEmpty || text.contains(quote) ? nil : text }
         let inner = text.dropFirst().dropLast()
-        return text.count >= 2 && text.hasSuffix("\"") && !inner.contains { $0 == "\"" || $0 == "\\" }
-            ? String(inner) : nil
+        return text.count >= 2 && text.last == quote && !inner.contains { $0 == quote || $0 == UInt8(ascii: "\\") }
+            ? inner : nil
     }
 }
 
@@ -132,32 +138,31 @@ struct ForwardedElement {
 /// (U+0600), and so hide the proxy's element in its own. For the same reason quotes are matched from the right: an unclosed quote of the
 /// client affects only its own element.
 struct ForwardedElements {
-    private var rest: Substring?
+    private var rest: ArraySlice<UInt8>?
     private let separator: UInt8
     private let hasQuotes: Bool
     /// The last element that was taken, the first of the text, contains an unclosed quote.
     private(set) var hasOpenQuote = false
 
     /// - Parameter hasQuotes: whether separators within quoted strings are ignored.
-    init(_ text: some StringProtocol, separator: UInt8, hasQuotes: Bool) {
-        rest = Substring(text)
+    init(_ text: ArraySlice<UInt8>, separator: UInt8, hasQuotes: Bool) {
+        rest = text
         self.separator = separator
         self.hasQuotes = hasQuotes
     }
 
     /// The element after the last separator; all remaining text if there is no separator.
-    mutating func popLast() -> Substring? {
+    mutating func popLast() -> ArraySlice<UInt8>? {
         guard let text = rest else { return nil }
-        let bytes = text.utf8
         var isQuoted = false
-        var index = bytes.endIndex
-        while index > bytes.startIndex {
-            bytes.formIndex(before: &index)
-            if hasQuotes && bytes[index] == UInt8(ascii: "\"") && !Self.isEscaped(index, in: bytes) {
+        var index = text.endIndex
+        while index > text.startIndex {
+            index -= 1
+            if hasQuotes && text[index] == UInt8(ascii: "\"") && !Self.isEscaped(index, in: text) {
                 isQuoted.toggle()
-            } else if !isQuoted && bytes[index] == separator {
+            } else if !isQuoted && text[index] == separator {
                 rest = text[..<index]
-                return text[bytes.index(after: index)...]
+                return text[(index + 1)...]
             }
         }
         rest = nil
@@ -166,7 +171,7 @@ struct ForwardedElements {
     }
 
     /// An odd number of backslashes precedes it.
-    private static func isEscaped(_ index: Substring.Index, in bytes: Substring.UTF8View) -> Bool {
+    private static func isEscaped(_ index: Int, in bytes: ArraySlice<UInt8>) -> Bool {
         bytes[..<index].reversed().prefix { $0 == UInt8(ascii: "\\") }.count % 2 == 1
     }
 }

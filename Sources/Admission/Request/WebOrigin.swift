@@ -57,7 +57,7 @@ package struct WebOrigin: Hashable, Sendable {
     }
 
     private static func impliedPort(of scheme: String) -> UInt16? {
-        switch scheme {
+        switch WireWord(scheme) {
         case "http", "ws": 80
         case "https", "wss": 443
         default: nil

@@ -47,7 +47,7 @@ package struct SessionRegister<Holder> {
     /// Settable, for a reload. Lowering a limit ends no session; an identity or address above it only gets no new one.
     package var limits: SessionLeaseLimits
     private(set) var entries: [Lease: Entry] = [:]
-    private var leases: [String: Lease] = [:]
+    private var leases: [ByteText: Lease] = [:]
     /// The leases of owners with a subject.
     private var owned: [Identity: Set<Lease>] = [:]
     private var perAddress: [AddressPrefix: Set<Lease>] = [:]
@@ -95,7 +95,7 @@ package struct SessionRegister<Holder> {
     package mutating func release(_ lease: Lease) {
         guard let entry = entries.removeValue(forKey: lease) else { return }
         if let id = entry.session?.id {
-            leases[id] = nil
+            leases[ByteText(id)] = nil
             Self.count(-1, for: Key(entry.owner, entry.address), in: &openPer)
         }
         if !entry.owner.isAnonymous {
@@ -152,12 +152,12 @@ package struct SessionRegister<Holder> {
     package mutating func open(
         _ lease: Lease, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
     ) -> Bool {
-        guard let entry = entries[lease], entry.session == nil, leases[id] == nil,
+        guard let entry = entries[lease], entry.session == nil, leases[ByteText(id)] == nil,
             id.utf8.count <= SessionLeaseLimits.maximumIDBytes
         else { return false }
         let bearer = principal.flatMap { $0.isByTicket ? $0.comingBack : nil }
         entries[lease]?.session = OpenSession(id: id, tokens: SessionTokens(token), bearer: bearer, holder: holder)
-        leases[id] = lease
+        leases[ByteText(id)] = lease
         Self.count(1, for: Key(entry.owner, entry.address), in: &openPer)
         return true
     }
@@ -185,12 +185,14 @@ package struct SessionRegister<Holder> {
     package mutating func restore(
         _ carried: CarriedSession, of owner: Identity, at address: IPAddress, bearer: Principal?, holder: Holder
     ) -> Lease? {
-        guard leases[carried.id] == nil, carried.id.utf8.count <= SessionLeaseLimits.maximumIDBytes else { return nil }
+        guard leases[ByteText(carried.id)] == nil, carried.id.utf8.count <= SessionLeaseLimits.maximumIDBytes else {
+            return nil
+        }
         let lease = issue(for: owner, from: address)
         entries[lease]?.detachedAt = carried.detachedAt
         entries[lease]?.session = OpenSession(
             id: carried.id, tokens: carried.tokens, bearer: bearer, holder: holder)
-        leases[carried.id] = lease
+        leases[ByteText(carried.id)] = lease
         Self.count(1, for: Key(owner, address), in: &openPer)
         return lease
     }
@@ -222,11 +224,11 @@ package struct SessionRegister<Holder> {
 
     // MARK: Looking
 
-    func lease(of id: String) -> Lease? { leases[id] }
+    func lease(of id: String) -> Lease? { leases[ByteText(id)] }
 
     /// Whether there is a session with this id.
     package func holds(_ id: String) -> Bool {
-        id.utf8.count <= SessionLeaseLimits.maximumIDBytes && leases[id] != nil
+        id.utf8.count <= SessionLeaseLimits.maximumIDBytes && leases[ByteText(id)] != nil
     }
 
     /// For a session that is being moved, changes the tokens from before the claim: its client doesn't have the new one yet.

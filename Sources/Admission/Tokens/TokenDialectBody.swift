@@ -21,9 +21,15 @@ struct TokenDialectBody {
         guard body.count <= maximumBytes else {
             throw RefusedRequest(.token(.bodyTooLarge, detail: "body is over MAX_BODY_BYTES"))
         }
+        let object: JSONObject
         do { object = try JSONReader.readObject(body, maximumBytes: maximumBytes) } catch {
             throw Self.malformed("the body is not a JSON object", "body: \(error)")
         }
+        try self.init(object)
+    }
+
+    init(_ object: JSONObject) throws(RefusedRequest) {
+        self.object = object
         guard let jwk = object["device_key_jwk"]?.object else { throw Self.malformed("device_key_jwk is missing") }
         do { key = try PublicJWK(jwk) } catch {
             throw Self.malformed("device_key_jwk is not a public key on P-256", "device_key_jwk: \(error)")
@@ -36,7 +42,7 @@ struct TokenDialectBody {
     }
 
     /// Whether the response may have `token_type`: strict decoders accept only the documented members.
-    var wantsTokenType: Bool { object["token_type"]?.string.map { $0 == "DPoP" } ?? false }
+    var wantsTokenType: Bool { object["token_type"]?.string.map { $0.hasSameBytes(as: "DPoP") } ?? false }
 
     var hasAttestation: Bool { Self.isPresent(object["attestation"]) }
     var hasDevelopmentToken: Bool { Self.isPresent(object["dev_token"]) }
@@ -95,7 +101,7 @@ struct TokenDialectBody {
     /// - Throws: for any type but App Attest.
     private func attestation() throws(RefusedRequest) -> JSONObject {
         guard let attestation = object["attestation"]?.object else { throw Self.malformed("attestation is missing") }
-        guard try Self.text("type", in: attestation) == "app_attest" else {
+        guard try Self.text("type", in: attestation).hasSameBytes(as: "app_attest") else {
             throw Self.malformed("attestation.type is not app_attest")
         }
         return attestation

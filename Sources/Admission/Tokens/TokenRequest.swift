@@ -53,7 +53,7 @@ extension TokenSettings {
                         .deviceKey, expected: "the key \(body.key.thumbprint) of device_key_jwk",
                         received: "a proof by \(proof.key.thumbprint)")))
         }
-        guard body.proof.map({ $0 == request.proofs[0] }) ?? true else {
+        guard body.proof.map({ $0.hasSameBytes(as: request.proofs[0]) }) ?? true else {
             throw RefusedRequest(
                 .token(
                     .invalidProofAtToken, detail: "proof: dpop is another one than the header's",

@@ -1,5 +1,6 @@
 import AppAttest
 import KeyStore
+import WireText
 
 /// Whether the subject of an access token may still use it. Checked at every use of a token, and again for tickets and resumes.
 struct TokenSubject {
@@ -36,7 +37,7 @@ struct TokenSubject {
             return .refused(
                 .token(.deviceBlocked, detail: "the token's key is revoked", failed: FailedCheck(.keyRevoked)))
         }
-        guard devices.scope.app(of: key)?.description == app else {
+        guard devices.scope.app(of: key)?.description.hasSameBytes(as: app) == true else {
             return .refused(
                 .token(
                     .invalidToken, detail: "the key's app, environment or trust root is not configured any more",

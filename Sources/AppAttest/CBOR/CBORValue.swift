@@ -1,5 +1,5 @@
 /// One data item of RFC 8949, of the kinds that App Attest uses: no tags, no floating point, no indefinite lengths.
-package enum CBORValue: Hashable, Sendable {
+package enum CBORValue: Sendable {
     /// Major type 0.
     case unsigned(UInt64)
     /// Major type 1. The number is `-1 - argument`.
@@ -18,9 +18,25 @@ package enum CBORValue: Hashable, Sendable {
     case null
 }
 
+// Texts are equal if their bytes are: Swift's own `==` also matches canonically equivalent ones, in quadratic time.
+extension CBORValue: Equatable {
+    package static func == (one: CBORValue, other: CBORValue) -> Bool {
+        switch (one, other) {
+        case (.unsigned(let one), .unsigned(let other)), (.negative(let one), .negative(let other)): one == other
+        case (.bytes(let one), .bytes(let other)): one == other
+        case (.text(let one), .text(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.array(let one), .array(let other)): one == other
+        case (.map(let one), .map(let other)): one == other
+        case (.boolean(let one), .boolean(let other)): one == other
+        case (.null, .null): true
+        default: false
+        }
+    }
+}
+
 /// A map in the order of its encoding. Its keys are texts or integers, and no two are equal.
-package struct CBORMap: Hashable, Sendable {
-    package struct Entry: Hashable, Sendable {
+package struct CBORMap: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         package let key: CBORValue
         package let value: CBORValue
     }

@@ -1,11 +1,17 @@
-/// A JSON value (RFC 8259). Numbers keep the text that they were written with.
-package indirect enum JSONValue: Hashable, Sendable {
+import WireText
+
+/// A JSON value (RFC 8259). Numbers keep the text that they were written with. Its texts are a peer's, and compared as bytes.
+package indirect enum JSONValue: Sendable {
     case null
     case bool(Bool)
     case number(String)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
+
+    package var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
 
     package var string: String? {
         guard case .string(let text) = self else { return nil }
@@ -27,10 +33,14 @@ package indirect enum JSONValue: Hashable, Sendable {
 }
 
 /// The members of a JSON object, no two with the same name.
-package struct JSONObject: Hashable, Sendable {
-    package struct Member: Hashable, Sendable {
+package struct JSONObject: Equatable, Sendable {
+    package struct Member: Equatable, Sendable {
         package let name: String
         package let value: JSONValue
+
+        package static func == (one: Member, other: Member) -> Bool {
+            one.name.hasSameBytes(as: other.name) && one.value == other.value
+        }
     }
 
     package private(set) var members: [Member] = []
@@ -45,7 +55,16 @@ package struct JSONObject: Hashable, Sendable {
     }
 }
 
-extension String {
-    /// RFC 7515 section 5.3 compares code points. Swift's `==` compares canonical equivalents, so it takes a Kelvin sign for a K.
-    func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+extension JSONValue: Equatable {
+    package static func == (one: JSONValue, other: JSONValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)), (.string(let one), .string(let other)):
+            one.hasSameBytes(as: other)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
 }

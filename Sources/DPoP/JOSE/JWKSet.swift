@@ -29,7 +29,7 @@ public struct JWKSet: Hashable, Sendable {
             guard let object = element.object else { return nil }
             do {
                 let key = try PublicJWK(object)
-                if object["kid"] == .string(key.thumbprint.text) { keys.append(key) }
+                if object["kid"]?.string?.hasSameBytes(as: key.thumbprint.text) == true { keys.append(key) }
             } catch .privateMember {
                 return nil
             } catch {}

@@ -80,8 +80,10 @@ public struct PublicJWK: Hashable, Sendable {
 
     /// Both members are optional (RFC 7517 sections 4.2 and 4.4).
     private static func requireSigning(_ object: JSONObject) throws(JWKError) {
-        if let use = object["use"] { guard use == .string("sig") else { throw .otherUse } }
-        if let algorithm = object["alg"] { guard algorithm == .string("ES256") else { throw .otherUse } }
+        if let use = object["use"] { guard use.string?.hasSameBytes(as: "sig") == true else { throw .otherUse } }
+        if let algorithm = object["alg"] {
+            guard algorithm.string?.hasSameBytes(as: "ES256") == true else { throw .otherUse }
+        }
     }
 
     private static func canonicalJSON(x: String, y: String) -> [UInt8] {

@@ -33,10 +33,15 @@ public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
         case http, https
 
         init?(_ text: ArraySlice<UInt8>) {
-            switch String(decoding: text, as: UTF8.self).lowercased() {
-            case "http", "ws": self = .http
-            case "https", "wss": self = .https
-            default: return nil
+            func isNamed(_ scheme: StaticString) -> Bool {
+                text.elementsEqual(scheme.description.utf8) { ASCIIByte.lowercased($0) == $1 }
+            }
+            if isNamed("http") || isNamed("ws") {
+                self = .http
+            } else if isNamed("https") || isNamed("wss") {
+                self = .https
+            } else {
+                return nil
             }
         }
 

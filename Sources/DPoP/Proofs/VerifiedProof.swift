@@ -1,7 +1,8 @@
 public import FoundationEssentials
+import WireText
 
 /// A request that the holder of a key has signed for, once. Only ``DPoPVerifier`` can make one.
-public struct VerifiedProof: Hashable, Sendable {
+public struct VerifiedProof: Sendable {
     /// The key that signed. Where there was an access token, it is bound to this key.
     public let key: PublicJWK
     public let method: String
@@ -13,6 +14,20 @@ public struct VerifiedProof: Hashable, Sendable {
     public let nonce: String?
     /// Whether the proof was checked together with an access token.
     public let isForToken: Bool
+}
+
+// Method and nonce are the client's texts.
+extension VerifiedProof: Hashable {
+    public static func == (one: VerifiedProof, other: VerifiedProof) -> Bool {
+        one.key == other.key && one.uri == other.uri && one.issuedAt == other.issuedAt
+            && one.isForToken == other.isForToken && one.method.hasSameBytes(as: other.method)
+            && one.nonce.map { ByteText($0) } == other.nonce.map { ByteText($0) }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+        hasher.combine(issuedAt)
+    }
 }
 
 /// A proof that has passed every check but the replay store's. Only ``DPoPVerifier`` can make one.

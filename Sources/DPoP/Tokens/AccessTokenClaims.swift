@@ -121,7 +121,7 @@ extension AccessTokenClaims {
     /// Absent, or `dev`: an unknown mode must not count as production.
     private static func isDevelopment(_ object: JSONObject) throws(AccessTokenRefusal) -> Bool {
         guard let mode = object["mode"] else { return false }
-        guard mode == .string(developmentMode) else { throw .claim(.mode) }
+        guard mode.string?.hasSameBytes(as: developmentMode) == true else { throw .claim(.mode) }
         return true
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// Why the `Authorization` fields of a request don't present a token.
 public enum AuthorizationRefusal: Error, Hashable, Sendable {
     /// More than one field (RFC 6750 section 2: one method in each request).
@@ -26,6 +28,14 @@ public struct PresentedToken: Hashable, Sendable, CustomStringConvertible, Custo
         case dpop
         /// RFC 6750. Some clients send it together with a proof; without a proof it doesn't present a bound token.
         case bearer
+
+        /// - Parameter name: case-insensitive (RFC 9110 section 11.1).
+        init?(_ name: ArraySlice<UInt8>) {
+            func isNamed(_ scheme: StaticString) -> Bool {
+                name.elementsEqual(scheme.description.utf8) { ASCIIByte.lowercased($0) == $1 }
+            }
+            if isNamed("dpop") { self = .dpop } else if isNamed("bearer") { self = .bearer } else { return nil }
+        }
     }
 
     public let scheme: Scheme
@@ -40,12 +50,7 @@ public struct PresentedToken: Hashable, Sendable, CustomStringConvertible, Custo
         guard authorization.count == 1 else { throw .severalFields }
         let words = Array(field.utf8).split(
             separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
-        let scheme: Scheme
-        switch String(decoding: words.first ?? [], as: UTF8.self).lowercased() {
-        case "dpop": scheme = .dpop
-        case "bearer": scheme = .bearer
-        default: throw .otherScheme
-        }
+        guard let name = words.first, let scheme = Scheme(name) else { throw .otherScheme }
         guard words.count == 2, isToken68(words[1].drop { $0 == UInt8(ascii: " ") }) else { throw .malformedToken }
         let text = String(decoding: words[1].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
         return PresentedToken(scheme: scheme, text: text)

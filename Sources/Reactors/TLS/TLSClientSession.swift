@@ -42,7 +42,7 @@ final class TLSClientSession: TLSSession {
         let parameters = SSL_get0_param(ssl)
         if X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return true }
         OpenSSLError.clear()
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let name = host.utf8.last == UInt8(ascii: ".") ? String(Substring(host.utf8.dropLast())) : host
         // RFC 9525: names are taken from subjectAltName only, and a wildcard must be a whole label.
         X509_VERIFY_PARAM_set_hostflags(
             parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))

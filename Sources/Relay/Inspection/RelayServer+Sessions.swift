@@ -1,5 +1,6 @@
 import Reactors
 import Synchronization
+import WireText
 
 /// What operators ask about sessions. Each reactor is asked at the same time, in slices.
 extension RelayServer {
@@ -24,7 +25,7 @@ extension RelayServer {
 
     package func session(_ id: String) async -> SessionDetail? {
         let found = await survey(into: SessionDetail?.none) { found, session in
-            if session.client.session == id { found = session.detail }
+            if session.client.session.hasSameBytes(as: id) { found = session.detail }
         }
         return found.compactMap(\.self).first
     }
@@ -37,7 +38,7 @@ extension RelayServer {
         switch selection {
         case .id(let id):
             return await survey(into: 0) { count, session in
-                if session.client.session == id, session.closeForOperator(detail) { count += 1 }
+                if session.client.session.hasSameBytes(as: id), session.closeForOperator(detail) { count += 1 }
             }.reduce(0, +)
         case .matching(let filter):
             guard filter.subject != nil || filter.address != nil, let matcher = SessionMatcher(filter)

@@ -20,8 +20,8 @@ struct SessionMatcher: Sendable {
 
     func matches(route: String, _ identity: Identity, _ address: IPAddress) -> Bool {
         if let range, !range.contains(address) { return false }
-        if let subject, identity.subject != subject { return false }
-        return self.route == nil || self.route == route
+        if let subject, identity.subject?.hasSameBytes(as: subject) != true { return false }
+        return self.route?.hasSameBytes(as: route) ?? true
     }
 }
 
@@ -29,21 +29,21 @@ struct SessionMatcher: Sendable {
 struct SessionRank: Comparable, Sendable {
     let value: UInt64
     /// Where the values are equal.
-    let id: String
+    let id: ByteText
 
     init(value: UInt64, id: String) {
         self.value = value
-        self.id = id
+        self.id = ByteText(id)
     }
 
     /// Reads ``text``.
     init?(_ text: String) {
-        let parts = text.split(separator: "-", maxSplits: 1)
+        let parts = text.splitAtBytes(maxSplits: 1) { $0 == UInt8(ascii: "-") }
         guard parts.count == 2, let value = UInt64(parts[0], radix: 16), parts[1].utf8.count <= 64 else { return nil }
         self.init(value: value, id: String(parts[1]))
     }
 
-    var text: String { String(value, radix: 16) + "-" + id }
+    var text: String { String(value, radix: 16) + "-" + id.text }
 
     static func < (first: SessionRank, second: SessionRank) -> Bool {
         first.value == second.value ? first.id < second.id : first.value < second.value

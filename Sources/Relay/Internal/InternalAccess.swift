@@ -31,8 +31,10 @@ package struct InternalAccess: Sendable {
 
     private func shows(_ token: InternalToken, _ field: String?, _ authorization: String?) -> Bool {
         if let field, token.matches(field) { return true }
-        guard let words = authorization?.split(separator: " "), words.count == 2 else { return false }
-        return switch words[0].lowercased() {
+        guard let words = authorization?.splitAtBytes(where: { $0 == 0x20 }).filter({ !$0.utf8.isEmpty }),
+            words.count == 2
+        else { return false }
+        return switch WireWord(ASCIIByte.withLowercasedLetters(words[0])) {
         case "bearer": token.matches(String(words[1]))
         case "basic": Self.password(String(words[1])).map(token.matches) ?? false
         default: false

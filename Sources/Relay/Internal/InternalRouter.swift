@@ -114,24 +114,27 @@ struct AuthorizationDemand: Equatable {
     init?(path: String, query: String) {
         var path = path[...]
         while let (name, value, rest) = Self.option(path) {
-            switch name {
-            case "admit" where methods == nil: methods = Set(value.split(separator: "+").map(String.init))
+            switch WireWord(name) {
+            case "admit" where methods == nil: methods = Self.methods(value)
             case "route" where route == nil: route = String(value)
             default: return nil
             }
             path = rest
         }
-        guard path == "/authz" || path.hasPrefix("/authz/") else { return nil }
-        let rest = path.dropFirst("/authz".count)
+        guard path.hasSameBytes(as: "/authz") || path.hasBytePrefix("/authz/") else { return nil }
+        let rest = path.droppingBytes("/authz".utf8.count)
         self.rest = rest.isEmpty ? "" : rest + query
+    }
+
+    private static func methods(_ value: Substring) -> Set<String> {
+        Set(value.splitAtBytes { $0 == UInt8(ascii: "+") }.filter { !$0.isEmpty }.map(String.init))
     }
 
     /// `/NAME/VALUE` and the rest; nil if `/authz` or anything but an option follows.
     private static func option(_ path: Substring) -> (name: Substring, value: Substring, rest: Substring)? {
-        let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0].isEmpty, parts[1] == "admit" || parts[1] == "route", !parts[2].isEmpty else {
-            return nil
-        }
-        return (parts[1], parts[2], path[path.index(before: parts[3].startIndex)...])
+        let parts = path.splitAtBytes(maxSplits: 3) { $0 == UInt8(ascii: "/") }
+        guard parts.count == 4, parts[0].isEmpty, ["admit", "route"].containsBytes(of: parts[1]), !parts[2].isEmpty
+        else { return nil }
+        return (parts[1], parts[2], path[path.utf8.index(before: parts[3].startIndex)...])
     }
 }

@@ -32,7 +32,7 @@ extension SessionRequest {
         switch query["dialect"] {
         case .absent: dialect = nil
         case .value(let name):
-            guard let kind = DialectKind(rawValue: name) else { return nil }
+            guard let kind = DialectKind(word: name) else { return nil }
             dialect = kind
         case .malformed: return nil
         }

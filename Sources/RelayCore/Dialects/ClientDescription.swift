@@ -64,7 +64,7 @@ package struct ClientDescription: Codable, Hashable, Sendable {
 }
 
 /// A client's command, independent of its dialect.
-enum ClientCommand: Hashable, Sendable {
+enum ClientCommand: Equatable, Sendable {
     /// Valid UTF-8; line ends are the client's own.
     ///
     /// - Parameter cid: increases from input to input; nil: the client doesn't number its input.

@@ -142,7 +142,7 @@ package enum DialectKind: String, Codable, Hashable, Sendable, CaseIterable {
 
     /// - Parameter subprotocol: as in `Sec-WebSocket-Protocol`, case-sensitive.
     package init?(subprotocol: String) {
-        guard let known = Self.subprotocols.first(where: { $0.name == subprotocol }) else { return nil }
+        guard let known = Self.subprotocols.first(where: { $0.name.hasSameBytes(as: subprotocol) }) else { return nil }
         self = known.kind
     }
 }

@@ -1,3 +1,5 @@
+import WireText
+
 /// The dialect of a connection that names no subprotocol (`DEFAULT_DIALECT`).
 package enum DefaultDialect: Hashable, Sendable {
     /// Detected from the first message; raw if the message doesn't identify a dialect or doesn't come in time.
@@ -11,7 +13,7 @@ extension DefaultDialect: RawRepresentable, CaseIterable {
 
     /// - Parameter rawValue: `auto` or the name of a dialect.
     package init?(rawValue: String) {
-        guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        guard let found = Self.allCases.first(where: { $0.rawValue.hasSameBytes(as: rawValue) }) else { return nil }
         self = found
     }
 

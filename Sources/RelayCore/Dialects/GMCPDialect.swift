@@ -24,7 +24,8 @@ struct GMCPDialect: ByteCountedDialect {
             throw DialectError(.invalidRequest, "A text message is Package.Name and JSON")
         }
         let data = try json(message.dropFirst(name.utf8.count).drop { $0 == 0x20 })
-        return name.lowercased() == "portcullis.size" ? try size(data) : try OutOfBand.command(name: name, data: data)
+        return ASCIIByte.isSame(name, "portcullis.size")
+            ? try size(data) : try OutOfBand.command(name: name, data: data)
     }
 
     func content(of event: TargetEvent) -> MessageContent? {

@@ -36,12 +36,12 @@ struct JSONDialect: ByteCountedDialect {
         let envelope = MessageFields(try JSONObject(message: message))
         let proto = try envelope.text("proto")
         let data = envelope.optional("data")
-        switch (proto, envelope.optional("id")) {
+        switch (WireWord(proto), WireWord(envelope.optional("id")?.string ?? "")) {
         case ("gmcp", _): return .gmcp(name: try name(envelope), data: json(data))
         case ("msdp", _): return try OutOfBand.msdp(name: try name(envelope), value: MSDPValue(value(data)))
         case ("text", _): return .input(try line(envelope))
-        case ("naws", _), ("terminal", .string("size")): return try size(data)
-        case ("terminal", .string("type")): return .describe(.init(name: nil, terminalType: try envelope.text("data")))
+        case ("naws", _), ("terminal", "size"): return try size(data)
+        case ("terminal", "type"): return .describe(.init(name: nil, terminalType: try envelope.text("data")))
         case ("websocket_close", _): return .disconnect
         case ("coffeemud", _): return .nothing(.no)
         case _ where TelnetEnvelope.isOne(proto):
@@ -74,7 +74,8 @@ struct JSONDialect: ByteCountedDialect {
 
     func append(own name: String, _ data: JSONObject?, isSecret: Bool, to frames: inout FrameBuffer) {
         append(
-            name.lowercased(), "", data.map { JSONValue.object($0).written } ?? [], isSecret: isSecret, to: &frames)
+            ASCIIByte.withLowercasedLetters(name), "", data.map { JSONValue.object($0).written } ?? [],
+            isSecret: isSecret, to: &frames)
     }
 
     // MARK: From the client
@@ -93,7 +94,7 @@ struct JSONDialect: ByteCountedDialect {
 
     private func json(_ data: JSONValue?) -> [UInt8] {
         var bytes: [UInt8] = []
-        if let data, data != .string("") { JSONWriter.append(value(data), to: &bytes) }
+        if let data, data.string?.isEmpty != true { JSONWriter.append(value(data), to: &bytes) }
         return bytes
     }
 

@@ -123,8 +123,8 @@ extension LegacyDialect {
 
     private func command(gmcp text: String) -> ClientCommand {
         guard text.utf8.count <= Self.maximumFieldBytes else { return .nothing(.no) }
-        let name = text.prefix { $0 != " " }
-        let data = Array(text.dropFirst(name.count).drop { $0 == " " }.utf8)
+        let name = Substring(text.utf8.prefix { $0 != 0x20 })
+        let data = Array(text.utf8.dropFirst(name.utf8.count).drop { $0 == 0x20 })
         guard OutOfBand.isName(name), data.isEmpty || JSONReader.isValid(data[...]) else { return .nothing(.no) }
         return .gmcp(name: String(name), data: data)
     }
@@ -145,7 +145,8 @@ extension JSONObject {
     var asksToConnect: Bool {
         guard self["type"] == nil, let value = self["connect"] else { return false }
         switch value {
-        case .null, .bool(false), .integer(0), .string(""): return false
+        case .null, .bool(false), .integer(0): return false
+        case .string(let text): return !text.isEmpty
         case .number(let text): return Double(text) != 0
         default: return true
         }
@@ -154,10 +155,11 @@ extension JSONObject {
     /// `mccp`: this protocol uses the name also for the compression of its own frames.
     fileprivate var declinesCompression: Bool {
         guard let value = self["mccp"] else { return false }
-        return value.exactInteger == 0 || value == .bool(false)
+        if case .bool(false) = value { return true }
+        return value.exactInteger == 0
     }
 
     func text(_ name: String) -> String? {
-        if case .string(let text) = self[name] { text } else { nil }
+        self[name]?.string
     }
 }

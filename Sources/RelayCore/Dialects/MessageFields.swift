@@ -9,12 +9,12 @@ struct MessageFields {
     }
 
     func optional(_ name: String) -> JSONValue? {
-        object[name].flatMap { $0 == .null ? nil : $0 }
+        object[name].flatMap { $0.isNull ? nil : $0 }
     }
 
     /// A string that isn't empty or blank.
     func text(_ name: String) throws(DialectError) -> String {
-        guard case .string(let text) = object[name], !text.allSatisfy(\.isWhitespace) else {
+        guard case .string(let text) = object[name], !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
             throw DialectError(.invalidRequest, field: name, "\(name) must be a non-empty string")
         }
         return text

@@ -57,7 +57,7 @@ enum OutOfBand {
 
     /// The command in a client's message `name`: MSDP if the name has its prefix, otherwise GMCP.
     static func command(name: String, data: JSONValue?) throws(DialectError) -> ClientCommand {
-        guard name.hasPrefix(msdpPrefix) else {
+        guard name.hasBytePrefix(msdpPrefix) else {
             var bytes: [UInt8] = []
             if let data { JSONWriter.append(data, to: &bytes) }
             return .gmcp(name: name, data: bytes)
@@ -65,7 +65,7 @@ enum OutOfBand {
         guard name.utf8.count > msdpPrefix.utf8.count else {
             throw DialectError(.invalidRequest, field: "package", "package must be a GMCP message name")
         }
-        return try msdp(name: String(name.dropFirst(msdpPrefix.count)), value: MSDPValue(data ?? .string("")))
+        return try msdp(name: String(name.droppingBytes(msdpPrefix.utf8.count)), value: MSDPValue(data ?? .string("")))
     }
 
     /// Values that MSDP can't represent are refused here: later they would wait for an option that doesn't help them.

@@ -13,7 +13,9 @@ enum TelnetEnvelope {
     static func isOne(_ proto: String) -> Bool { option(of: proto) != nil }
 
     private static func option(of proto: String) -> UInt8? {
-        guard proto.hasPrefix(prefix), let option = UInt8(proto.dropFirst(prefix.count)) else { return nil }
+        guard proto.hasBytePrefix(prefix), let option = UInt8(proto.droppingBytes(prefix.utf8.count)) else {
+            return nil
+        }
         return [24, 31, 201].contains(option) ? option : nil
     }
 

@@ -11,7 +11,8 @@ struct TypedMessage {
     }
 
     func command() throws(DialectError) -> ClientCommand {
-        switch typeName {
+        let typeName = typeName
+        switch WireWord(typeName) {
         case "connect": return try connect()
         case "resume": return try resume()
         case "input": return try input()
@@ -44,7 +45,7 @@ struct TypedMessage {
 
     /// A route, or with `""` the connection's default target, so that a client needn't know a host.
     private func target() throws(DialectError) -> TargetRequest {
-        if fields.optional("target") == .string("") { return .standard }
+        if fields.optional("target")?.string?.isEmpty == true { return .standard }
         if let route = try fields.optionalText("target") { return .route(route) }
         return .address(host: try fields.text("host"), port: try fields.positive("port"))
     }

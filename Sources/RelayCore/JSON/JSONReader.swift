@@ -81,7 +81,7 @@ private struct JSONBuilder {
     private func number(_ digits: ArraySlice<UInt8>) -> JSONValue {
         let text = String(decoding: digits, as: UTF8.self)
         // "-0" has no integer equivalent.
-        guard text != "-0", let integer = Int(text) else { return .number(text) }
+        guard !digits.elementsEqual("-0".utf8), let integer = Int(text) else { return .number(text) }
         return .integer(integer)
     }
 

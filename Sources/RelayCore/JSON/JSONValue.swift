@@ -1,7 +1,7 @@
 package import WireText
 
-/// A JSON value (RFC 8259).
-package indirect enum JSONValue: Hashable, Sendable {
+/// A JSON value (RFC 8259). Its texts may be a peer's: they are compared as bytes.
+package indirect enum JSONValue: Sendable {
     case null
     case bool(Bool)
     /// A number without fraction and exponent that fits into an `Int`; exact.
@@ -11,20 +11,47 @@ package indirect enum JSONValue: Hashable, Sendable {
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
+
+    package var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+}
+
+extension JSONValue: Equatable {
+    package static func == (one: JSONValue, other: JSONValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.integer(let one), .integer(let other)): one == other
+        case (.number(let one), .number(let other)), (.string(let one), .string(let other)):
+            one.hasSameBytes(as: other)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
 }
 
 /// The members of an object in their original order.
 ///
 /// If several members have the same name, the last one counts, as in ECMAScript's `JSON.parse`; all of them are kept and written
 /// again. Names are equal if their bytes are equal: Swift's own `==` would also treat two encodings of one character as equal.
-package struct JSONObject: Hashable, Sendable {
-    package struct Member: Hashable, Sendable {
+package struct JSONObject: Equatable, Sendable {
+    package struct Member: Equatable, Sendable {
         package let name: String
         package let value: JSONValue
 
         package init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
+        }
+
+        package static func == (one: Member, other: Member) -> Bool {
+            one.name.hasSameBytes(as: other.name) && one.value == other.value
         }
     }
 
@@ -39,7 +66,7 @@ package struct JSONObject: Hashable, Sendable {
     }
 
     package subscript(name: String) -> JSONValue? {
-        members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+        members.last { $0.name.hasSameBytes(as: name) }?.value
     }
 }
 

@@ -1,5 +1,7 @@
+import WireText
+
 /// A client's request to resume its earlier session.
-package struct ResumeRequest: Hashable, Sendable, CustomStringConvertible {
+package struct ResumeRequest: Equatable, Sendable, CustomStringConvertible {
     package let sessionID: String
     package let token: String
     /// The last number that the client has seen; 0: it requests all kept messages.
@@ -20,6 +22,11 @@ package struct ResumeRequest: Hashable, Sendable, CustomStringConvertible {
         guard let sessionID = parameter("session") else { return nil }
         let lastSeq = parameter("lastSeq").flatMap(UInt64.init) ?? 0
         self.init(sessionID: sessionID, token: parameter("token") ?? "", lastSeq: lastSeq)
+    }
+
+    package static func == (one: ResumeRequest, other: ResumeRequest) -> Bool {
+        one.sessionID.hasSameBytes(as: other.sessionID) && one.token.hasSameBytes(as: other.token)
+            && one.lastSeq == other.lastSeq
     }
 
     /// Without the token.

@@ -1,3 +1,5 @@
+import WireText
+
 /// The kept output of one session to its client: the numbers, the newest messages, and the resulting state.
 struct SessionHistory: Codable, Sendable {
     private(set) var buffer: ReplayBuffer
@@ -90,7 +92,7 @@ struct StateSnapshot: Codable, Sendable {
     }
 
     private mutating func keep(_ entry: Entry) {
-        if let older = entries.firstIndex(where: { $0.name == entry.name }) { remove(at: older) }
+        if let older = entries.firstIndex(where: { $0.name.hasSameBytes(as: entry.name) }) { remove(at: older) }
         guard entry.size <= Self.maximumBytes else { return }
         while entries.count >= Self.maximumPackages || byteCount > Self.maximumBytes - entry.size { remove(at: 0) }
         entries.append(entry)

@@ -30,12 +30,12 @@ package struct Route: Hashable, Sendable {
     package static func list(
         _ text: String, methods: [String], isKnownEncoding: (String) -> Bool
     ) throws(TargetFaults) -> [Route] {
-        let entries = text.split { $0 == ";" || $0.isWhitespace }
+        let entries = text.splitAtBytes { $0 == UInt8(ascii: ";") || ASCIIByte.isWhiteSpace($0) }.filter { !$0.isEmpty }
         var (routes, faults) = TargetFaults.reading(entries) { entry throws(TargetFault) in
             try Route(entry, methods: methods, isKnownEncoding: isKnownEncoding)
         }
-        var seen: Set<String> = []
-        faults += routes.filter { !seen.insert($0.name).inserted }.map {
+        var seen: Set<ByteText> = []
+        faults += routes.filter { !seen.insert(ByteText($0.name)).inserted }.map {
             .init(number: nil, fault: .repeatedRoute($0.name))
         }
         if entries.count > maximumCount { faults.append(.init(number: nil, fault: .tooManyRoutes)) }
@@ -46,9 +46,11 @@ package struct Route: Hashable, Sendable {
     private init(
         _ text: Substring, methods: [String], isKnownEncoding: (String) -> Bool
     ) throws(TargetFault) {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-        guard let target = parts.first, let equals = target.firstIndex(of: "=") else { throw .routeForm }
-        let endpoint = try TargetEndpoint(target[target.index(after: equals)...])
+        let parts = text.splitAtBytes { $0 == UInt8(ascii: ",") }
+        guard let target = parts.first, let equals = target.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+            throw .routeForm
+        }
+        let endpoint = try TargetEndpoint(target[target.utf8.index(after: equals)...])
         var options = RouteOptions()
         for option in parts.dropFirst() {
             try options.read(option, methods: methods, isKnownEncoding: isKnownEncoding)

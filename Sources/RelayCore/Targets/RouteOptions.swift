@@ -1,4 +1,5 @@
 package import Telnet
+import WireText
 
 /// The settings that a route overrides. `nil`: the gateway's own setting applies.
 package struct RouteOptions: Codable, Hashable, Sendable {
@@ -28,15 +29,15 @@ package struct RouteOptions: Codable, Hashable, Sendable {
     mutating func read(
         _ option: Substring, methods: [String], isKnownEncoding: (String) -> Bool
     ) throws(TargetFault) {
-        guard let equals = option.firstIndex(of: "=") else { throw .optionForm }
-        let (name, value) = (String(option[..<equals]), String(option[option.index(after: equals)...]))
-        switch name {
+        guard let equals = option.utf8.firstIndex(of: UInt8(ascii: "=")) else { throw .optionForm }
+        let (name, value) = (String(option[..<equals]), String(option[option.utf8.index(after: equals)...]))
+        switch WireWord(name) {
         case "encoding":
             try once(&encoding, isKnownEncoding(value) ? value : nil, name)
-        case "tls": try once(&tls, TargetTLSMode(rawValue: value), name)
-        case "proxy": try once(&proxy, TargetProxyHeader(rawValue: value), name)
-        case "mxp": try once(&mxp, MXPMode(rawValue: value), name)
-        case "compression": try once(&compression, ClientCompression(rawValue: value), name)
+        case "tls": try once(&tls, TargetTLSMode(word: value), name)
+        case "proxy": try once(&proxy, TargetProxyHeader(word: value), name)
+        case "mxp": try once(&mxp, MXPMode(word: value), name)
+        case "compression": try once(&compression, ClientCompression(word: value), name)
         case "admit":
             guard admit == nil else { throw .repeatedOption(name) }
             guard let read = RouteAdmission(value, methods: methods) else { throw .admitValue(methods) }
@@ -50,7 +51,7 @@ package struct RouteOptions: Codable, Hashable, Sendable {
 
     /// For error messages to the operator: the values of an option.
     static func values(of name: String) -> String {
-        switch name {
+        switch WireWord(name) {
         case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
         case "proxy": list(TargetProxyHeader.allCases.map(\.rawValue))
         case "mxp": list(MXPMode.allCases.map(\.rawValue))
@@ -78,18 +79,20 @@ package struct RouteAdmission: Codable, Hashable, Sendable {
 
     /// - Parameter methods: all methods that exist.
     init?(_ text: String, methods: [String]) {
-        guard text != "any" else {
+        guard !text.hasSameBytes(as: "any") else {
             self = .any
             return
         }
-        let names = text.split(separator: "+", omittingEmptySubsequences: false).map { String($0) }
-        let admitted = Set(names)
-        guard admitted.count == names.count, admitted.isSubset(of: methods) else { return nil }
-        self.init(methods: admitted == Set(methods) ? nil : admitted)
+        let names = text.splitAtBytes { $0 == UInt8(ascii: "+") }
+        let admitted = methods.filter(names.containsBytes)
+        // Each name is known, and none is repeated.
+        guard names.count == admitted.count, names.allSatisfy(methods.containsBytes) else { return nil }
+        self.init(methods: admitted.count == methods.count ? nil : Set(admitted))
     }
 
     init(methods: Set<String>?) { self.methods = methods }
 
+    /// - Parameter method: a name of the code's own.
     package func allows(_ method: String) -> Bool { methods?.contains(method) ?? true }
 }
 

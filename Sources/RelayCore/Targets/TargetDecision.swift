@@ -1,3 +1,5 @@
+import WireText
+
 /// The decision about a ``TargetRequest``.
 package enum TargetDecision: Hashable, Sendable {
     case authorized(AuthorizedTarget)
@@ -39,7 +41,7 @@ extension TargetDecision {
     /// The same for a client that may use only these routes; nil: all.
     package func limited(to routes: Set<String>?) -> TargetDecision {
         guard let routes, case .authorized(let target) = self else { return self }
-        return target.route.map(routes.contains) == true ? self : .refused(.wayNotAllowed)
+        return target.route.map(routes.containsBytes) == true ? self : .refused(.wayNotAllowed)
     }
 }
 
@@ -58,7 +60,7 @@ package enum TargetRefusal: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The target that a client requests, in the form of its dialect. ``TargetPolicy`` decides about it.
-package enum TargetRequest: Hashable, Sendable {
+package enum TargetRequest: Sendable {
     /// The gateway's default target.
     case standard
     /// One of the operator's routes, by name.
@@ -77,5 +79,18 @@ package enum TargetRequest: Hashable, Sendable {
 
     package var isRoute: Bool {
         if case .route = self { true } else { false }
+    }
+}
+
+// The texts are a client's.
+extension TargetRequest: Equatable {
+    package static func == (one: TargetRequest, other: TargetRequest) -> Bool {
+        switch (one, other) {
+        case (.standard, .standard): true
+        case (.route(let one), .route(let other)): one.hasSameBytes(as: other)
+        case (.address(let one, let port), .address(let other, let otherPort)):
+            one.hasSameBytes(as: other) && port == otherPort
+        default: false
+        }
     }
 }

@@ -35,7 +35,7 @@ package enum TargetHost: Hashable, Sendable {
             return
         }
         guard dotless.count <= Self.maximumBytes, labels.allSatisfy(Self.isLabel) else { return nil }
-        self = .name(String(decoding: dotless, as: UTF8.self).lowercased())
+        self = .name(String(decoding: dotless.map(ASCIIByte.lowercased), as: UTF8.self))
     }
 
     private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
@@ -79,19 +79,20 @@ package struct TargetEndpoint: Hashable, Sendable {
         self.port = port
     }
 
-    package init(_ text: some StringProtocol) throws(TargetFault) {
-        guard let colon = text.lastIndex(of: ":") else { throw .portMissing }
-        let host = text[..<colon]
+    package init(_ endpoint: some StringProtocol) throws(TargetFault) {
+        let text = Substring(endpoint)
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw .portMissing }
+        let name = text[..<colon]
         // Without brackets the end of an IPv6 address is ambiguous.
-        guard let host = TargetHost(String(host)), !text[..<colon].contains(":") || text.hasPrefix("[") else {
-            throw text.hasSuffix("]") ? .portMissing : .host
+        guard let host = TargetHost(String(name)), !name.hasByte(UInt8(ascii: ":")) || name.hasBytePrefix("[") else {
+            throw text.utf8.last == UInt8(ascii: "]") ? .portMissing : .host
         }
-        self.init(host: host, port: try Self.port(text[text.index(after: colon)...]))
+        self.init(host: host, port: try Self.port(text[text.utf8.index(after: colon)...]))
     }
 
     /// 1–65535 in decimal, without leading zeros.
     static func port(_ text: some StringProtocol) throws(TargetFault) -> UInt16 {
-        let isPlain = text.utf8.allSatisfy(ASCIIByte.isDigit) && text.first != "0"
+        let isPlain = text.utf8.allSatisfy(ASCIIByte.isDigit) && text.utf8.first != UInt8(ascii: "0")
         guard isPlain, let port = UInt16(text) else { throw .port }
         return port
     }

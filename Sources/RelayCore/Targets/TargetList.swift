@@ -1,3 +1,5 @@
+import WireText
+
 /// The lists of `TARGET_ALLOWLIST` and `TARGET_PORTS`. Entries are separated by any number of commas, blanks and line ends.
 package enum TargetList {
     package static let maximumCount = 10_000
@@ -26,12 +28,14 @@ package enum TargetList {
     }
 
     private static func portRange(_ text: Substring) throws(TargetFault) -> ClosedRange<UInt16> {
-        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        let ends = text.splitAtBytes { $0 == UInt8(ascii: "-") }
         guard (1...2).contains(ends.count), let first = try? TargetEndpoint.port(ends[0]),
             let last = try? TargetEndpoint.port(ends[ends.count - 1]), first <= last
         else { throw .portRange }
         return first...last
     }
 
-    private static func entries(_ text: String) -> [Substring] { text.split { $0 == "," || $0.isWhitespace } }
+    private static func entries(_ text: String) -> [Substring] {
+        text.splitAtBytes { $0 == UInt8(ascii: ",") || ASCIIByte.isWhiteSpace($0) }.filter { !$0.isEmpty }
+    }
 }

@@ -106,7 +106,7 @@ package struct TargetPolicy: Sendable, Equatable {
         switch request {
         case .standard: return standard
         case .route(let name):
-            guard let route = routes[name] else { return .refused(.unknownRoute) }
+            guard Route.isName(name), let route = routes[name] else { return .refused(.unknownRoute) }
             return .authorized(route)
         case .address(let host, let port):
             guard let host = TargetHost(host), port > 0 else {

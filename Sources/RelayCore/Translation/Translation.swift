@@ -258,7 +258,7 @@ package struct TranslationOutput: Sendable {
     }
 }
 
-package enum TranslationOrder: Hashable, Sendable {
+package enum TranslationOrder: Equatable, Sendable {
     /// Authorise this target and connect to it, or keep the existing connection if the target is the same. Answered with
     /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``.
     case dial(TargetRequest)

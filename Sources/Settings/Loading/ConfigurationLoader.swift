@@ -77,6 +77,9 @@ struct ConfigurationLoader {
             return
         }
         do throws(SettingProblem) {
+            guard SettingText.isShort(text) else {
+                throw SettingProblem(problem: SettingText.problem, remedy: SettingText.remedy)
+            }
             values[row.name] = try setting.value(of: text)
         } catch {
             // Its line in the file may have been reported already.

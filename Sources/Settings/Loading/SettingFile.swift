@@ -1,3 +1,5 @@
+import WireText
+
 /// An environment file, read strictly: a line that can't be read stops the start, since it could be the one that closes the gate. The grammar:
 ///
 ///     line    = blank | comment | [ "export" space ] name "=" value [ space comment ]
@@ -30,30 +32,27 @@ struct SettingFile: Equatable {
 
     init(_ text: String) {
         // An editor's byte order mark isn't part of the first name.
-        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
-        var firstLines: [String: Int] = [:]
-        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isLineEnd).enumerated() {
-            read(SettingFileLine(number: index + 1, text: line), &firstLines)
+        let text = text.hasBytePrefix("\u{FEFF}") ? text.droppingBytes(3) : text[...]
+        var firstLines: [ByteText: Int] = [:]
+        for (index, line) in text.splitAtBytes(where: { $0 == UInt8(ascii: "\n") }).enumerated() {
+            let isCRLF = line.utf8.last == UInt8(ascii: "\r")
+            let text = isCRLF ? Substring(line.utf8.dropLast()) : line
+            read(SettingFileLine(number: index + 1, text: text), &firstLines)
         }
     }
 
-    private mutating func read(_ line: SettingFileLine, _ firstLines: inout [String: Int]) {
+    private mutating func read(_ line: SettingFileLine, _ firstLines: inout [ByteText: Int]) {
         do throws(Fault) {
             guard let entry = try line.entry() else { return }
-            if let first = firstLines[entry.name] {
+            if let first = firstLines[ByteText(entry.name)] {
                 throw Fault(
                     line: entry.line, name: entry.name, problem: "is set twice, first in line \(first)",
                     remedy: "Remove one of the two lines.")
             }
-            firstLines[entry.name] = entry.line
+            firstLines[ByteText(entry.name)] = entry.line
             entries.append(entry)
         } catch {
             faults.append(error)
         }
     }
-}
-
-extension Character {
-    /// CRLF is one character in Swift.
-    fileprivate var isLineEnd: Bool { self == "\n" || self == "\r\n" }
 }

@@ -5,6 +5,7 @@ struct SettingFileLine {
 
     /// Nil for a line without an assignment.
     func entry() throws(SettingFile.Fault) -> SettingFile.Entry? {
+        guard SettingText.isShort(text) else { throw fault(nil, SettingText.problem, SettingText.remedy) }
         var rest = text.drop(while: Self.isBlank)
         guard let first = rest.first, first != "#" else { return nil }
         if rest.hasPrefix("export"), let next = rest.dropFirst(6).first, Self.isBlank(next) {

@@ -1,3 +1,5 @@
+import WireText
+
 /// Output to the target.
 extension TelnetClient {
     /// Data that waits to be sent: answers to the target's requests, and a changed size or description, which is sent once however
@@ -7,14 +9,14 @@ extension TelnetClient {
         if let size = windowSize.take() { TelnetEncoder.appendSubnegotiation(.windowSize, size, to: &output) }
         if isEnvironmentAnnouncementDue {
             isEnvironmentAnnouncementDue = false
-            let changed = environment.filter { Self.describedVariables.contains($0.name) }
+            let changed = environment.filter { Self.describedVariables.containsBytes(of: $0.name) }
             TelnetEncoder.appendSubnegotiation(
                 .newEnvironment, NewEnvironment.announcement(of: changed), to: &output)
         }
         return output
     }
 
-    private static let describedVariables: Set = ["CLIENT_NAME", "CLIENT_VERSION", "TERMINAL_TYPE"]
+    private static let describedVariables = ["CLIENT_NAME", "CLIENT_VERSION", "TERMINAL_TYPE"]
 
     /// Appends a player's input in the target's encoding: by the NVT's rules for CR and LF, or with a single line-end byte while
     /// BINARY (RFC 856) is in force for us. IAC is doubled in both cases.
@@ -91,7 +93,7 @@ struct ReplyBuffer: Codable {
 }
 
 /// An event from the target to its client, in stream order: telnet commands as events, text as UTF-8.
-package enum TargetEvent: Hashable, Sendable {
+package enum TargetEvent: Sendable {
     /// Text with its ANSI sequences: valid UTF-8, never empty, no split character, no NUL, at most
     /// ``TelnetClient/maximumTextBytes``. Line ends are the target's own, usually CR LF. Text that needed no change is a slice of
     /// the input and must be used before the input is.
@@ -107,6 +109,24 @@ package enum TargetEvent: Hashable, Sendable {
     case msdp(name: String, value: MSDPValue)
     /// MSSP: a target's description of itself for crawlers.
     case mssp([MSSPVariable])
+}
+
+extension TargetEvent: Equatable {
+    package static func == (one: TargetEvent, other: TargetEvent) -> Bool {
+        switch (one, other) {
+        case (.text(let one), .text(let other)): one == other
+        case (.prompt, .prompt): true
+        case (.echo(let one), .echo(let other)): one == other
+        case (.gmcp(let one, let data), .gmcp(let other, let otherData)):
+            one.hasSameBytes(as: other) && data == otherData
+        case (.atcp(let one, let text), .atcp(let other, let otherText)):
+            one.hasSameBytes(as: other) && text.hasSameBytes(as: otherText)
+        case (.msdp(let one, let value), .msdp(let other, let otherValue)):
+            one.hasSameBytes(as: other) && value == otherValue
+        case (.mssp(let one), .mssp(let other)): one == other
+        default: false
+        }
+    }
 }
 
 /// Why a telnet connection can't go on. Its session must end.

@@ -1,3 +1,5 @@
+import WireText
+
 /// The Mud Server Data Protocol: `VAR name VAL value`, any number of times, where a value is a string, a table or an array.
 package enum MSDP {
     /// The deepest nesting of tables and arrays.
@@ -163,7 +165,7 @@ struct MSDPReader {
 }
 
 /// A value of the Mud Server Data Protocol: a string, a table or an array of values, nested at most ``MSDP/maximumDepth`` deep.
-package enum MSDPValue: Codable, Hashable, Sendable {
+package enum MSDPValue: Codable, Sendable {
     case string(String)
     /// In the target's order; a name may occur twice.
     case table([MSDPEntry])
@@ -180,12 +182,30 @@ package enum MSDPValue: Codable, Hashable, Sendable {
 }
 
 /// One name of an MSDP table.
-package struct MSDPEntry: Codable, Hashable, Sendable {
+package struct MSDPEntry: Codable, Sendable {
     package let name: String
     package let value: MSDPValue
 
     package init(name: String, value: MSDPValue) {
         self.name = name
         self.value = value
+    }
+}
+
+// Names and texts are the target's or a client's.
+extension MSDPValue: Equatable {
+    package static func == (one: MSDPValue, other: MSDPValue) -> Bool {
+        switch (one, other) {
+        case (.string(let one), .string(let other)): one.hasSameBytes(as: other)
+        case (.array(let one), .array(let other)): one == other
+        case (.table(let one), .table(let other)): one == other
+        default: false
+        }
+    }
+}
+
+extension MSDPEntry: Equatable {
+    package static func == (one: MSDPEntry, other: MSDPEntry) -> Bool {
+        one.name.hasSameBytes(as: other.name) && one.value == other.value
     }
 }

@@ -1,11 +1,20 @@
+import WireText
+
 /// One variable of the Mud Server Status Protocol, which can have several values.
-package struct MSSPVariable: Hashable, Sendable {
+package struct MSSPVariable: Sendable {
     package let name: String
     package let values: [String]
 
     package init(name: String, values: [String]) {
         self.name = name
         self.values = values
+    }
+}
+
+extension MSSPVariable: Equatable {
+    package static func == (one: MSSPVariable, other: MSSPVariable) -> Bool {
+        one.name.hasSameBytes(as: other.name)
+            && one.values.elementsEqual(other.values) { $0.hasSameBytes(as: $1) }
     }
 }
 

@@ -171,15 +171,16 @@ struct MXPStripper: Codable {
 
     /// The entities for single ASCII characters. Others are meaningful only to a client that renders markup.
     private static func character(named name: ArraySlice<UInt8>) -> UInt8? {
-        switch String(decoding: name, as: UTF8.self) {
+        let text = String(decoding: name, as: UTF8.self)
+        switch WireWord(text) {
         case "lt": return ASCII.less
         case "gt": return ASCII.greater
         case "amp": return ASCII.ampersand
         case "quot": return ASCII.quote
         case "apos": return ASCII.apostrophe
         case "nbsp": return ASCII.space
-        case let text:
-            guard text.hasPrefix("#"), let code = UInt8(text.dropFirst()), (0x20...0x7E).contains(code) else {
+        default:
+            guard name.first == ASCII.hash, let code = UInt8(text.droppingBytes(1)), (0x20...0x7E).contains(code) else {
                 return nil
             }
             return code
@@ -188,8 +189,7 @@ struct MXPStripper: Codable {
 
     /// `<br>` is the only tag that is replaced by text.
     private func isLineBreak(_ tag: [UInt8]) -> Bool {
-        let name = tag.dropFirst().prefix { $0.isASCIILetter }
-        return String(decoding: name, as: UTF8.self).lowercased() == "br"
+        tag.dropFirst().prefix { $0.isASCIILetter }.elementsEqual("br".utf8) { ASCIIByte.lowercased($0) == $1 }
     }
 
     private mutating func end() {

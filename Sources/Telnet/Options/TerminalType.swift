@@ -1,3 +1,5 @@
+import WireText
+
 /// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three names, and then
 /// the last name is repeated.
 struct TerminalType: Codable {
@@ -9,7 +11,8 @@ struct TerminalType: Codable {
     /// - Returns: the payload of the answer; nil if `payload` isn't a SEND.
     mutating func answer(to payload: [UInt8], _ identity: ClientIdentity, mtts: MTTS) -> [UInt8]? {
         guard payload == [Self.send] else { return nil }
-        let names = [identity.name.uppercased(), identity.terminalType.uppercased(), "MTTS \(mtts.rawValue)"]
+        let names =
+            [identity.name, identity.terminalType].map(ASCIIByte.withUppercasedLetters) + ["MTTS \(mtts.rawValue)"]
         let name = names[min(answered, names.count - 1)]
         answered = min(answered + 1, names.count)
         return [Self.is] + name.utf8

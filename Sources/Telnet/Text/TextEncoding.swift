@@ -1,3 +1,5 @@
+import WireText
+
 /// The encoding of a target's text. Each has ASCII in its lower half.
 ///
 /// The list is that of the WHATWG Encoding Standard, with its labels, plus encodings that MUDs have used. It differs in two ways:
@@ -53,7 +55,7 @@ package enum TextEncoding: String, Codable, Hashable, Sendable, CaseIterable {
 
     /// Finds an encoding by name, ignoring case: IANA's names, WHATWG's labels, common names, and the case's own name.
     package init?(name: some StringProtocol) {
-        guard let found = Self.byName[name.uppercased()] else { return nil }
+        guard let found = Self.byName[ByteText(ASCIIByte.withUppercasedLetters(name))] else { return nil }
         self = found
     }
 
@@ -72,11 +74,12 @@ package enum TextEncoding: String, Codable, Hashable, Sendable, CaseIterable {
 
 extension TextEncoding {
     /// If two lists contain the same name, the first list wins. Upper case; the first name is ``charsetName``.
-    var names: [String] { (Self.labels[self] ?? "").split(separator: " ").map(String.init) }
+    var names: [String] { (Self.labels[self] ?? "").splitAtBytes { $0 == 0x20 }.map(String.init) }
 
     /// Built once: a target may ask for 64 names at a time.
     static let byName = Dictionary(
-        allCases.flatMap { encoding in encoding.names.map { ($0, encoding) } }, uniquingKeysWith: { first, _ in first })
+        allCases.flatMap { encoding in encoding.names.map { (ByteText($0), encoding) } },
+        uniquingKeysWith: { first, _ in first })
 
     private static let labels: [TextEncoding: String] = [
         .utf8: "UTF-8 UTF8 UNICODE-1-1-UTF-8 UNICODE11UTF8 UNICODE20UTF8 X-UNICODE20UTF8",

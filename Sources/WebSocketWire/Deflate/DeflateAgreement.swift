@@ -1,3 +1,5 @@
+import WireText
+
 /// The negotiated permessage-deflate parameters of one connection (RFC 7692 §7.1).
 package struct DeflateAgreement: Hashable, Sendable {
     /// The window of the server's deflater, 9 to 15 bits.
@@ -74,15 +76,15 @@ package struct DeflateOffer: Hashable, Sendable {
     /// Nil if the offer is for another extension or must be declined: a parameter is undefined for offers, has an invalid value or is
     /// repeated (§7.1).
     package init?(_ offered: WebSocketExtension) {
-        guard offered.name == Self.name else { return nil }
-        guard Set(offered.parameters.map(\.name)).count == offered.parameters.count else { return nil }
+        guard offered.name.hasSameBytes(as: Self.name) else { return nil }
+        guard Set(offered.parameters.map { ByteText($0.name) }).count == offered.parameters.count else { return nil }
         for parameter in offered.parameters {
             guard read(parameter) else { return nil }
         }
     }
 
     private mutating func read(_ parameter: WebSocketExtension.Parameter) -> Bool {
-        switch parameter.name {
+        switch WireWord(parameter.name) {
         case "server_no_context_takeover":
             serverNoContextTakeover = true
             return parameter.value == nil
@@ -103,7 +105,7 @@ package struct DeflateOffer: Hashable, Sendable {
 
     /// §7.1.2: a decimal number from 8 to 15 without leading zeros.
     static func windowBits(_ value: String) -> Int? {
-        switch value {
+        switch WireWord(value) {
         case "8": 8
         case "9": 9
         case "10": 10

@@ -24,17 +24,17 @@ package struct OpeningAnswer: Hashable, Sendable {
     ///   - accept: values of all `Sec-WebSocket-Accept` fields. The other lists are for their fields.
     package static func check(
         status: Int, upgrade: [String], connection: [String], accept: [String], protocols: [String] = [],
-        extensions: [String] = [], key: String, offeredProtocols: [String] = [], offeredExtensions: Set<String> = []
+        extensions: [String] = [], key: String, offeredProtocols: [String] = [], offeredExtensions: [String] = []
     ) throws(Fault) -> OpeningAnswer {
         guard status == 101 else { throw .status }
         guard upgrade.count == 1, ASCIIByte.isSame(upgrade[0], "websocket") else { throw .upgrade }
         let tokens = HeaderText.tokens(connection, limit: OpeningHandshake.maximumTokens) ?? []
         guard tokens.contains(where: { ASCIIByte.isSame($0, "upgrade") }) else { throw .connection }
-        guard accept == [AcceptKey.accept(for: key)] else { throw .accept }
+        guard accept.count == 1, accept[0].hasSameBytes(as: AcceptKey.accept(for: key)) else { throw .accept }
         guard let agreed = WebSocketExtension.list(extensions),
-            agreed.allSatisfy({ offeredExtensions.contains($0.name) })
+            agreed.allSatisfy({ offeredExtensions.containsBytes(of: $0.name) })
         else { throw .extensions }
-        guard protocols.count <= 1, protocols.allSatisfy(offeredProtocols.contains) else { throw .subprotocol }
+        guard protocols.count <= 1, protocols.allSatisfy(offeredProtocols.containsBytes) else { throw .subprotocol }
         return OpeningAnswer(subprotocol: protocols.first, extensions: agreed)
     }
 }

@@ -69,12 +69,12 @@ package struct OpeningHandshake: Hashable, Sendable {
     }
 
     package static func check(_ request: OpeningRequest) throws(Fault) -> OpeningHandshake {
-        guard request.method == "GET" else { throw .method }
+        guard request.method.hasSameBytes(as: "GET") else { throw .method }
         guard request.version >= (1, 1) else { throw .httpVersion }
         guard contains("websocket", in: request.upgrade) else { throw .upgrade }
         guard contains("upgrade", in: request.connection) else { throw .connection }
         guard request.webSocketVersion.count == 1 else { throw .version }
-        guard request.webSocketVersion[0] == version else { throw .unsupportedVersion }
+        guard request.webSocketVersion[0].hasSameBytes(as: version) else { throw .unsupportedVersion }
         guard request.key.count == 1, AcceptKey.isValid(request.key[0]) else { throw .key }
         guard let protocols = protocols(request.protocols) else { throw .protocols }
         guard let extensions = WebSocketExtension.list(request.extensions) else { throw .extensions }
@@ -85,7 +85,7 @@ package struct OpeningHandshake: Hashable, Sendable {
     package var accept: String { AcceptKey.accept(for: key) }
 
     /// The first of the client's subprotocols that the server supports (RFC 6455 §4.2.2, item 5.5). Names are case-sensitive.
-    package func subprotocol(known: [String]) -> String? { protocols.first(where: known.contains) }
+    package func subprotocol(known: [String]) -> String? { protocols.first(where: known.containsBytes) }
 
     private static func contains(_ token: String, in fields: [String]) -> Bool {
         let tokens = HeaderText.tokens(fields, limit: maximumTokens) ?? []
@@ -94,6 +94,7 @@ package struct OpeningHandshake: Hashable, Sendable {
 
     private static func protocols(_ fields: [String]) -> [String]? {
         guard let names = HeaderText.tokens(fields, limit: maximumProtocols) else { return nil }
-        return Set(names).count == names.count ? names : nil
+        let distinct = Set(names.map { ByteText($0) })
+        return distinct.count == names.count ? names : nil
     }
 }

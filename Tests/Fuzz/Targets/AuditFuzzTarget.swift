@@ -12,7 +12,9 @@ let auditFuzzTarget = FuzzTarget("audit-log") { bytes in
     }
     let whole = records(in: [bytes[...]])
     for size in [1, 7] where bytes.count <= 4_096 {
-        try require(records(in: pieces(of: bytes[...], size)) == whole, "lines don't depend on how the file is read")
+        try require(
+            records(in: pieces(of: bytes[...], size)).map(\.line) == whole.map(\.line),
+            "lines don't depend on how the file is read")
     }
     for record in whole {
         let again = AuditRecord(record.object).map { $0.object == record.object } ?? false

@@ -1,3 +1,4 @@
+import DPoP
 import FoundationEssentials
 import KeyStore
 import WireText
@@ -44,7 +45,9 @@ let gateFuzzTargets = [
             "what isn't of a token's length is hashed to nothing")
     },
     FuzzTarget("registration") { bytes in
-        guard case .success(let request) = RegistrationRequest.read(bytes, maximumBytes: 2_048) else { return }
+        guard let body = try? JSONReader.readObject(bytes, maximumBytes: 2_048),
+            case .success(let request) = RegistrationRequest.read(body, maximumBytes: 2_048)
+        else { return }
         try require(
             bytes.count <= 2_048 && request.attestation.count < bytes.count && !request.nonce.isEmpty,
             "a request is no larger than its body")
@@ -86,8 +89,8 @@ let gateFuzzTargets = [
         try require(
             app.utf8.count <= TokenDialectBody.maximumAppBytes && !app.utf8.contains { $0 < 0x21 || $0 > 0x7E },
             "the name of an app can be logged")
-        let isToken = RegistrationDialect(of: bytes, maximumBytes: 2_048)
-        try require(isToken != .guide, "a body of this dialect isn't taken for the other's")
+        let dialect = (try? JSONReader.readObject(bytes, maximumBytes: 2_048)).map { RegistrationDialect(of: $0) }
+        try require(dialect != .guide, "a body of this dialect isn't taken for the other's")
     },
     FuzzTarget("block-list") { bytes in
         let text = text(bytes)

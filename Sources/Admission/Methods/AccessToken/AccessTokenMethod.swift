@@ -84,7 +84,7 @@ package struct AccessTokenMethod: AdmissionMethod {
                 ? .token(.invalidToken, detail: detail, failed: failed)
                 : Refusal(.wayNotAllowed, detail: detail, failed: failed)
         }
-        guard let routes = grant?.routes, !(request.route.map(routes.contains) ?? false) else { return nil }
+        guard let routes = grant?.routes, !(request.route.map(routes.containsBytes) ?? false) else { return nil }
         return Refusal(.wayNotAllowed, detail: "the development token is not for this route")
     }
 
@@ -114,10 +114,11 @@ package struct AccessTokenCredential: Sendable {
 
     /// The scheme is `DPoP`, or it is `Bearer` with three parts between dots, of which the first is a JSON object. A shared secret isn't.
     static func looksLikeToken(_ authorization: String) -> Bool {
-        let words = authorization.split(separator: " ", maxSplits: 1)
-        guard let scheme = words.first.map({ ASCIIByte.lowercased(String($0)) }) else { return false }
-        guard scheme == "bearer", words.count == 2 else { return scheme == "dpop" }
-        let token = words[1].drop { $0 == " " }
-        return token.hasPrefix("eyJ") && token.split(separator: ".", omittingEmptySubsequences: false).count == 3
+        let words = authorization.splitAtBytes(maxSplits: 1) { $0 == 0x20 }
+        guard words.count == 2, ASCIIByte.isSame(words[0], "bearer") else {
+            return ASCIIByte.isSame(words[0], "dpop")
+        }
+        let token = words[1].utf8.drop { $0 == 0x20 }
+        return token.starts(with: "eyJ".utf8) && token.count { $0 == UInt8(ascii: ".") } == 2
     }
 }

@@ -1,6 +1,7 @@
 import DPoP
 package import FoundationEssentials
 package import KeyStore
+import WireText
 
 /// The data kept of a verified access token, for comparing it with revocations.
 package struct AccessTokenProof: AdmissionProof {
@@ -48,7 +49,7 @@ package struct AccessTokenProof: AdmissionProof {
 
 /// The `sub` of an access token.
 enum TokenSubjectName {
-    private static let separator: Character = "."
+    private static let separator: Unicode.Scalar = "."
 
     /// An attested device: the identifier of its key.
     static func device(_ id: KeyID) -> String { id.base64 }
@@ -59,8 +60,8 @@ enum TokenSubjectName {
     }
 
     static func grant(in subject: String) -> String? {
-        let parts = subject.split(separator: separator, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty else { return nil }
+        let parts = subject.splitAtBytes { $0 == UInt8(ascii: separator) }
+        guard parts.count == 2, !parts[0].utf8.isEmpty else { return nil }
         return String(parts[0])
     }
 }

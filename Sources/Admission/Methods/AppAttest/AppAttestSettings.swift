@@ -75,7 +75,7 @@ package struct AttestationScope: Sendable {
     /// The app that `key` was attested for; `nil` if its app, its environment or its trust root isn't configured.
     func app(of key: KeyStanding) -> AppID? {
         guard let app = apps[Array(key.app.utf8)],
-            let environment = AttestationEnvironment(rawValue: key.environment), environments.contains(environment),
+            let environment = AttestationEnvironment(word: key.environment), environments.contains(environment),
             key.trustRoot == trustRoot
         else { return nil }
         return app

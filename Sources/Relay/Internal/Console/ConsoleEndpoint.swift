@@ -30,7 +30,7 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
     /// - Returns: false if the request is for another endpoint.
     func handle(_ exchange: InternalExchange) -> Bool {
         let path = String(decoding: exchange.head.path, as: UTF8.self)
-        guard path == "/console" || path.hasPrefix("/console/") else { return false }
+        guard path.hasSameBytes(as: "/console") || path.hasBytePrefix("/console/") else { return false }
         guard let request = ConsoleRequest(path) else {
             exchange.respond(Self.failure(404, "There is no such page"))
             return true
@@ -83,7 +83,7 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
 
     private func sessions(_ query: ConsoleQuery) async -> HTTPAnswer {
         let filter = SessionFilter(route: query["route"], subject: query["subject"], address: query["address"])
-        let order = SessionQuery.Order(rawValue: query["order"] ?? SessionQuery.Order.age.rawValue)
+        let order = SessionQuery.Order(word: query["order"] ?? SessionQuery.Order.age.rawValue)
         guard let order, let limit = query.limit(Self.maximumSessions),
             let page = await server.sessions(
                 SessionQuery(filter: filter, order: order, limit: limit, after: query["after"]))

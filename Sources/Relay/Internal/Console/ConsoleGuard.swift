@@ -51,7 +51,7 @@ struct ConsoleGuard: Sendable {
     /// Any port: a tunnel may have another one.
     private func isOwn(_ host: String) -> Bool {
         let name = Self.name(of: host)
-        if name == "localhost" { return true }
+        if name.hasSameBytes(as: "localhost") { return true }
         guard let address = IPAddress(text: name) else { return false }
         if Self.loopback.contains(where: { $0.contains(address) }) { return true }
         // A listener on all addresses may be any of them. Only names can be rebound.
@@ -63,14 +63,17 @@ struct ConsoleGuard: Sendable {
 
     /// Without the port and the brackets.
     private static func name(of host: String) -> String {
-        if host.hasPrefix("[") { return String(host.dropFirst().prefix { $0 != "]" }) }
-        return String(host.prefix { $0 != ":" }).lowercased()
+        if host.hasBytePrefix("[") {
+            return String(Substring(host.utf8.dropFirst().prefix { $0 != UInt8(ascii: "]") }))
+        }
+        return ASCIIByte.withLowercasedLetters(Substring(host.utf8.prefix { $0 != UInt8(ascii: ":") }))
     }
 
     private func isForeign(_ head: RequestHead, _ host: String) -> Bool {
-        if let origin = head.text("origin"), origin != "http://\(host)", origin != "https://\(host)" { return true }
+        let own = ["http://\(host)", "https://\(host)"]
+        if let origin = head.text("origin"), !own.containsBytes(of: origin) { return true }
         // `none`: the operator has typed the address or used a bookmark.
         guard let site = head.text("sec-fetch-site") else { return false }
-        return site != "same-origin" && site != "none"
+        return !["same-origin", "none"].containsBytes(of: site)
     }
 }

@@ -1,5 +1,6 @@
 import PrometheusText
 import Reactors
+import WireText
 
 /// `/metrics`: the gateway's metrics, for Prometheus. The answer is made on a thread of its own.
 struct MetricsEndpoint: InternalEndpoint {
@@ -12,7 +13,7 @@ struct MetricsEndpoint: InternalEndpoint {
     static func makePending() -> PendingWork { PendingWork("metrics", threads: 1, maximum: maximum) }
 
     func handle(_ exchange: InternalExchange) -> Bool {
-        guard exchange.path == "/metrics" else { return false }
+        guard exchange.path.hasSameBytes(as: "/metrics") else { return false }
         guard isRead(exchange) else { return true }
         guard pending.begin() else {
             exchange.respond(HTTPAnswer(status: 503, headers: [("Retry-After", "1")]))
