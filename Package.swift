@@ -269,6 +269,17 @@ let package = Package(
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
+        .testTarget(
+            name: "HostileTextTests",
+            dependencies: [
+                "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CharacterSets", "Compression",
+                "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore", "Observability",
+                "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings", "StateCoding",
+                "Telnet",
+                "WebSocketWire", "WireText", crypto, logging, metrics, x509, asn1,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
+            swiftSettings: houseSettings),
         .testTarget(name: "HouseRulesTests", dependencies: ["EdgeTestKit", crypto], swiftSettings: houseSettings),
         .target(
             name: "EdgeTestKit",

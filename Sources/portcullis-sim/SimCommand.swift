@@ -11,6 +11,7 @@ struct SimCommand: AsyncParsableCommand {
             """,
         subcommands: [
             MudCommand.self, AuthorityCommand.self, DeviceCommand.self, EchoCommand.self, LoadCommand.self,
-            AttackCommand.self, HellosCommand.self, AttackTableCommand.self, BenchCommand.self, WatchCommand.self,
+            AttackCommand.self, HellosCommand.self, TextsCommand.self, AttackTableCommand.self, BenchCommand.self,
+            WatchCommand.self,
         ])
 }
