@@ -47,49 +47,4 @@ struct MessageCompressionTests {
         compressions = []
         #expect(memory.reservedBytes == 0 && compressions.isEmpty)
     }
-
-    @Test func `waiting input is bounded`() throws {
-        let compression = try make()
-        let piece = DataPiece(range: 0..<10, isText: false, isCompressed: true, isFirst: true, isLast: true)
-        var input = [UInt8](repeating: 0, count: MessageCompression.maximumHeldBytes - 1)
-        input.withUnsafeMutableBytes { compression.hold(piece, from: 4, of: $0) }
-        #expect(compression.isHolding)
-        var more: [UInt8] = [1, 2, 3, 4, 5]
-        let fits = more.withUnsafeMutableBytes { compression.hold($0) }
-        let fitsMore = more.withUnsafeMutableBytes { compression.hold(.init(rebasing: $0[..<1])) }
-        #expect(fits && !fitsMore)
-        let held = try #require(compression.takeHeld())
-        #expect(held.piece.range == 0..<6 && held.bytes.count == MessageCompression.maximumHeldBytes + 1)
-        #expect(!compression.isHolding)
-    }
-
-    /// Blocks that inflate to nothing count too.
-    @Test(arguments: [0, 1, 15_995]) func `a WebSocket inflates at most its share per turn`(size: Int) throws {
-        let compression = try make()
-        let room = pool.take(MessageCompression.stepBytes)
-        defer { pool.give(room) }
-        // Stored blocks of zeros: 00, the length, its complement, and the zeros; the last block is incomplete.
-        var message = [UInt8](repeating: 0, count: 0)
-        for _ in 0..<16_000 / (5 + size) {
-            let lengths = [UInt8(size & 0xFF), UInt8(size >> 8)]
-            message += [0] + lengths + lengths.map { ~$0 } + [UInt8](repeating: 0, count: size)
-        }
-        let inflatedSize = 16_000 / (5 + size) * size
-        message += [0]
-        let piece = DataPiece(
-            range: 0..<message.count, isText: false, isCompressed: true, isFirst: true, isLast: true)
-        var steps = 0
-        while compression.mayInflate(in: 7) {
-            var position = 0
-            let inflated = try message.withUnsafeMutableBytes {
-                try compression.inflate(
-                    piece, $0, from: &position, into: .init(rebasing: room[..<MessageCompression.stepBytes]))
-            }
-            #expect(inflated.count == inflatedSize && inflated.isLast)
-            steps += 1
-        }
-        let cost = MessageCompression.costOfInputByte * message.count
-        #expect(steps == (MessageCompression.inflatedBytesPerTurn + cost - 1) / cost)
-        #expect(compression.mayInflate(in: 8))
-    }
 }

@@ -1,6 +1,13 @@
 import RelayCore
 import Testing
 
+extension TrafficMeter {
+    fileprivate mutating func count(bytes: Int, isMessage: Bool, now: UInt64) {
+        if isMessage { countMessage(now: now) }
+        count(octets: bytes, steps: 0, now: now)
+    }
+}
+
 struct TrafficMeterTests {
     @Test func `the counts of two meters add up, less what has recovered`() {
         var (one, other) = (
@@ -71,6 +78,17 @@ struct TrafficMeterTests {
         #expect(meter.readableAt(begin) == begin + 2 * second + second / 10)
         meter.count(bytes: 100, isMessage: false, now: begin)
         #expect(meter.readableAt(begin) == begin + 3 * second + second / 10)
+    }
+
+    @Test func `each step costs its price beside the octets`() {
+        var meter = TrafficMeter(messagesPerSecond: 0, bytesPerSecond: 100 * (TrafficMeter.stepBytes + 7))
+        for _ in 0..<100 { meter.count(octets: 7, steps: 1, now: begin) }
+        #expect(meter.readableAt(begin) == nil)
+        var (withOctet, withStep) = (meter, meter)
+        withOctet.count(octets: 1, steps: 0, now: begin)
+        withStep.count(octets: 0, steps: 1, now: begin)
+        #expect(withOctet.readableAt(begin) != nil)
+        #expect(withStep.readableAt(begin) ?? 0 > withOctet.readableAt(begin) ?? 0)
     }
 
     @Test func `zero is no limit`() {

@@ -142,6 +142,63 @@ struct BackPressureTests {
         #expect(bench.target.received.count == 4_000)
     }
 
+    @Test func `frames and reads without content use up a client's bytes`() throws {
+        let bench = try Bench { $0.traffic.clientBytesPerSecond = 10 * TrafficMeter.stepBytes }
+        let client = try bench.client(.raw)
+        bench.network.run(on: bench.loops[0]) {
+            for _ in 0..<10 { client.link.webSocketWasRead(octets: 0, steps: 1) }
+        }
+        #expect(client.socket.isRead)
+        bench.network.run(on: bench.loops[0]) { client.link.webSocketWasRead(octets: 1, steps: 0) }
+        #expect(!client.socket.isRead)
+        bench.network.wait(second / 9)
+        #expect(client.socket.isRead)
+    }
+
+    @Test func `a target's commands use up its bytes, whatever they contain`() throws {
+        let count = 20
+        // A read, and the two commands of each round.
+        let price = (1 + 2 * count) * PacingBucket.targetStepBytes + 6 * count
+        for (rate, isRead) in [(price, true), (price - 1, false)] {
+            let bench = try Bench { $0.traffic.targetBytesPerSecond = rate }
+            _ = try bench.player()
+            bench.network.wait(2 * second)
+            for _ in 0..<count { bench.target.send([255, 251, 1, 255, 252, 1]) }
+            bench.network.settle()
+            #expect(bench.target.isRead == isRead && bench.target.unreadBytes == 0)
+            bench.network.wait(second)
+            #expect(bench.target.isRead)
+        }
+    }
+
+    @Test func `a target's TLS records use up its bytes`() throws {
+        let bench = try Bench { $0.traffic.targetBytesPerSecond = 10 * PacingBucket.targetStepBytes }
+        let client = try bench.client(.raw)
+        bench.network.wait(2 * second)
+        bench.network.run(on: bench.loops[0]) { client.session?.targetDecrypted(records: 10) }
+        #expect(bench.target.isRead)
+        bench.network.run(on: bench.loops[0]) { client.session?.targetDecrypted(records: 1) }
+        #expect(!bench.target.isRead)
+        bench.network.wait(second)
+        #expect(bench.target.isRead)
+    }
+
+    /// Each negotiation is answered, so the answers count the commands that were translated.
+    @Test func `a target's commands are translated up to a bound, and the rest after the other sessions`() throws {
+        let bench = try Bench()
+        _ = try bench.player()
+        bench.network.settle()
+        let target = bench.target
+        let before = target.received.count + target.queuedBytes
+        for _ in 0..<TurnBudget.maximumSteps { target.send([255, 251, 1, 255, 252, 1]) }
+        bench.network.run(on: bench.loops[0]) { _ = target.deliver() }
+        #expect(target.received.count + target.queuedBytes - before == 3 * TurnBudget.maximumSteps)
+        #expect(!target.isRead)
+        bench.network.settle()
+        #expect(target.received.count + target.queuedBytes - before == 6 * TurnBudget.maximumSteps)
+        #expect(target.isRead)
+    }
+
     @Test func `a ping costs a client as much as a message`() throws {
         let bench = try Bench { $0.traffic.messagesPerSecond = 5 }
         let client = try bench.client(.raw)

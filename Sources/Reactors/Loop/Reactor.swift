@@ -49,6 +49,8 @@ package final class Reactor: @unchecked Sendable {
     @exclusivity(unchecked) private var flushing: [any Flushable] = []
     private var deferred: [WebSocketConnection] = []
     private var waitingHandshakes: [HandshakeQueue] = []
+    /// WebSockets whose input waits for its turn.
+    private(set) lazy var inputs = InputQueue(reactor: self)
     private(set) lazy var timers = TimerQueue(reactor: self)
     var edge: EdgeListener?
     /// For other gateways of the fleet.
@@ -205,6 +207,10 @@ package final class Reactor: @unchecked Sendable {
 
     private func endTurn() {
         flushTouched()
+        if !inputs.isEmpty {
+            inputs.serve()
+            flushTouched()
+        }
         serveHandshakes()
         turn &+= 1
         timers.fireOverdue()

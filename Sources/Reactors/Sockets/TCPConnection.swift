@@ -7,6 +7,8 @@ package protocol TCPHandler: AnyObject {
     func tcpConnected()
     /// The bytes are valid only during the call.
     func tcpReceived(_ bytes: UnsafeRawBufferPointer)
+    /// The bytes received before came in so many TLS records.
+    func tcpDecrypted(records: Int)
     /// The peer has sent FIN; writing may go on.
     func tcpPeerFinished()
     /// Some or all of the queued bytes were handed to the socket.
@@ -15,34 +17,8 @@ package protocol TCPHandler: AnyObject {
     func tcpClosed(error: TCPError?)
 }
 
-package enum TCPError: Error, Equatable, CustomStringConvertible {
-    /// The text is the reason.
-    case notResolved(String)
-    /// `DialOptions.accepts` refused all addresses of the name; or the connection led to this machine, and `refusesThisMachine` forbids
-    /// that.
-    case notAllowed
-    case notConnected(String)
-    /// After `DialOptions.timeoutMilliseconds`.
-    case timedOut(milliseconds: Int)
-    /// TCP connected, but TLS failed.
-    case notSecured(TargetTLSFailure)
-    case broken(String)
-
-    /// For the log.
-    package var description: String {
-        switch self {
-        case .notResolved(let reason), .notConnected(let reason): reason
-        case .notAllowed: "none of its addresses is allowed"
-        case .timedOut(let milliseconds): "timed out after \(Self.seconds(milliseconds)) s"
-        case .notSecured(let failure): "no TLS: \(failure)"
-        case .broken(let reason): "the connection broke: \(reason)"
-        }
-    }
-
-    /// `10`, or `0.25`.
-    private static func seconds(_ milliseconds: Int) -> String {
-        milliseconds.isMultiple(of: 1_000) ? "\(milliseconds / 1_000)" : "\(Double(milliseconds) / 1_000)"
-    }
+extension TCPHandler {
+    package func tcpDecrypted(records: Int) {}
 }
 
 /// One TCP connection on libuv. Reactor thread only.
@@ -50,6 +26,9 @@ package enum TCPError: Error, Equatable, CustomStringConvertible {
 /// It doesn't use libwebsockets' raw role, which closes at the first end-of-file and drops the queue. Output is collected and written once
 /// at the end of the turn. What the socket doesn't take at once goes to `uv_write`, one write at a time.
 package final class TCPConnection: Flushable {
+    /// The most reads of its socket in a turn of the loop. libuv would go on as long as there is data, up to 32 times.
+    static let readsPerTurn = 2
+
     package let reactor: Reactor
     private(set) var handle = allocateHandle(uv_tcp_t.self)
     private var handler: (any TCPHandler)?
@@ -60,6 +39,9 @@ package final class TCPConnection: Flushable {
     private var isWriting = false
     private(set) var isConnected = false
     private var isReading = false
+    private var readsInTurn: (turn: UInt64, count: Int) = (.max, 0)
+    /// It isn't read until the next turn.
+    private var isResting = false
     private var wantsReading = true
     private(set) var wantsFinish = false
     private var hasFinished = false
@@ -234,8 +216,9 @@ package final class TCPConnection: Flushable {
     // MARK: Reading
 
     private func updateReading() {
-        guard isConnected, !isClosed, !peerHasFinished, wantsReading != isReading else { return }
-        isReading = wantsReading
+        let reads = wantsReading && !isResting
+        guard isConnected, !isClosed, !peerHasFinished, reads != isReading else { return }
+        isReading = reads
         handle.withMemoryRebound(to: uv_stream_t.self, capacity: 1) { stream in
             _ = isReading ? uv_read_start(stream, tcpProvideBuffer, tcpReadDone) : uv_read_stop(stream)
         }
@@ -244,6 +227,7 @@ package final class TCPConnection: Flushable {
     fileprivate func readDone(_ count: Int) {
         guard !isClosed else { return }
         if count > 0 {
+            countRead()
             handler?.tcpReceived(UnsafeRawBufferPointer(rebasing: reactor.readBuffer[..<count]))
         } else if count == Int(UV_EOF.rawValue) {
             if let reset = pendingSocketError() { return close(error: .broken(reset)) }
@@ -256,9 +240,26 @@ package final class TCPConnection: Flushable {
         }
     }
 
+    private func countRead() {
+        if readsInTurn.turn != reactor.turn { readsInTurn = (reactor.turn, 0) }
+        readsInTurn.count += 1
+        guard readsInTurn.count >= Self.readsPerTurn else { return }
+        isResting = true
+        updateReading()
+        reactor.touch(self)
+    }
+
+    /// At the end of the turn.
+    private func endRest() {
+        guard isResting else { return }
+        isResting = false
+        updateReading()
+    }
+
     // MARK: Writing
 
     func flush() {
+        endRest()
         guard isConnected, !isClosed, !isWriting else { return }
         let before = queuedBytes
         while !output.isEmpty, !isWriting {

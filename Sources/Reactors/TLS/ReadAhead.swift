@@ -18,9 +18,10 @@ enum ReadAhead {
         SSL_set_read_ahead(ssl, 1)
         let me = Unmanaged.passUnretained(connection).toOpaque()
         BIO_set_callback_arg(bio, me.assumingMemoryBound(to: CChar.self))
-        BIO_set_callback_ex(bio) { bio, operation, _, _, _, _, result, _ in
+        BIO_set_callback_ex(bio) { bio, operation, _, _, _, _, result, count in
             if operation == BIO_CB_READ | BIO_CB_RETURN, let me = BIO_get_callback_arg(bio) {
-                Unmanaged<WebSocketConnection>.fromOpaque(me).takeUnretainedValue().socketWasRead(isEmpty: result <= 0)
+                let webSocket = Unmanaged<WebSocketConnection>.fromOpaque(me).takeUnretainedValue()
+                webSocket.socketWasRead(bytes: result > 0 ? count?.pointee ?? 0 : 0)
             }
             return Int(result)
         }

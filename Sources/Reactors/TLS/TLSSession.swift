@@ -20,6 +20,8 @@ class TLSSession {
     private var kept = OutputBuffer()
     /// The caller's memory. Set while `take` runs.
     private var borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// Records of application data that were decrypted.
+    final private(set) var recordCount = 0
 
     enum Outcome: Equatable {
         /// The buffer is full; there may be more.
@@ -105,6 +107,7 @@ class TLSSession {
                 return (total, outcomeOfFailure())
             }
             total += count
+            recordCount &+= 1
         }
         return (total, .full)
     }

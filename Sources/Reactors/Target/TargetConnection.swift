@@ -288,12 +288,15 @@ package final class TargetConnection: Flushable, TimerTarget {
         let block = reactor.buffers.take(Reactor.readBufferBytes)
         defer { reactor.buffers.give(block) }
         mayHaveUnread = true
+        let before = session.recordCount
         while stage == .open, !isPaused, mayHaveUnread {
             let (count, outcome) = session.read(into: block)
             if count > 0 { handler?.tcpReceived(UnsafeRawBufferPointer(rebasing: block[..<count])) }
             if stage == .open, outcome != .full { settle(outcome) }
         }
-        if stage == .open { updateReading() }
+        guard stage == .open else { return }
+        handler?.tcpDecrypted(records: session.recordCount - before)
+        updateReading()
     }
 
     /// Nothing more can be decrypted for now. While the handler pauses, the end of the stream isn't reported; it is found again afterwards.

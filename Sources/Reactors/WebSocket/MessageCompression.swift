@@ -5,20 +5,14 @@ import WebSocketWire
 /// permessage-deflate on one WebSocket (RFC 7692), in both directions. Created only if it was negotiated. Reactor thread only.
 ///
 /// A client's messages are inflated and delivered to the session in steps. If the session pauses, or has used up its share of the turn, the
-/// compressed rest is held here and the socket isn't read. A small message that inflates to a large one therefore costs no extra memory and
-/// doesn't delay other sessions.
+/// compressed rest is held (`HeldInput`) and the socket isn't read. A small message that inflates to a large one therefore costs no extra
+/// memory and doesn't delay other sessions.
 final class MessageCompression {
     /// The maximum output of one step.
     static let stepBytes = 16_384
-    /// The maximum output of one WebSocket in a turn of the loop. The rest waits for the next turn.
-    static let inflatedBytesPerTurn = 262_144
-    /// The minimum that a step counts for: messages that inflate to nothing cost time too.
-    static let leastStepBytes = 256
-    /// The bytes of the turn's share that one byte of input counts for, whatever it inflates to.
+    /// The bytes of the turn's share that one byte of input counts for, whatever it inflates to: blocks that inflate to nothing cost as
+    /// much time as others.
     static let costOfInputByte = 8
-    /// The limit on held compressed input. While some is held, the socket isn't read, but two reads of 16 KiB may arrive before that takes
-    /// effect.
-    static let maximumHeldBytes = 65_536
     /// The maximum size of a message deflated at once, so that the result always fits into one frame. Longer messages are sent in several
     /// frames.
     static let maximumPieceBytes = 14_300
@@ -35,16 +29,6 @@ final class MessageCompression {
     private let minimumBytes: Int
     /// Whether a message was deflated since the last call of `rest`.
     private var hasDeflated = true
-    private var held: HeldInput?
-    private var turn: UInt64 = 0
-    private var inflatedInTurn = 0
-
-    /// Held input, starting in the middle of a read.
-    struct HeldInput {
-        var bytes: [UInt8]
-        /// The piece at the front of `bytes`, unmasked; frames follow it.
-        var piece: DataPiece
-    }
 
     /// Nil if there is no memory for a deflater.
     init?(_ lease: CompressionLease, sharing shared: SharedDeflaters, minimumBytes: Int, limits: MessageLimits) {
@@ -72,42 +56,7 @@ final class MessageCompression {
     ) throws(FrameFault) -> InflatedPiece {
         let bytes = input.assumingMemoryBound(to: UInt8.self).span
         var output = room.assumingMemoryBound(to: UInt8.self).mutableSpan
-        let before = position
-        let inflated = try inflater.inflate(piece, bytes, from: &position, into: &output)
-        // Blocks that inflate to nothing cost as much time as others.
-        inflatedInTurn += max(inflated.count, Self.costOfInputByte * (position - before), Self.leastStepBytes)
-        return inflated
-    }
-
-    /// Whether part of the WebSocket's share of this turn is left.
-    func mayInflate(in turn: UInt64) -> Bool {
-        if turn != self.turn { (self.turn, inflatedInTurn) = (turn, 0) }
-        return inflatedInTurn < Self.inflatedBytesPerTurn
-    }
-
-    var isHolding: Bool { held != nil }
-
-    /// Holds the rest of a piece, and all input after it.
-    func hold(_ piece: DataPiece, from position: Int, of input: UnsafeMutableRawBufferPointer) {
-        let start = piece.range.lowerBound + position
-        held = HeldInput(
-            bytes: Array(input[start...]),
-            piece: DataPiece(
-                range: 0..<(piece.range.count - position), isText: piece.isText, isCompressed: true,
-                isFirst: piece.isFirst, isLast: piece.isLast))
-    }
-
-    /// Holds a read after the input that is already held.
-    ///
-    /// - Returns: false if it is more than a paused socket can deliver.
-    func hold(_ input: UnsafeMutableRawBufferPointer) -> Bool {
-        held?.bytes.append(contentsOf: input)
-        return (held?.bytes.count ?? 0) <= Self.maximumHeldBytes
-    }
-
-    func takeHeld() -> HeldInput? {
-        defer { held = nil }
-        return held
+        return try inflater.inflate(piece, bytes, from: &position, into: &output)
     }
 
     // MARK: Idle

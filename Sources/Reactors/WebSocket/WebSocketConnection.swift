@@ -4,7 +4,8 @@ package import WireText
 
 /// One established client WebSocket (RFC 6455), over the bytes that libwebsockets transports. Reactor thread only.
 ///
-/// `FrameReader` validates the input and unmasks it in place. Output is collected and written at the end of the turn: stream bytes in
+/// `FrameReader` validates the input and unmasks it in place; what is more than the WebSocket's share of a turn waits: see
+/// `WebSocketConnection+Input`. Output is collected and written at the end of the turn: stream bytes in
 /// binary messages with arbitrary boundaries, messages whole and one by one. Its owner bounds it by `queuedBytes`.
 package final class WebSocketConnection: Flushable {
     /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are fragmented.
@@ -13,23 +14,31 @@ package final class WebSocketConnection: Flushable {
     package let peer: SocketAddress?
     package let reactor: Reactor
     /// Like `wsi`, set until `ended`.
-    private var owner: EdgeConnection?
-    private var wsi: OpaquePointer?
-    private var handler: (any WebSocketHandler)?
+    private(set) var owner: EdgeConnection?
+    private(set) var wsi: OpaquePointer?
+    private(set) var handler: (any WebSocketHandler)?
     // Unchecked, as elsewhere on a message's path: code that modifies these values must not call anything that could re-enter them.
-    @exclusivity(unchecked) private var reader: FrameReader
-    @exclusivity(unchecked) private var closing = ClosingHandshake(limits: closingLimits)
+    @exclusivity(unchecked) var reader: FrameReader
+    @exclusivity(unchecked) var closing = ClosingHandshake(limits: closingLimits)
     @exclusivity(unchecked) private var pongs = PongQueue()
     @exclusivity(unchecked) private var output = FrameQueue()
     /// Nil: no message is compressed, in either direction.
-    private var compression: MessageCompression?
+    private(set) var compression: MessageCompression?
+    /// Input that was received and waits; nothing after it is processed before.
+    @exclusivity(unchecked) var held: HeldInput?
+    /// It is in the reactor's `InputQueue`.
+    var isAwaitingTurn = false
+    /// When its turn ends; nil: it is not its turn.
+    var turnEnd: UInt64?
+    @exclusivity(unchecked) var share = InputShare()
+    @exclusivity(unchecked) var cost = InputCost()
     /// Frame bytes read and written, including headers: the TLS payload of this WebSocket.
-    package private(set) var wireBytesRead = 0
+    package var wireBytesRead: Int { cost.frameBytes }
     package private(set) var wireBytesWritten = 0
     private var wantsPing = false
     /// The payload of our Close frame, set once the frame is queued.
     private var closePayload: ControlPayload?
-    private var wantsPause = false
+    private(set) var wantsPause = false
     private var isPaused = false
     /// OpenSSL may hold bytes that have not been read yet: see `ReadAhead`.
     private var mayHoldBytes = false
@@ -107,7 +116,8 @@ package final class WebSocketConnection: Flushable {
     /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the client down. The socket isn't polled
     /// then, so only a write detects that the client is gone: the owner must keep sending pings.
     ///
-    /// Takes effect at the end of the turn. Bytes read by then, at most one TLS record, are still delivered.
+    /// Takes effect at the end of the turn. Bytes read by then, at most two TLS records, are still delivered, in this turn or a later one.
+    /// Of compressed ones nothing more is inflated.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
         guard wsi != nil, paused != wantsPause else { return }
@@ -141,101 +151,13 @@ package final class WebSocketConnection: Flushable {
     // MARK: From the connection
 
     func opened() { handler?.webSocketOpened(self) }
-    /// - Parameter input: decrypted bytes, unmasked in place.
-    func received(_ input: UnsafeMutableRawBufferPointer) {
-        wireBytesRead &+= input.count
-        if let compression, compression.isHolding {
-            if !compression.hold(input) { owner?.kill() }
-            return
-        }
-        read(input, from: 0)
-        // The socket is paused at the end of the turn.
-        if compression?.isHolding == true { reactor.touch(self) }
-    }
-
-    private func read(_ input: UnsafeMutableRawBufferPointer, from start: Int) {
-        var bytes = input.assumingMemoryBound(to: UInt8.self).mutableSpan
-        var position = start
-        while let owner, !owner.isDoomed, closing.reads, let event = reader.next(in: &bytes, from: &position) {
-            switch event {
-            case .data(let piece) where piece.isCompressed:
-                guard inflate(piece, of: input) else { return }
-            case .data(let piece): deliver(piece, of: input)
-            case .ping(let payload):
-                handler?.webSocketReceivedControlFrame(bytes: payload.count)
-                answer(payload)
-            case .pong(let payload):
-                handler?.webSocketReceivedControlFrame(bytes: payload.count)
-                handler?.webSocketHeardPong()
-            case .close(let close): peerClosed(close)
-            case .fault(let fault):
-                handler?.webSocketPeerFailed(code: fault.closeCode.rawValue)
-                perform(closing.failed(fault, now: reactor.now))
-            }
-        }
-    }
-
-    private func deliver(_ piece: DataPiece, of input: UnsafeMutableRawBufferPointer) {
-        guard closing.delivers else { return }
-        handler?.webSocketReceived(
-            MessagePiece(
-                bytes: UnsafeRawBufferPointer(rebasing: input[piece.range]), isText: piece.isText,
-                isFirst: piece.isFirst, isLast: piece.isLast))
-    }
-
-    // MARK: Inflating
-
-    /// Inflates a piece and delivers it to the handler, step by step.
-    ///
-    /// - Returns: false if the rest of the piece, and all of `input` after it, is held for later.
-    private func inflate(_ piece: DataPiece, of input: UnsafeMutableRawBufferPointer) -> Bool {
-        guard let compression else { return true }
-        let room = reactor.buffers.take(MessageCompression.stepBytes)
-        defer { reactor.buffers.give(room) }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: input[piece.range])
-        var position = 0
-        while let owner, !owner.isDoomed, closing.delivers {
-            guard compression.mayInflate(in: reactor.turn), !wantsPause else {
-                compression.hold(piece, from: position, of: input)
-                // Otherwise reading continues when the handler resumes it.
-                if !wantsPause { reactor.touchNextTurn(self) }
-                return false
-            }
-            do throws(FrameFault) {
-                let before = position
-                let inflated = try compression.inflate(piece, bytes, from: &position, into: room)
-                let surplus = position - before - inflated.count
-                if surplus > 0 { handler?.webSocketReceivedSurplus(bytes: surplus) }
-                if inflated.count > 0 || inflated.isLast {
-                    handler?.webSocketReceived(MessagePiece(inflated, of: room))
-                }
-                if !inflated.hasMore { return true }
-            } catch {
-                handler?.webSocketPeerFailed(code: error.closeCode.rawValue)
-                perform(closing.failed(error, now: reactor.now))
-            }
-        }
-        return true
-    }
-
-    /// Called at the end of a turn: continues with held input.
-    private func readHeld() {
-        guard let compression, compression.isHolding, !(wantsPause && closing.delivers) else { return }
-        guard compression.mayInflate(in: reactor.turn) || !closing.delivers else { return reactor.touchNextTurn(self) }
-        guard var held = compression.takeHeld() else { return }
-        let piece = held.piece
-        held.bytes.withUnsafeMutableBytes { input in
-            if inflate(piece, of: input) { read(input, from: piece.range.upperBound) }
-        }
-    }
-
-    private func answer(_ ping: ControlPayload) {
+    func answer(_ ping: ControlPayload) {
         guard closing.maySend, let payload = pongs.received(ping) else { return }
         output.appendControl(.pong, payload, from: reactor.buffers)
         reactor.touch(self)
     }
 
-    private func peerClosed(_ close: PeerClose) {
+    func peerClosed(_ close: PeerClose) {
         let isNews = closing.delivers
         perform(closing.received(close, now: reactor.now))
         if isNews { handler?.webSocketPeerClosed(code: close.code?.rawValue) }
@@ -247,6 +169,7 @@ package final class WebSocketConnection: Flushable {
     func ended() {
         guard let handler else { return }
         self.handler = nil
+        leaveInputQueue()
         if let wsi { ReadAhead.end(on: wsi) }
         wsi = nil
         owner = nil
@@ -257,7 +180,7 @@ package final class WebSocketConnection: Flushable {
 
     // MARK: The closing handshake
 
-    private func perform(_ action: ClosingHandshake.Action) {
+    func perform(_ action: ClosingHandshake.Action) {
         switch action {
         case .none: break
         case .queueClose(let payload): queueClose(payload)
@@ -283,9 +206,12 @@ package final class WebSocketConnection: Flushable {
     // MARK: Reading ahead
 
     /// Called by OpenSSL, inside a callback of libwebsockets.
-    func socketWasRead(isEmpty: Bool) {
-        isSocketEmpty = isEmpty
-        guard !isEmpty else { return }
+    ///
+    /// - Parameter bytes: 0: the socket is empty.
+    func socketWasRead(bytes: Int) {
+        isSocketEmpty = bytes == 0
+        guard bytes > 0 else { return }
+        cost.readSocket(bytes)
         hasReadSocket = true
         mayHoldBytes = true
         reactor.touch(self)
@@ -304,7 +230,10 @@ package final class WebSocketConnection: Flushable {
             isSocketEmpty = false
             ReadAhead.serve(wsi)
             // The rest of the record has not arrived yet.
-            if isSocketEmpty { return mayHoldBytes = false }
+            if isSocketEmpty {
+                mayHoldBytes = false
+                return reportCost()
+            }
         }
         guard holdsBytes else { return mayHoldBytes = false }
         if !pauses { reactor.touchNextTurn(self) }
@@ -315,7 +244,7 @@ package final class WebSocketConnection: Flushable {
 
     /// Writes until the socket is full or the queue is empty.
     func flush() {
-        if compression != nil { readHeld() }
+        awaitTurn()
         guard let wsi, let owner else { return }
         applyPause(to: wsi)
         readOn()
@@ -341,8 +270,8 @@ package final class WebSocketConnection: Flushable {
         perform(closing.closeWritten(now: reactor.now))
     }
 
-    /// A closing connection is always read, to receive the client's Close frame.
-    private var pauses: Bool { (wantsPause || compression?.isHolding == true) && closing.delivers }
+    /// A closing connection is read although its handler pauses it, to receive the client's Close frame.
+    private var pauses: Bool { held != nil || (wantsPause && closing.delivers) }
 
     /// Never call it inside a callback: libwebsockets would buffer the rest of its read, and spins if TLS still holds part of the record.
     private func applyPause(to wsi: OpaquePointer) {

@@ -15,7 +15,7 @@ package protocol WebSocketEvents: AnyObject {
 /// The events of a client's WebSocket on the gateway's side.
 package protocol WebSocketHandler: WebSocketEvents {
     func webSocketOpened(_ webSocket: WebSocketConnection)
-    /// A Ping or Pong was received. It counts toward the rate limits, as a message does.
+    /// A Ping or Pong was received. It counts toward the rate of messages.
     ///
     /// - Parameter bytes: the size of its payload.
     func webSocketReceivedControlFrame(bytes: Int)
@@ -23,15 +23,17 @@ package protocol WebSocketHandler: WebSocketEvents {
     ///
     /// - Parameter code: the code of the Close frame.
     func webSocketPeerFailed(code: UInt16)
-    /// Compressed input was received that inflated to fewer bytes than it has.
+    /// Input was processed, whatever it contained. Called for each read, behind the messages in it.
     ///
-    /// - Parameter bytes: the difference.
-    func webSocketReceivedSurplus(bytes: Int)
+    /// - Parameters:
+    ///   - octets: on the wire, TLS included; and where messages inflated to more, the difference.
+    ///   - steps: frames, and reads of TLS records and of the socket.
+    func webSocketWasRead(octets: Int, steps: Int)
 }
 
 extension WebSocketHandler {
     package func webSocketPeerFailed(code: UInt16) {}
-    package func webSocketReceivedSurplus(bytes: Int) {}
+    package func webSocketWasRead(octets: Int, steps: Int) {}
 }
 
 /// A piece of a message's payload, split arbitrarily by the peer and TCP. A message has exactly one first piece and, unless the connection

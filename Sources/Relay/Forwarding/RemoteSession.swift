@@ -16,6 +16,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
     static let answerMilliseconds: UInt64 = 10_000
     /// Of a client's input without content: so much costs it as much as a control frame.
     static let surplusBytes = 1_024
+    /// What a frame that is passed on may cost beside its payload: a read of the socket, a TLS record, and the headers.
+    static let allowanceBytes = 3 * TrafficMeter.stepBytes + 64
 
     private enum Stage {
         case asking, relaying
@@ -44,6 +46,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
     /// From the client.
     private var input = ForwardedInput()
     private var surplus = 0
+    /// The cost of input that the other gateway counts itself, since the last call of ``clientWasRead(octets:steps:)``.
+    private var passedOn = 0
     private var hasClosed = false
     private var isClientPaused = false
     private var isPeerPaused = false
@@ -111,21 +115,27 @@ final class RemoteSession: TCPHandler, TimerTarget {
     // MARK: From the client
 
     func clientSent(_ bytes: UnsafeRawBufferPointer, isText: Bool, isLast: Bool) {
+        passedOn += bytes.count + Self.allowanceBytes
         send(input.header(ofPart: bytes.count, isText: isText, isLast: isLast), bytes)
         pauseClientIfFull()
     }
 
     /// Also what isn't for the session counts against its client's rate: the other gateway counts a ping for it.
     func clientSentControlFrame() {
+        passedOn += Self.allowanceBytes
         send(ForwardedInput.ping)
         pauseClientIfFull()
     }
 
-    func clientSentSurplus(bytes: Int) {
-        surplus += bytes
+    /// What is passed on is counted by the other gateway. The rest, such as empty fragments and TLS records, costs its client control
+    /// frames.
+    func clientWasRead(octets: Int, steps: Int) {
+        surplus += max(octets + steps * TrafficMeter.stepBytes - passedOn, 0)
+        passedOn = 0
         guard surplus >= Self.surplusBytes else { return }
         surplus = 0
-        clientSentControlFrame()
+        send(ForwardedInput.ping)
+        pauseClientIfFull()
     }
 
     private func pauseClientIfFull() {

@@ -70,14 +70,13 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     }
 
     func webSocketReceivedControlFrame(bytes: Int) {
-        session?.count(bytes: bytes, isMessage: true)
+        session?.countMessage()
         remote?.clientSentControlFrame()
     }
 
-    /// Otherwise empty blocks could come at any rate.
-    func webSocketReceivedSurplus(bytes: Int) {
-        session?.count(bytes: bytes, isMessage: false)
-        remote?.clientSentSurplus(bytes: bytes)
+    func webSocketWasRead(octets: Int, steps: Int) {
+        session?.count(octets: octets, steps: steps)
+        remote?.clientWasRead(octets: octets, steps: steps)
     }
 
     func webSocketHeardPong() {

@@ -171,25 +171,29 @@ extension Session {
     /// As much as the budget of this turn allows; the rest waits for a later turn, after the other sessions.
     private func translatePending() {
         budget.begin(turn: loop.turn)
-        while clientHasRoom {
-            guard hasMoreToTell else { break }
-            guard budget.isLeft else {
-                budget.isWaiting = true
-                targetPauses.insert(.turn)
-                return sessions.await(self)
-            }
-            var hasEvent = false
+        var (steps, isUsedUp) = (0, false)
+        while !isUsedUp, clientHasRoom, hasMoreToTell {
+            guard budget.isLeft else { break }
             let canReply = (leg?.queuedBytes ?? 0) <= settings.session.targetBufferBytes
             let before = pending.count
             translate { translation, output in
-                hasEvent = pending.take(spare: &sessions.scratch.spare) {
+                isUsedUp = !pending.take(spare: &sessions.scratch.spare) {
                     translation.next(&$0, now: loop.now, canReply: canReply, into: &output)
                 }
-                budget.spend(before - pending.count + output.frames.bytes.count + output.toTarget.count)
+                steps += output.steps
+                budget.spend(
+                    before - pending.count + output.frames.bytes.count + output.toTarget.count, steps: output.steps)
             }
-            if !hasEvent { break }
         }
+        pace(0, steps: steps)
+        guard budget.isLeft || isUsedUp || !clientHasRoom || !hasMoreToTell else { return awaitTurn() }
         tellEndOfTarget()
+    }
+
+    private func awaitTurn() {
+        budget.isWaiting = true
+        targetPauses.insert(.turn)
+        sessions.await(self)
     }
 
     private var hasMoreToTell: Bool {

@@ -5,17 +5,30 @@ import RelayCore
 
 /// How fast a session's two sides may send.
 extension Session {
-    /// Counts the client's input, which is forwarded in any case: it is at most one read (a TLS record).
-    /// A client that has sent too much isn't read until its allowance, and its share of its address' budget, have recovered.
-    func count(bytes: Int, isMessage: Bool) {
+    /// Counts a message or a control frame toward the session's messages and its address'.
+    func countMessage() {
         guard settings.traffic.limitsClient else { return }
         let now = loop.now
-        meter.count(bytes: bytes, isMessage: isMessage, now: now)
-        let address = isMessage ? addressShare?.spend(now: now) : nil
-        guard let until = Self.later(meter.readableAt(now), address) else { return }
+        meter.countMessage(now: now)
+        slowClient(until: Self.later(meter.readableAt(now), addressShare?.spend(now: now)))
+    }
+
+    /// Counts what the client has made the gateway read. It is forwarded in any case: at most one read of its socket, and one that waits for
+    /// its turn.
+    func count(octets: Int, steps: Int) {
+        guard settings.traffic.clientBytesPerSecond > 0 else { return }
+        let now = loop.now
+        meter.count(octets: octets, steps: steps, now: now)
+        slowClient(until: meter.readableAt(now))
+    }
+
+    /// A client that has sent too much isn't read until its allowance, and its share of its address' budget, have recovered.
+    private func slowClient(until: UInt64?) {
+        guard let until else { return }
         deadlines.readClient = max(deadlines.readClient ?? 0, until)
         if !clientPauses.contains(.rate) { settings.metrics.throttled(.client) }
         holdClientBack(.rate, true)
+        armTimer()
     }
 
     private static func later(_ first: UInt64?, _ second: UInt64?) -> UInt64? {
@@ -38,14 +51,17 @@ extension Session {
     }
 
     /// A target that has sent too much isn't read for a while.
-    func pace(_ count: Int) {
-        guard settings.traffic.targetBytesPerSecond > 0 else { return }
+    ///
+    /// - Parameter steps: what its output has taken: see `PacingBucket.targetStepBytes`.
+    func pace(_ octets: Int, steps: Int) {
+        guard settings.traffic.targetBytesPerSecond > 0, machine.acceptsFromTarget else { return }
         let now = loop.now
-        pacing.spend(count, now: now)
+        pacing.spend(octets + steps * PacingBucket.targetStepBytes, now: now)
         guard let until = pacing.readableAt(now) else { return }
         if !targetPauses.contains(.rate) { settings.metrics.throttled(.target) }
         targetPauses.insert(.rate)
         deadlines.readTarget = until
+        armTimer()
     }
 
     func endPauses(_ now: UInt64) {

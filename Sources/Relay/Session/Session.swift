@@ -136,7 +136,7 @@ final class Session: TargetLegHandler, TimerTarget {
         counters.bytesFromClient += piece.bytes.count
         counters.inputAt = loop.now
         settings.metrics.relayed(piece.bytes.count, .fromClient)
-        count(bytes: piece.bytes.count, isMessage: piece.isFirst)
+        if piece.isFirst { countMessage() }
         guard isOfSize(piece, link) else { return perform(machine.close(.messageTooBig, now: loop.now)) }
         guard link.resumption == nil else {
             link.resumption?.hold(piece)
@@ -195,7 +195,7 @@ final class Session: TargetLegHandler, TimerTarget {
 
     func targetSent(_ bytes: UnsafeRawBufferPointer) {
         guard machine.acceptsFromTarget else { return }
-        pace(bytes.count)
+        pace(bytes.count, steps: 1)
         if case .raw = dialect {
             guard let socket = link?.socket else { return }
             noteRelayed(bytes.count)
@@ -206,6 +206,8 @@ final class Session: TargetLegHandler, TimerTarget {
         }
         perform(machine.targetSent(queued: clientQueue, holdsMore: holdsMoreForClient, now: loop.now))
     }
+
+    func targetDecrypted(records: Int) { pace(0, steps: records) }
 
     func targetFinished() {
         endOfTarget = .finished

@@ -7,8 +7,8 @@ import WireText
 /// The sessions of one loop, and the links without a session: for notifying all of them, and for sharing the loop's time. On the loop's
 /// thread only.
 final class SessionTable: TimerTarget {
-    /// How long all waiting sessions together may translate in one turn of the loop. Each has one `TurnBudget` at a time.
-    private static let turnNanoseconds: UInt64 = 2_000_000
+    /// How long all waiting sessions together may translate in one turn of the loop, taking turns of one `TurnBudget` each.
+    static let turnNanoseconds = 2_000_000
 
     /// The gate of the last reload, which also decides about new clients.
     var gate: Gate
@@ -100,11 +100,8 @@ final class SessionTable: TimerTarget {
 
     func timerFired(now: UInt64) {
         guard let loop = waiting.first?.loop else { return }
-        // Only those waiting now: a session that waits again gets a later turn.
-        for _ in 0..<waiting.count {
-            guard loop.now - now < Self.turnNanoseconds, let next = waiting.popFirst() else { break }
-            next.continueTelling()
-        }
+        // A session that waits again goes on after the others, in this turn or in a later one.
+        while loop.now - now < UInt64(Self.turnNanoseconds), let next = waiting.popFirst() { next.continueTelling() }
         if !waiting.isEmpty { arm(loop) }
     }
 }
@@ -119,15 +116,15 @@ final class SessionScratch {
     var spare: [UInt8] = []
 }
 
-/// How much of its target's output a session may translate in one turn of the loop, so that no target keeps a reactor busy.
+/// How much of its target's output a session may translate at once, so that no target keeps a reactor busy. Then it waits for the others.
 struct TurnBudget {
-    /// The number of telnet events, whatever their size.
-    static let maximumEvents = 256
+    /// The number of telnet commands and pieces of text, whatever their size.
+    static let maximumSteps = 64
     /// Bytes consumed and produced, together.
     static let maximumBytes = 131_072
 
     private var turn: UInt64?
-    private var events = 0
+    private var steps = 0
     private var bytes = 0
     /// The budget is used up, and the session waits for a later turn, after the others.
     var isWaiting = false
@@ -136,14 +133,14 @@ struct TurnBudget {
     mutating func begin(turn: UInt64) {
         guard turn != self.turn else { return }
         self.turn = turn
-        events = 0
+        steps = 0
         bytes = 0
     }
 
-    var isLeft: Bool { events < Self.maximumEvents && bytes < Self.maximumBytes }
+    var isLeft: Bool { steps < Self.maximumSteps && bytes < Self.maximumBytes }
 
-    mutating func spend(_ bytes: Int) {
-        events += 1
+    mutating func spend(_ bytes: Int, steps: Int) {
+        self.steps += steps
         self.bytes += bytes
     }
 }

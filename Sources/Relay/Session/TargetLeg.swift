@@ -7,6 +7,8 @@ protocol TargetLegHandler: AnyObject {
     func targetConnected()
     /// The bytes are valid only during the call.
     func targetSent(_ bytes: UnsafeRawBufferPointer)
+    /// These came in so many TLS records.
+    func targetDecrypted(records: Int)
     /// The target's FIN.
     func targetFinished()
     /// Some of the queued bytes were handed to the socket.
@@ -106,6 +108,7 @@ final class TargetLeg: TCPHandler {
     }
 
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) { handler?.targetSent(bytes) }
+    func tcpDecrypted(records: Int) { handler?.targetDecrypted(records: records) }
     func tcpPeerFinished() { handler?.targetFinished() }
     func tcpWrote() { handler?.targetWrote() }
 

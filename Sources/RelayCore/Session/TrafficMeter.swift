@@ -1,7 +1,15 @@
 /// Rate limits on one client: messages and bytes per second. Times in nanoseconds of one monotonic clock.
 ///
+/// Each step that a client makes the gateway take costs it something, however little content comes with it: a message in fragments of one
+/// byte, or in TLS records of one byte, is charged for each of them.
+///
 /// Nothing is refused here. Input that has arrived counts and is forwarded; the client is read again when its allowance has recovered.
 package struct TrafficMeter: Sendable {
+    /// The bytes that a step is charged beside its own: a frame, a TLS record, and a read of the socket. The gateway forwards more than a
+    /// gigabyte a second in large messages and passes a few hundred thousand small records, so a step costs it more time than so many bytes. An
+    /// honest message takes three steps: with the default rates a client's messages use a twentieth of its bytes for that.
+    package static let stepBytes = 64
+
     private var messages: PacingBucket
     private var bytes: PacingBucket
 
@@ -13,10 +21,16 @@ package struct TrafficMeter: Sendable {
         bytes = PacingBucket(perSecond: bytesPerSecond)
     }
 
-    /// - Parameter isMessage: a message begins with these bytes.
-    package mutating func count(bytes count: Int, isMessage: Bool, now: UInt64) {
-        bytes.spend(count, now: now)
-        if isMessage { messages.spend(1, now: now) }
+    /// A message has begun, or a control frame has arrived.
+    package mutating func countMessage(now: UInt64) {
+        messages.spend(1, now: now)
+    }
+
+    /// - Parameters:
+    ///   - octets: what was read.
+    ///   - steps: what that took: see ``stepBytes``.
+    package mutating func count(octets: Int, steps: Int, now: UInt64) {
+        bytes.spend(octets + steps * Self.stepBytes, now: now)
     }
 
     /// Adds what the client has sent on another connection, counted by `other`.
@@ -75,6 +89,11 @@ struct RateBucket: Sendable {
 
 /// Limits how fast a source is read: one that has sent more than a second's allowance isn't read until that has recovered.
 package struct PacingBucket: Sendable {
+    /// The bytes that a target is charged, beside its own, for a read, for a TLS record, and for each step of translating its output: a piece of text, a
+    /// negotiation, a subnegotiation, a prompt. A step takes far more time than so few bytes, and the gateway's answer to a negotiation has
+    /// more of them. A MUD sends hundreds of prompts and packages a second at most; with the default rate 16,000 fit.
+    package static let targetStepBytes = 256
+
     /// What must have recovered before the source is read again, in nanoseconds, so that it isn't paused for every few bytes.
     private static let pause: UInt64 = 100_000_000
 

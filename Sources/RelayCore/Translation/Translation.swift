@@ -195,8 +195,10 @@ package struct Translation {
         _ input: inout ArraySlice<UInt8>, now: UInt64, canReply: Bool = true, into output: inout TranslationOutput
     ) -> Bool {
         guard phase == .connected else { return false }
+        let before = telnet?.stepCount ?? 0
         let progress = telnet?.advance(&input, now: now, steps: Self.stepsPerEvent) ?? .usedUp
         holdsBytes = telnet?.holdsBytes ?? false
+        output.steps = (telnet?.stepCount ?? before) &- before
         if case .event(let event) = progress { dialect.encode(event, keeping: &history, into: &output.frames) }
         if canReply { reply(into: &output) }
         if telnet?.failure != nil {
@@ -248,12 +250,15 @@ package struct TranslationOutput: Sendable {
     /// Bytes for the target.
     package var toTarget: [UInt8] = []
     package var orders: [TranslationOrder] = []
+    /// The target's commands and pieces of text that ``Translation/next(_:now:canReply:into:)`` has processed.
+    package var steps = 0
 
     package init() {}
 
     package mutating func removeAll() {
         frames.removeAll()
         toTarget.removeAll(keepingCapacity: toTarget.capacity <= FrameBuffer.keptCapacity)
+        steps = 0
         orders = []  // Rare, and the session still holds the array: emptying it in place would copy it.
     }
 }

@@ -118,8 +118,10 @@ package struct TrafficSection: SettingSection {
         details: "Above it connections that send more than their share are read more slowly.")
     package let clientBytesPerSecond = Setting<Int?>.limit(
         "CLIENT_BYTES_PER_SECOND", default: 262_144, "bytes a second",
-        "How fast one client is read; `0` is no limit.")
+        "How fast one client is read; `0` is no limit.",
+        details: "Each frame, each TLS record and each read of its socket counts as 64 bytes more.")
     package let targetBytesPerSecond = Setting<Int?>.limit(
         "TARGET_BYTES_PER_SECOND", default: 4_194_304, "bytes a second",
-        "How fast the target is read for one client; `0` is no limit.")
+        "How fast the target is read for one client; `0` is no limit.",
+        details: "Each read, TLS record, telnet command and piece of text that is translated counts as 256 bytes more.")
 }

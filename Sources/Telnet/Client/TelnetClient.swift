@@ -52,6 +52,9 @@ package struct TelnetClient {
     /// is a stored property: computing it from another module would copy this whole value.
     package internal(set) var holdsBytes = false
 
+    /// The commands and pieces that were processed so far. Stored, for the same reason.
+    package private(set) var stepCount = 0
+
     /// The current encoding of the target's text.
     package var encoding: TextEncoding { textDecoder.encoding }
 
@@ -81,6 +84,7 @@ package struct TelnetClient {
         }
         for _ in 0..<steps {
             guard failure == nil else { break }
+            stepCount &+= 1
             if let event = takeHeldEvent() { return .event(event) }
             if !inflated.isEmpty {
                 var bytes = inflated

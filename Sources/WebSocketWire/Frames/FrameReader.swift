@@ -31,6 +31,8 @@ package struct FrameReader: Sendable {
     private var control = ControlPayload()
     /// A fault to report after the valid bytes before it.
     private var pending: FrameFault?
+    /// The frames that have begun so far, of any kind and with or without an event.
+    package private(set) var frameCount = 0
 
     /// The current data message, from its first frame to its last.
     private struct Message: Sendable {
@@ -52,6 +54,9 @@ package struct FrameReader: Sendable {
 
     /// A Close frame or a fault was returned.
     package var hasEnded: Bool { stage == .ended && pending == nil }
+
+    /// Whether there may be another event, if `input` ends at `end`.
+    package func hasMore(from position: Int, to end: Int) -> Bool { position < end || pending != nil }
 
     /// Parses until there is an event. Call it until it returns nil; then all of `input` has been consumed.
     ///
@@ -102,6 +107,7 @@ package struct FrameReader: Sendable {
 
     /// FIN, the reserved bits and the opcode.
     private mutating func begin(_ byte: UInt8) throws(FrameFault) {
+        frameCount &+= 1
         guard byte & 0x30 == 0 else { throw .reservedBits }
         guard let opcode = Opcode(rawValue: byte & 0x0F) else { throw .unknownOpcode }
         let isFinal = byte & 0x80 != 0

@@ -41,6 +41,11 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
     var limitation = RequestLimitation.serve
     /// The size of each message piece.
     private(set) var pieces: [Int] = []
+    /// What was read, as the handler was told.
+    private(set) var octetsRead = 0
+    private(set) var stepsRead = 0
+    /// Called with each piece, on the reactor's thread.
+    var onPiece: @Sendable (WebSocketConnection?) -> Void = { _ in }
 
     init(
         on reactor: Reactor = TestReactor.shared,
@@ -128,6 +133,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         if piece.isFirst { message = ReceivedMessage(isText: piece.isText, payload: []) }
         message?.payload += Array(piece.bytes)
         pieces.append(piece.bytes.count)
+        onPiece(webSocket)
         guard piece.isLast, let whole = message else { return }
         message = nil
         messageCount += 1
@@ -136,6 +142,12 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
 
     func webSocketPeerClosed(code: UInt16?) { sink.yield(.peerClosed(code)) }
     func webSocketReceivedControlFrame(bytes: Int) { controlFrames.append(bytes) }
+
+    func webSocketWasRead(octets: Int, steps: Int) {
+        octetsRead += octets
+        stepsRead += steps
+    }
+
     func webSocketHeardPong() {}
     func webSocketWrote() {}
 
