@@ -7,10 +7,10 @@ import Reactors
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attack",
-        abstract: "Floods a gateway of your own in six ways at once, from addresses in 127.0.0.0/8.",
+        abstract: "Floods a gateway of your own in seven ways at once, from addresses in 127.0.0.0/8.",
         discussion: """
             Upgrades that are refused, TLS handshakes that stop in the middle, headers that come by the byte, WebSocket frames without end from one
-            address, requests for challenges, and requests that are refused, on connections that stay. It knows no other gateway than one of this machine. How honest clients fare meanwhile
+            address, requests for challenges, requests that are refused, on connections that stay, and sessions with a MUD that floods. It knows no other gateway than one of this machine. How honest clients fare meanwhile
             portcullis-sim load tells; scripts/attack puts the two together.
             """)
 
@@ -34,6 +34,18 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "Connections from one address that send frames.")
     var flooders = 8
 
+    @Option(help: "What they send: \(FrameFlood.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var frames = FrameFlood.mixed
+
+    @Option(help: "Sessions with the MUD of --route.")
+    var muds = 0
+
+    @Option(help: "A route of the gateway (see portcullis-sim echo --flood).")
+    var route = "flood"
+
+    @Option(help: "Addresses that these two kinds come from.")
+    var clientAddresses = 1
+
     @Option(help: "A ticket that admits them, where one is needed (see portcullis ticket).")
     var ticket: String?
 
@@ -43,7 +55,7 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "Connections that make requests which are refused.")
     var refusals = 8
 
-    @Option(help: "Addresses that each kind comes from, but for the frames.")
+    @Option(help: "Addresses that each other kind comes from.")
     var addresses = 8
 
     @Option(help: "Reactors of this tool.")
@@ -53,9 +65,9 @@ struct AttackCommand: AsyncParsableCommand {
     var save: String?
 
     func validate() throws {
-        let numbers = [upgradeConnections, halfOpen, slowHeaders, flooders, challengers, refusals]
+        let numbers = [upgradeConnections, halfOpen, slowHeaders, flooders, challengers, refusals, muds]
         guard (0.1...3_600).contains(seconds), numbers.allSatisfy({ (0...100_000).contains($0) }),
-            (1...60_000).contains(addresses), (1...256).contains(threads)
+            (1...60_000).contains(addresses), (1...60_000).contains(clientAddresses), (1...256).contains(threads)
         else { throw ValidationError("a number is out of range.") }
     }
 
@@ -106,11 +118,13 @@ struct AttackCommand: AsyncParsableCommand {
             throw SimOutput.failure("attacks may target only this machine.", hint: "--gateway https://localhost:6200")
         }
         return AttackSettings(
-            edge: edge, messages: AttackMessages(authority: "\(edge.host):\(edge.port)", ticket: ticket),
+            edge: edge,
+            messages: AttackMessages(
+                authority: "\(edge.host):\(edge.port)", ticket: ticket, flood: frames, route: route),
             connections: [
                 .upgrades: upgrades > 0 ? upgradeConnections : 0, .handshakes: halfOpen, .headers: slowHeaders,
-                .frames: flooders, .challenges: challengers, .refusals: refusals,
-            ], addresses: addresses, maximumUpgrades: upgrades)
+                .frames: flooders, .challenges: challengers, .refusals: refusals, .muds: muds,
+            ], addresses: addresses, clientAddresses: clientAddresses, maximumUpgrades: upgrades)
     }
 
     private func makeWorkers(_ settings: AttackSettings) async throws -> [Pinned<AttackWorker>] {

@@ -12,6 +12,8 @@ enum AttackKind: String, CaseIterable, Sendable {
     case challenges
     /// Refused requests, many at once on a connection that stays open.
     case refusals
+    /// Sessions with a hostile MUD; the client only reads.
+    case muds
 
     var speaksTLS: Bool { self != .handshakes }
 
@@ -25,12 +27,15 @@ enum AttackKind: String, CaseIterable, Sendable {
         case .frames: 104
         case .challenges: 105
         case .refusals: 108
+        case .muds: 109
         }
     }
 
-    /// - Parameter addresses: of the kind; frames come from a single one.
+    /// An admitted upgrade, and then a WebSocket.
+    var isAdmitted: Bool { self == .frames || self == .muds }
+
     func source(of number: Int, addresses: Int) -> String {
-        let index = self == .frames ? 1 : number % addresses + 1
+        let index = number % addresses + 1
         return "127.\(net).\(index >> 8).\(index & 255)"
     }
 }

@@ -3,6 +3,10 @@ struct AttackMessages: Sendable {
     let authority: String
     /// A ticket for upgrades that must be admitted; nil if none is needed.
     let ticket: String?
+    /// What admitted clients send.
+    var flood = FrameFlood.mixed
+    /// The route of sessions with a hostile MUD.
+    var route = ""
 
     private static let key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="
     private static let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -44,10 +48,15 @@ struct AttackMessages: Sendable {
         }
     }
 
-    var goodUpgrade: [UInt8] {
-        request(
-            "GET", ticket.map { "/?ticket=\($0)" } ?? "/",
-            Self.upgrade + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: telnet\r\n" + Self.key)
+    var goodUpgrade: [UInt8] { upgrade("/", dialect: "telnet", isCompressed: flood.isCompressed) }
+
+    /// In a dialect that is translated.
+    var upgradeToMud: [UInt8] { upgrade("/mud/\(route)", dialect: "gmcp.mudstandards.org", isCompressed: false) }
+
+    private func upgrade(_ path: String, dialect: String, isCompressed: Bool) -> [UInt8] {
+        let fields = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: \(dialect)\r\n" + Self.key
+        let compression = isCompressed ? "\r\nSec-WebSocket-Extensions: permessage-deflate" : ""
+        return request("GET", ticket.map { "\(path)?ticket=\($0)" } ?? path, Self.upgrade + fields + compression)
     }
 
     var challenge: [UInt8] { request("GET", "/attest/challenge", nil) }
@@ -56,15 +65,6 @@ struct AttackMessages: Sendable {
 
     /// A TLS 1.2 record with the first bytes of a ClientHello of 508 bytes (RFC 8446 §4.1.2, §5.1).
     static let beginningOfHandshake: [UInt8] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03]
-
-    /// Small valid frames, including empty ones and pings, masked with 0 (RFC 6455 §5.3).
-    static let frames: [UInt8] = {
-        let mask: [UInt8] = [0, 0, 0, 0]
-        let (binary, ping) = ([0x82, 0x81] + mask + [0x78], [0x89, 0x80] + mask) as ([UInt8], [UInt8])
-        let fragments = ([0x02, 0x80] + mask + [0x80, 0x81] + mask + [0x79]) as [UInt8]
-        let some = binary + ping + fragments + binary
-        return Array(repeatElement(some, count: 500).joined())
-    }()
 
     private func request(_ method: String, _ path: String, _ fields: String?) -> [UInt8] {
         Array("\(method) \(path) HTTP/1.1\r\nHost: \(authority)\r\n\(fields.map { $0 + "\r\n" } ?? "")\r\n".utf8)

@@ -8,6 +8,8 @@ struct AttackSettings: Sendable {
     var connections: [AttackKind: Int]
     /// The number of addresses of each kind.
     var addresses: Int
+    /// Those of admitted clients.
+    var clientAddresses: Int
     /// The total number of upgrades.
     var maximumUpgrades: UInt64
 }

@@ -35,7 +35,9 @@ final class Attacker: TCPHandler, TimerTarget {
         guard worker.mayOpen(kind) else { return hasBegun = true }
         (isOpen, head, answers) = (false, [], HTTPAnswerParser())
         var options = DialOptions(timeoutMilliseconds: 10_000)
-        options.source = kind.source(of: number, addresses: worker.settings.addresses)
+        let settings = worker.settings
+        options.source = kind.source(
+            of: number, addresses: kind.isAdmitted ? settings.clientAddresses : settings.addresses)
         connection = TargetConnection.dial(
             host: worker.settings.edge.host, port: worker.settings.edge.port, options: options,
             tls: kind.speaksTLS ? worker.tls : nil, on: worker.reactor, handler: self)
@@ -66,20 +68,21 @@ final class Attacker: TCPHandler, TimerTarget {
             send(worker.settings.messages.beginningOfHeader, to: connection)
             timer.arm(at: worker.reactor.now + Self.byteInterval, calling: self)
         case .frames: send(worker.settings.messages.goodUpgrade, to: connection)
+        case .muds: send(worker.settings.messages.upgradeToMud, to: connection)
         case .challenges: send(worker.settings.messages.challenge, to: connection)
         case .refusals:
             for _ in 0..<Self.pipelined { refuse(on: connection) }
             timer.arm(at: worker.reactor.now + Self.answerInterval, calling: self)
         }
         round += 1
-        if kind != .frames { hasBegun = true }
+        if !kind.isAdmitted { hasBegun = true }
     }
 
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
         worker.counts[kind, default: AttackCounts()].bytesReceived += UInt64(bytes.count)
         switch kind {
         case .challenges, .refusals: takeAnswers(bytes)
-        case .upgrades, .frames: takeHead(bytes)
+        case .upgrades, .frames, .muds: takeHead(bytes)
         case .handshakes, .headers: break
         }
     }
@@ -139,7 +142,8 @@ final class Attacker: TCPHandler, TimerTarget {
         worker.counts[kind, default: AttackCounts()].answers[status, default: 0] += 1
         self.head = nil
         hasBegun = true
-        if kind == .frames, status == 101 { flood() } else { connection?.drop() }
+        guard kind.isAdmitted, status == 101 else { return connection?.drop() ?? () }
+        if kind == .frames { flood() }
     }
 
     private func refuse(on connection: TargetConnection) {
@@ -149,7 +153,7 @@ final class Attacker: TCPHandler, TimerTarget {
 
     private func flood() {
         guard let connection, connection.queuedBytes < Self.maximumQueuedBytes else { return }
-        send(AttackMessages.frames, to: connection)
+        send(worker.settings.messages.flood.frames, to: connection)
     }
 
     private func send(_ bytes: [UInt8], to connection: TargetConnection) {

@@ -24,12 +24,14 @@ struct AttackTableTests {
 
     private static func trial(
         echo: LoadReport? = load(p99: 1_000), connect: LoadReport? = load(p99: 2_000), cpuSeconds: Double? = 0.05,
-        bytesSent: UInt64 = 1_000, addresses: Int = 256, isEchoAlwaysJudged: Bool = false, isGatewayAlive: Bool = true
+        bytesSent: UInt64 = 1_000, addresses: Int = 256, isEchoAlwaysJudged: Bool = false, isUnnoticed: Bool = false,
+        isGatewayAlive: Bool = true
     ) -> AttackTrial {
         AttackTrial(
             facts: .init(
                 name: cpuSeconds == nil ? "quiet" : "hellos", what: "w", addresses: addresses,
-                isEchoAlwaysJudged: isEchoAlwaysJudged, logBytes: 1_500, auditBytes: 0, isGatewayAlive: isGatewayAlive),
+                isEchoAlwaysJudged: isEchoAlwaysJudged, isUnnoticed: isUnnoticed, logBytes: 1_500, auditBytes: 0,
+                isGatewayAlive: isGatewayAlive),
             echo: echo, connect: connect,
             attackers: cpuSeconds.map {
                 [
@@ -83,7 +85,17 @@ struct AttackTableTests {
         #expect(Self.row(Self.trial(echo: slow, bytesSent: 10_000_000)).isGood)
         #expect(Self.row(Self.trial(echo: slow, addresses: 257)).isGood)
         let judged = Self.row(Self.trial(echo: slow, bytesSent: 10_000_000, isEchoAlwaysJudged: true))
-        #expect(!judged.isGood && judged.unjudged == ["connect", "amplification"])
+        #expect(!judged.isGood && judged.unjudged == ["median", "connect", "amplification"])
+    }
+
+    @Test func `an attack that must not be noticed is judged by its median and its connects, whatever its size`() {
+        // The median is half of the 99th percentile here.
+        #expect(Self.row(Self.trial(echo: Self.load(p99: 20_000))).isGood)
+        let row = Self.row(Self.trial(echo: Self.load(p99: 20_000), bytesSent: 10_000_000, isUnnoticed: true))
+        #expect(row.verdict(.echo) == .met && row.verdict(.median) == .missedClearly && !row.isGood)
+        #expect(row.unjudged == ["amplification"])
+        let refused = Self.load(p99: 1_000, errors: ["not_connected": 1])
+        #expect(!Self.row(Self.trial(connect: refused, bytesSent: 10_000_000, isUnnoticed: true)).isGood)
     }
 
     @Test func `a lost byte, a refused client, a missing report and a dead gateway fail the run`() {

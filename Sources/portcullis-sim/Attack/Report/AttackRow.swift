@@ -47,14 +47,15 @@ struct AttackRow: Hashable, Codable, Sendable {
 
         let isLarge =
             attackerBytesPerSecond >= AttackGoal.maximumBytesPerSecond || addresses > AttackGoal.maximumAddresses
-        unjudged = AttackGoal.allCases.filter { isLarge && !($0 == .echo && facts.isEchoAlwaysJudged) }.map(\.rawValue)
+        unjudged = AttackGoal.allCases.filter { !$0.covers(facts, isLarge: isLarge) }.map(\.rawValue)
         let isSlight = trial.echo != nil && amplification == nil
         verdicts = [
             AttackGoal.echo.rawValue: AttackGoal.echo.verdict(echo?.p99),
+            AttackGoal.median.rawValue: AttackGoal.median.verdict(echo?.p50),
             AttackGoal.connect.rawValue: AttackGoal.connect.verdict(connect?.p99),
             AttackGoal.amplification.rawValue: isSlight ? .met : AttackGoal.amplification.verdict(amplification),
         ]
-        complaints = trial.complaints(countingConnects: !isLarge)
+        complaints = trial.complaints(countingConnects: !isLarge || facts.isUnnoticed)
     }
 
     /// False if a covered goal is missed clearly or its value is unknown, which fails the trial.
@@ -94,6 +95,8 @@ extension AttackTrial {
 enum AttackGoal: String, CaseIterable, Codable, Sendable {
     /// The 99th percentile of an honest session's echo, in microseconds.
     case echo
+    /// The median of the same, for attacks that honest clients must not notice.
+    case median
     /// The 99th percentile of a new client's time to the 101, in microseconds.
     case connect
     /// CPU seconds of the gateway per CPU second of the attackers.
@@ -102,8 +105,19 @@ enum AttackGoal: String, CaseIterable, Codable, Sendable {
     var limit: Double {
         switch self {
         case .echo: 50_000
+        case .median: 5_000
         case .connect: 1_000_000
         case .amplification: 20
+        }
+    }
+
+    /// - Parameter isLarge: the attack is larger than the goals' conditions.
+    func covers(_ facts: AttackTrial.Facts, isLarge: Bool) -> Bool {
+        switch self {
+        case .echo: !isLarge || facts.isEchoAlwaysJudged || facts.isUnnoticed
+        case .median: facts.isUnnoticed
+        case .connect: !isLarge || facts.isUnnoticed
+        case .amplification: !isLarge
         }
     }
 

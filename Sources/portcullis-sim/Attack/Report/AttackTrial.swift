@@ -11,6 +11,8 @@ struct AttackTrial: Sendable {
         let addresses: Int
         /// Whether the echo of established sessions is judged whatever the attack's size.
         let isEchoAlwaysJudged: Bool
+        /// Whether honest clients must not notice the attack at all: echo, its median and connects are judged whatever its size.
+        let isUnnoticed: Bool
         /// The growth of the files.
         let logBytes, auditBytes: UInt64
         let isGatewayAlive: Bool

@@ -22,6 +22,9 @@ struct EchoCommand: AsyncParsableCommand {
     @Flag(help: "Answer each line with a screen of 256 to 4,096 bytes.")
     var screens = false
 
+    @Option(help: "Send telnet without end: \(TargetFlood.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var flood: TargetFlood?
+
     @Option(help: "Numbered lines a second and connection.")
     var rate = 10.0
 
@@ -45,11 +48,11 @@ struct EchoCommand: AsyncParsableCommand {
             let socket = try SimOutput.listeningSocket(host: host, port: bound, isFirst: thread == 0)
             bound = socket.port
             let waiting = ListeningBox(socket)
-            reactor.submit { [burst, interval = UInt64(1e9 * Double(burst) / rate)] in
+            reactor.submit { [flood, burst, interval = UInt64(1e9 * Double(burst) / rate)] in
                 guard let socket = waiting.take() else { return }
                 _ = TCPListener(socket, on: reactor) { socket, _ in
                     EchoConnection.serve(
-                        socket, on: reactor, answer: answer, lines: (atOnce: burst, interval: interval))
+                        socket, on: reactor, answer: answer, lines: (atOnce: burst, interval: interval), flood: flood)
                 }
             }
         }

@@ -8,12 +8,18 @@ final class EchoConnection: TCPHandler, TimerTarget {
     private let reactor: Reactor
     private var answers: TargetAnswers
     private let lines: (atOnce: Int, interval: UInt64)
+    private let flood: TargetFlood?
+    private var round = 0
     private var next: UInt64
     private var connection: TCPConnection?
     private lazy var timer = ReactorTimer(on: reactor)
 
-    private init(_ reactor: Reactor, _ answer: ClientStream.Answer, _ lines: (atOnce: Int, interval: UInt64)) {
+    private init(
+        _ reactor: Reactor, _ answer: ClientStream.Answer, _ lines: (atOnce: Int, interval: UInt64),
+        _ flood: TargetFlood?
+    ) {
         self.reactor = reactor
+        self.flood = flood
         answers = TargetAnswers(answer)
         self.lines = lines
         next = reactor.now + lines.interval
@@ -21,11 +27,19 @@ final class EchoConnection: TCPHandler, TimerTarget {
 
     /// - Parameter lines: for numbered lines: how many at a time, and the nanoseconds between them.
     static func serve(
-        _ socket: Int32, on reactor: Reactor, answer: ClientStream.Answer, lines: (atOnce: Int, interval: UInt64)
+        _ socket: Int32, on reactor: Reactor, answer: ClientStream.Answer, lines: (atOnce: Int, interval: UInt64),
+        flood: TargetFlood? = nil
     ) {
-        let echo = EchoConnection(reactor, answer, lines)
+        let echo = EchoConnection(reactor, answer, lines, flood)
         echo.connection = TCPConnection.adopt(socket, on: reactor, handler: echo)
         if answer == .numbered { echo.timer.arm(at: echo.next, calling: echo) }
+        echo.sendFlood()
+    }
+
+    private func sendFlood() {
+        guard let flood, let connection, connection.queuedBytes < Self.maximumQueuedBytes else { return }
+        flood.bytes(round: round).withUnsafeBytes { connection.send($0) }
+        round += 1
     }
 
     func timerFired(now: UInt64) {
@@ -42,7 +56,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
     func tcpConnected() {}
 
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
-        guard let connection else { return }
+        guard let connection, flood == nil else { return }
         if answers.kind == .echo {
             connection.send(bytes)
         } else {
@@ -52,6 +66,7 @@ final class EchoConnection: TCPHandler, TimerTarget {
     }
 
     func tcpWrote() {
+        sendFlood()
         guard let connection, connection.queuedBytes < Self.maximumQueuedBytes / 2 else { return }
         connection.setReading(paused: false)
     }
