@@ -244,6 +244,26 @@ extension EdgeTests {
             try await Edge.expectEcho(edge.gateway.open(early))
         }
 
+        /// A registered key's identifier is no secret.
+        @Test func `strangers with fresh device keys leave room for the proofs of others`() async throws {
+            let edge = try await start(["MAX_SPENT_PROOFS": "48"])
+            let client = try TokenClient(apple, at: edge.gateway)
+            _ = try await client.firstToken()
+            for _ in 0..<50 {
+                let stranger = TokenClient(apple, device: client.device, at: edge.gateway)
+                let nonce = try await stranger.challenge()
+                let wrong = [UInt8](repeating: 1, count: 100)
+                expectError(try await stranger.token(nonce: nonce, assertion: wrong), 401, "attestation_failed")
+                let unattested = try await stranger.register(nonce: nonce) { members in
+                    members["attestation"]?.replace(#""attestation":""#, with: #""attestation":"AAAA"#)
+                }
+                expectError(unattested, 401, "attestation_failed")
+            }
+            #expect(try await client.token(nonce: client.challenge()).status == 200)
+            let newcomer = try TokenClient(apple, at: edge.gateway)
+            #expect(try await newcomer.register(nonce: newcomer.challenge()).status == 200)
+        }
+
         @Test func `an assertion is valid for one app and one device key only`() async throws {
             let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)

@@ -126,18 +126,30 @@ package struct SpentChallenge: Sendable {
     /// single gateway.
     let fleetUse: FleetUse?
 
-    private let bytes: [UInt8]
-
     init(_ challenge: Challenge, in fleet: FleetUse? = nil) {
         fleetUse = fleet
-        bytes = challenge.bytes
         clientDataHash = Array(SHA256.hash(data: challenge.bytes))
     }
+}
+
+/// An authentic challenge of the token dialect that was neither expired nor spent when it was examined. It admits nobody: only spending it
+/// decides, and of several requests with it one succeeds.
+package struct OpenChallenge: Sendable {
+    private let bytes: [UInt8]
+
+    init(_ challenge: Challenge) { bytes = challenge.bytes }
 
     /// What a device signs in the token dialect: SHA-256 of the challenge's bytes and of the SHA-256 of the canonical JWK.
     package func clientDataHash(binding key: PublicJWK) -> [UInt8] {
         Array(SHA256.hash(data: bytes + key.thumbprint.bytes))
     }
+}
+
+/// The outcome of an examination that spends nothing.
+package enum ChallengeExamination: Sendable {
+    case open(OpenChallenge)
+    /// Never `.spent`, nor `.full`.
+    case refused(ChallengeSpending)
 }
 
 /// The outcome of an attempt to spend a challenge.

@@ -111,30 +111,66 @@ package final class Challenges: Sendable {
         in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
     ) -> ChallengeSpending {
         guard let challenge else { return .malformed }
-        let (now, view): (UInt64, FleetIdentity.View?)
-        if let shared = self.view(of: dialect, at: time) {
-            guard shared.accepts({ challenge.isAuthentic(under: $0.challenges) }) else { return .foreign }
-            (now, view) = (UInt64(clamping: shared.time), shared)
-            spent.withLock { $0.startOver(ifAfter: now) }
-        } else {
+        guard let (now, view) = recognise(challenge, of: dialect, in: spent, at: time) else { return .foreign }
+        let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
+        if let refusal = refusal(insertion, of: challenge, at: now) { return refusal }
+        total.wrappingAdd(1, ordering: .relaxed)
+        guard let view else { return .spent(SpentChallenge(challenge)) }
+        return fleetSpending(of: challenge, as: kind, view)
+    }
+
+    /// Whether a challenge of the token dialect could be spent now. It stays as it is, so that what is signed over it can be verified first.
+    ///
+    /// - Parameter base64URL: as the client sent it; 43 characters.
+    package func examine(
+        _ base64URL: String, for purpose: TokenChallengePurpose, at time: MonotonicTime
+    ) -> ChallengeExamination {
+        guard let challenge = Challenge(base64URL: base64URL) else { return .refused(.malformed) }
+        return switch purpose {
+        case .registration: examine(challenge, in: spentForRegistrations, at: time)
+        case .token: examine(challenge, in: spentForTokens, at: time)
+        }
+    }
+
+    private func examine(
+        _ challenge: Challenge, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
+    ) -> ChallengeExamination {
+        guard let (now, _) = recognise(challenge, of: .token, in: spent, at: time) else { return .refused(.foreign) }
+        let insertion = spent.withLock { $0.refusal(of: challenge.identity, issuedAt: challenge.issuedAt, at: now) }
+        guard let refusal = insertion.flatMap({ refusal($0, of: challenge, at: now) }) else {
+            return .open(OpenChallenge(challenge))
+        }
+        return .refused(refusal)
+    }
+
+    /// The time that the challenge is judged by, and in a fleet what it was recognised with; nil: it is foreign.
+    private func recognise(
+        _ challenge: Challenge, of dialect: Dialect, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
+    ) -> (now: UInt64, view: FleetIdentity.View?)? {
+        guard let view = view(of: dialect, at: time) else {
             let origin = origin.withLock { $0 }
             let key = dialect == .guide ? origin.key : origin.tokenKey
-            guard challenge.isAuthentic(under: key.key) else { return .foreign }
-            (now, view) = (time.milliseconds(since: origin.epoch), nil)
+            guard challenge.isAuthentic(under: key.key) else { return nil }
+            return (time.milliseconds(since: origin.epoch), nil)
         }
-        let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
+        guard view.accepts({ challenge.isAuthentic(under: $0.challenges) }) else { return nil }
+        let now = UInt64(clamping: view.time)
+        spent.withLock { $0.startOver(ifAfter: now) }
+        return (now, view)
+    }
+
+    private func refusal(
+        _ insertion: SpentSet.Insertion, of challenge: Challenge, at now: UInt64
+    ) -> ChallengeSpending? {
         switch insertion {
-        case .inserted:
-            total.wrappingAdd(1, ordering: .relaxed)
-            guard let view else { return .spent(SpentChallenge(challenge)) }
-            return fleetSpending(of: challenge, as: kind, view)
+        case .inserted: nil
         case .expired:
-            return .expired(
+            .expired(
                 ageSeconds: Int(now.subtractingReportingOverflow(challenge.issuedAt).partialValue / 1_000),
                 lifeSeconds: Int(timeToLive / 1_000))
-        case .notYetIssued: return .notYetIssued
-        case .alreadySpent: return .alreadySpent
-        case .full(let milliseconds): return .full(retryAfter: Int(milliseconds / 1_000) + 1)
+        case .notYetIssued: .notYetIssued
+        case .alreadySpent: .alreadySpent
+        case .full(let milliseconds): .full(retryAfter: Int(milliseconds / 1_000) + 1)
         }
     }
 

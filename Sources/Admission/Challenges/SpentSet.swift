@@ -36,14 +36,20 @@ struct SpentSet {
     /// All times in milliseconds since the epoch of ``Challenges``.
     mutating func insert(_ identity: ChallengeIdentity, issuedAt: UInt64, at time: UInt64) -> Insertion {
         forgetExpired(at: time)
-        guard issuedAt <= latest + tolerance else { return .notYetIssued }
-        guard issuedAt + timeToLive > latest, issuedAt >= expiredBefore else { return .expired }
-        let bucket = issuedAt / Self.millisecondsPerBucket
-        guard buckets[bucket]?.contains(identity) != true else { return .alreadySpent }
+        if let refusal = refusal(of: identity, issuedAt: issuedAt, at: time) { return refusal }
         guard count < maximum else { return .full(forgetsIn: timeUntilRoom()) }
-        buckets[bucket, default: []].insert(identity)
+        buckets[issuedAt / Self.millisecondsPerBucket, default: []].insert(identity)
         count += 1
         return .inserted
+    }
+
+    /// Why the challenge can't be inserted, apart from a lack of room; nil: it can.
+    func refusal(of identity: ChallengeIdentity, issuedAt: UInt64, at time: UInt64) -> Insertion? {
+        let now = max(latest, time)
+        guard issuedAt <= now + tolerance else { return .notYetIssued }
+        guard issuedAt + timeToLive > now, issuedAt >= expiredBefore else { return .expired }
+        let bucket = issuedAt / Self.millisecondsPerBucket
+        return buckets[bucket]?.contains(identity) == true ? .alreadySpent : nil
     }
 
     /// For a fleet, whose store remembers what was spent: its clock may be set back, and challenges of the new time are no older than others then.

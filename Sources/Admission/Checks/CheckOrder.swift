@@ -35,6 +35,8 @@ package enum CheckOrder {
     ]
 
     /// Of an assertion. Apple's steps, in its order.
+    ///
+    /// At `/token` a proof that was used is found before them. That there is no room for it is found after them.
     static let assertion: [AdmissionCheck] = [
         .assertionForm, .signature, .authenticatorData, .appID, .counter, .validationCategory, .counterStored,
     ]
@@ -60,10 +62,10 @@ package enum CheckOrder {
     private static let registration: [AdmissionCheck] =
         [.queue, .rateLimit, .body, .challenge] + attestation + [.keyRevoked, .auditLog, .keyStored]
     private static let registrationWithProof: [AdmissionCheck] =
-        [.queue, .rateLimit, .body] + proof + [.deviceKey, .replay, .challenge] + attestation
+        [.queue, .rateLimit, .body] + proof + [.deviceKey, .challenge, .replay] + attestation
         + [.claimedApp, .keyRevoked, .auditLog, .keyStored]
     private static let device: [AdmissionCheck] =
-        [.queue, .rateLimit, .body] + proof + [.deviceKey, .blockList] + key + [.claimedApp, .replay, .challenge]
+        [.queue, .rateLimit, .body] + proof + [.deviceKey, .blockList] + key + [.claimedApp, .challenge, .replay]
         + assertion + [.signingKey, .auditLog]
     private static let developer: [AdmissionCheck] =
         [.queue, .rateLimit, .body] + proof + [

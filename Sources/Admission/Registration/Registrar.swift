@@ -4,8 +4,8 @@ package import KeyStore
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
-/// The order is rate, body, in the token dialect the proof, then challenge, attestation, store. Not for reactors: reading a body and verifying
-/// take milliseconds, and storing waits for the disk.
+/// The order is rate, body, challenge (which is used up), attestation, store. In the token dialect it is rate, body, proof, challenge and attestation, which use
+/// nothing up, then what is used up: proof and challenge; then the store. Not for reactors: verifying takes milliseconds, and storing waits for the disk.
 package struct Registrar: Sendable {
     /// `MAX_BODY_BYTES`.
     package static let defaultMaximumBodyBytes = 65_536
@@ -184,7 +184,7 @@ extension Registrar {
         }
     }
 
-    /// The challenge is spent after the proof is verified, and the attestation must be for the app that the request names.
+    /// The proof is spent for an attested key alone, and the challenge after it. What bounds the attestations that a stranger has verified is the rate of its address.
     private func verifyWithProof(
         _ request: TokenRequest, _ body: TokenDialectBody
     ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {
@@ -195,14 +195,25 @@ extension Registrar {
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
         let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
         let proof = try tokens.checkProof(of: request, body, demandsNonce: false)
+        let open = try settings.challenges.examine(nonce, for: .registration, at: request.moment.monotonic)
+            .openInTokenDialect()
+        try tokens.refuseUsed(proof, at: .registration, in: request.moment)
+        let verified = try await verify(
+            attestation, of: id, for: app, over: open.clientDataHash(binding: body.key), at: request.moment)
         _ = try await tokens.spend(proof, at: .registration, in: request.moment)
-        let challenge = try await spend(nonce, at: request.moment)
+        _ = try await spend(nonce, at: request.moment)
+        return (id, verified)
+    }
+
+    /// The attestation must be for the app that the request names.
+    private func verify(
+        _ attestation: [UInt8], of id: KeyID, for app: AppID, over clientDataHash: [UInt8], at moment: Moment
+    ) async throws(RefusedRequest) -> VerifiedAttestation {
         let verified: VerifiedAttestation
         do throws(AttestationError) {
-            verified = try await verify(
-                attestation, of: id, over: challenge.clientDataHash(binding: body.key), at: request.moment)
+            verified = try await verify(attestation, of: id, over: clientDataHash, at: moment)
         } catch {
-            let (verifier, time) = (verifier, request.moment.date)
+            let (verifier, time) = (verifier, moment.date)
             let failed = FailedCheck(
                 error.check,
                 verifier.discrepancy(error, in: attestation, keyID: id.bytes, claimed: app, at: time))
@@ -216,7 +227,7 @@ extension Registrar {
                         .claimedApp, expected: "an attestation for \(app), as the request says",
                         received: "one for \(verified.app)")))
         }
-        return (id, verified)
+        return verified
     }
 
     private func spend(_ nonce: String, at moment: Moment) async throws(RefusedRequest) -> SpentChallenge {

@@ -29,9 +29,10 @@ package enum TokenOutcome: Sendable {
 
 /// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the store.
 ///
-/// The order is rate, body, proof (with the server's nonce), then of an assertion: block list, key, the proof's one use, challenge, signature,
-/// counter; of a development token: its registry, the proof's one use. So a client that has to send a request again with a nonce can send the
-/// same assertion, and only who names a registered key or a valid development token takes a place in the replay store.
+/// The order is rate, body, proof (with the server's nonce), then of an assertion: block list, key, challenge and signature, which use nothing
+/// up, and then what is used up: proof, challenge, counter; of a development token: its registry, block list, the proof's one use. So a client
+/// that has to send a request again with a nonce can send the same assertion, and only the holder of a registered key or of a valid
+/// development token takes a place in the replay store.
 package struct TokenIssuer: Sendable {
     private let settings: TokenSettings
     private let registry: (any KeyRegistry)?
@@ -124,24 +125,13 @@ extension TokenIssuer {
         let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
         if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
         let key = try await standing(of: assertion, in: registry, devices.scope)
+        let open = try devices.challenges.examine(assertion.nonce, for: .token, at: moment.monotonic)
+            .openInTokenDialect()
+        try settings.refuseUsed(proof, at: .token, in: moment)
+        let verified = try verify(assertion, over: open, by: key, devices)
         let spentProof = try await settings.spend(proof, at: .token, in: moment)
         let challenge = try devices.challenges.spend(assertion.nonce, for: .token, at: moment.monotonic)
             .spentInTokenDialect()
-        let verified: VerifiedAssertion
-        do throws(AssertionError) {
-            verified = try devices.assertionVerifier.verify(
-                assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
-                publicKeyX963: key.publicKeyX963, app: assertion.app,
-                previousCounter: settings.fleet == nil ? key.counter : 0)
-        } catch {
-            let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "assertion: \(error)",
-                    failed: FailedCheck(
-                        error.check,
-                        verifier.discrepancy(error, in: assertion.object, app: assertion.app, others: others))))
-        }
         try await advance(assertion.id, to: verified, spending: challenge, in: registry, at: moment)
         let holder = Holder(
             identity: identity, app: assertion.app.description, method: AppAttestMethod.name,
@@ -155,6 +145,25 @@ extension TokenIssuer {
         let nonce: String
         let object: [UInt8]
         let key: PublicJWK
+    }
+
+    private func verify(
+        _ assertion: SignedAssertion, over challenge: OpenChallenge, by key: KeyStanding, _ devices: AppAttestSettings
+    ) throws(RefusedRequest) -> VerifiedAssertion {
+        do throws(AssertionError) {
+            return try devices.assertionVerifier.verify(
+                assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
+                publicKeyX963: key.publicKeyX963, app: assertion.app,
+                previousCounter: settings.fleet == nil ? key.counter : 0)
+        } catch {
+            let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "assertion: \(error)",
+                    failed: FailedCheck(
+                        error.check,
+                        verifier.discrepancy(error, in: assertion.object, app: assertion.app, others: others))))
+        }
     }
 
     private func standing(

@@ -27,7 +27,7 @@ package struct TokenRequest: Sendable {
 }
 
 extension TokenSettings {
-    /// Verifies that the sender holds the key that the body names. Nothing else is used up before the proof is spent (`spend`).
+    /// Verifies that the sender holds the key that the body names. Nothing is used up.
     ///
     /// - Parameter demandsNonce: never for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
     func checkProof(
@@ -62,6 +62,14 @@ extension TokenSettings {
         return proof
     }
 
+    /// Refuses a proof that this gateway knows to be used, before what costs more is verified. It uses nothing up: `spend` decides.
+    func refuseUsed(
+        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment
+    ) throws(RefusedRequest) {
+        guard let refusal = replays.own(of: endpoint).refusal(of: proof.use, at: moment.date) else { return }
+        _ = try conclude(proof, by: refusal, in: moment)
+    }
+
     /// Uses the proof up, in the whole fleet if there is one.
     func spend(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment
@@ -70,6 +78,12 @@ extension TokenSettings {
         do throws(KeyRegistryError) { spending = try await spend(proof, at: endpoint, moment) } catch {
             throw .unavailable(error)
         }
+        return try conclude(proof, by: spending, in: moment)
+    }
+
+    private func conclude(
+        _ proof: UnspentProof, by spending: ReplaySpending, in moment: Moment
+    ) throws(RefusedRequest) -> VerifiedProof {
         let time = moment.date
         do throws(ProofRefusal) { return try proof.concluded(by: spending) } catch {
             throw RefusedRequest(.proof(error, nil, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
@@ -86,6 +100,16 @@ extension RefusedRequest {
 
     static func unavailable(_ detail: String, _ failed: FailedCheck? = nil) -> RefusedRequest {
         RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter, failed: failed))
+    }
+}
+
+extension ChallengeExamination {
+    func openInTokenDialect() throws(RefusedRequest) -> OpenChallenge {
+        switch self {
+        case .open(let challenge): return challenge
+        case .refused(let refusal):
+            throw RefusedRequest(.token(.nonceExpired, detail: refusal.detail, failed: refusal.failed))
+        }
     }
 }
 

@@ -30,6 +30,12 @@ public final class MemoryReplayStore: ReplayStore {
         return proofs.withLock { $0.spend(use, at: second) }
     }
 
+    /// Why a proof would be refused now, apart from a lack of room; nil: it wouldn't. Spends nothing, so another caller may spend it meanwhile.
+    package func refusal(of use: ProofUse, at time: Date) -> ReplaySpending? {
+        let second = time.wholeSeconds
+        return proofs.withLock { $0.refusal(of: use, at: second) }
+    }
+
     /// For the process that replaces this one.
     package var carried: CarriedProofs { proofs.withLock { $0.carried } }
 

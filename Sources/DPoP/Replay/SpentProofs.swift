@@ -28,13 +28,18 @@ struct SpentProofs {
 
     mutating func spend(_ use: ProofUse, at now: Int64) -> ReplaySpending {
         forgetExpired(at: now)
-        guard use.expires >= now, use.expires > forgottenThrough else { return .undecidable }
-        guard !identities.contains(use.identityHash) else { return .replayed }
+        if let refusal = refusal(of: use, at: now) { return refusal }
         guard count < maximum else { return .full }
         let share = max(1, min(maximumPerKey, (maximum - count) / Self.shareOfRoom))
         guard countByKey[use.keyHash, default: 0] < share else { return .keyLimit }
         insert(use)
         return .spent
+    }
+
+    /// Why the proof can't be spent, apart from a lack of room; nil: it can.
+    func refusal(of use: ProofUse, at now: Int64) -> ReplaySpending? {
+        guard use.expires >= now, use.expires > forgottenThrough else { return .undecidable }
+        return identities.contains(use.identityHash) ? .replayed : nil
     }
 
     private mutating func insert(_ use: ProofUse) {

@@ -31,6 +31,25 @@ struct ChallengesTests {
         #expect(challenges.spentCount == 1)
     }
 
+    @Test func `examining a challenge says what spending it would, and spends nothing`() {
+        func refusal(_ nonce: String, _ purpose: TokenChallengePurpose, _ age: Int = 0) -> String? {
+            let found = challenges.examine(nonce, for: purpose, at: (start + age).monotonic)
+            guard case .refused(let refusal) = found else { return nil }
+            return refusal.detail
+        }
+        let nonce = challenges.issueForToken(at: start).nonce
+        for _ in 0..<3 { #expect(refusal(nonce, .token) == nil && refusal(nonce, .registration) == nil) }
+        #expect(refusal(nonce, .token, 59_999) == nil)
+        #expect(refusal(nonce, .token, 60_000) == "challenge has expired")
+        #expect(challenges.spentCount == 0)
+        #expect(challenges.spend(nonce, for: .token, at: start.monotonic).isSpent)
+        #expect(refusal(nonce, .token) == "challenge was already used" && refusal(nonce, .registration) == nil)
+        #expect(refusal(challenges.issue(at: start).nonce, .token) == "challenge is malformed")
+        let foreign = Challenges(epoch: epoch).issueForToken(at: start).nonce
+        #expect(refusal(foreign, .token) == "challenge is not of this process")
+        #expect(refusal(challenges.issueForToken(at: start + 1_001).nonce, .token) == "challenge is from the future")
+    }
+
     @Test func `upper case is the same challenge`() {
         let nonce = challenges.issue(at: start).nonce
         #expect(challenges.spend(nonce.uppercased(), at: start.monotonic).isSpent)

@@ -57,6 +57,14 @@ struct FleetTokenTests {
         #expect(outcomes.compactMap(\.refusal).count { $0.answer == .nonceExpired } == 3)
     }
 
+    @Test mutating func `an assertion that isn't its key's leaves no mark in the fleet`() async throws {
+        let nonce = challenge(of: 0)
+        let forged = try tokens.request(nonce: nonce, assertion: [UInt8](repeating: 1, count: 100))
+        #expect(await issuer(1).issue(forged).refusal?.answer == .attestationFailed)
+        #expect(!fleet.store.asked.contains(.spend) && !fleet.store.asked.contains(.admit))
+        #expect(await issuer(2).issue(try tokens.request(nonce: nonce)).token != nil)
+    }
+
     @Test mutating func `one proof with several assertions yields one token in the fleet`() async throws {
         let first = try tokens.request(nonce: challenge(of: 0))
         var requests = [first]

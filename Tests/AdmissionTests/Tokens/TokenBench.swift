@@ -16,7 +16,8 @@ struct TokenBench {
     let bench: Bench
     var device: SimulatedDevice
     var settings: TokenSettings
-    let clientKey = P256.Signing.PrivateKey()
+    /// The device key.
+    var clientKey = P256.Signing.PrivateKey()
 
     init(maximumProofs: Int = MemoryReplayStore.defaultMaximum, maximumSpent: Int = 1_000) throws {
         bench = try Bench(maximumSpent: maximumSpent)
@@ -35,6 +36,13 @@ struct TokenBench {
         TokenIssuer(settings, registry: registry ?? bench.registry, limits: limits, maximumBodyBytes: 65_536)
     }
 
+    func registrar() throws -> Registrar {
+        Registrar(
+            settings: try #require(settings.devices), registry: bench.registry,
+            verifier: AttestationVerifier(trustRoot: bench.trustRoot, policy: bench.policy),
+            limits: EndpointLimits(), tokens: settings)
+    }
+
     func challenge(at moment: Moment = start) -> String { bench.challenges.issueForToken(at: moment).nonce }
 
     mutating func assertion(over nonce: String) throws -> [UInt8] {
@@ -48,18 +56,43 @@ struct TokenBench {
         changing change: (inout [String: String]) -> Void = { _ in }
     ) throws -> TokenRequest {
         let nonce = nonce ?? challenge(at: moment)
-        let object = Data(try assertion ?? self.assertion(over: nonce)).base64EncodedString()
-        let keyID = Data(device.keyID).base64EncodedString()
+        let object = try assertion ?? self.assertion(over: nonce)
         let proof = try proof("POST", Self.issuer + "/token", nonce: serverNonce, at: moment)
+        return tokenRequest("/token", nonce, ["assertion": object], proof, at: moment, changing: change)
+    }
+
+    /// A registration of the device, changed by `change`.
+    func registration(
+        nonce: String? = nil, attestation: [UInt8]? = nil, at moment: Moment = start,
+        changing change: (inout [String: String]) -> Void = { _ in }
+    ) throws -> TokenRequest {
+        let nonce = nonce ?? challenge(at: moment)
+        let object = try attestation ?? self.attestation(over: nonce)
+        let proof = try proof("POST", Self.issuer + "/attest/register", at: moment)
+        return tokenRequest("/attest/register", nonce, ["attestation": object], proof, at: moment, changing: change)
+    }
+
+    func attestation(over nonce: String) throws -> [UInt8] {
+        let bytes = try #require(Base64URL.decode(nonce))
+        return try device.attest(
+            clientDataHash: sha256(bytes + sha256(Array(jwk.utf8))), by: Bench.authority.get(), at: start.date)
+    }
+
+    private func tokenRequest(
+        _ path: String, _ nonce: String, _ objects: [String: [UInt8]], _ proof: String, at moment: Moment,
+        changing change: (inout [String: String]) -> Void
+    ) -> TokenRequest {
+        var evidence = objects.mapValues { "\"\(Data($0).base64EncodedString())\"" }
+        evidence["type"] = "\"app_attest\""
+        evidence["key_id"] = "\"\(Data(device.keyID).base64EncodedString())\""
+        evidence["team_id"] = "\"ABCDE12345\""
         var members = [
             "app": #"{"bundle_id":"org.example.mud"}"#, "device_key_jwk": jwk, "nonce": "\"\(nonce)\"",
-            "attestation":
-                #"{"type":"app_attest","key_id":"\#(keyID)","team_id":"ABCDE12345","assertion":"\#(object)"}"#,
-            "dpop": "\"\(proof)\"", "platform": "\"ios\"",
+            "attestation": json(evidence), "dpop": "\"\(proof)\"", "platform": "\"ios\"",
         ]
         change(&members)
         return TokenRequest(
-            body: Array(json(members).utf8), proofs: [proof], method: "POST", url: Self.issuer + "/token",
+            body: Array(json(members).utf8), proofs: [proof], method: "POST", url: Self.issuer + path,
             address: address("192.0.2.1"), moment: moment)
     }
 

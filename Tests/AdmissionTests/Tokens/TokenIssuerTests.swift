@@ -1,3 +1,4 @@
+import Crypto
 import DPoP
 import DeviceSimulation
 import Foundation
@@ -61,13 +62,15 @@ struct TokenIssuerTests {
         #expect(refused?.answer == .useNonce)
     }
 
-    @Test mutating func `a refused assertion spends its challenge, but a refused proof doesn't`() async throws {
+    @Test mutating func `neither a refused proof nor a refused assertion spends the challenge`() async throws {
         let nonce = bench.challenge()
         var request = try bench.request(nonce: nonce)
         request.method = "PUT"
         #expect(await bench.issuer().issue(request).refusal?.answer == .invalidProofAtToken)
         let wrong = try bench.request(nonce: nonce, assertion: [1])
         #expect(await bench.issuer().issue(wrong).refusal?.answer == .attestationFailed)
+        #expect(bench.bench.challenges.spentCount == 0)
+        #expect(await bench.issuer().issue(try bench.request(nonce: nonce)).token != nil)
         #expect(await bench.issuer().issue(try bench.request(nonce: nonce)).refusal?.answer == .nonceExpired)
     }
 
@@ -145,6 +148,38 @@ struct TokenIssuerTests {
         }
         #expect(await bench.issuer().issue(guess).refusal?.answer == .invalidToken)
         #expect(await bench.issuer().issue(try bench.request()).token != nil)
+    }
+
+    /// Who knows a registered device, but hasn't its key, may make device keys and proofs at will.
+    @Test mutating func `a request without the registered key takes no place in any store`() async throws {
+        bench = try TokenBench(maximumProofs: 1)
+        let nonce = bench.challenge()
+        let captured = try bench.assertion(over: nonce)
+        let foreign = try TokenBench().challenge()
+        let honest = bench.clientKey
+        for number in 0..<20 {
+            bench.clientKey = P256.Signing.PrivateKey()
+            let (object, challenge, answer): ([UInt8], String, RefusalAnswer) =
+                switch number % 4 {
+                case 0: (captured, nonce, .attestationFailed)
+                case 1: ([UInt8](repeating: 1, count: 100), bench.challenge(), .attestationFailed)
+                case 2: (captured, foreign, .nonceExpired)
+                default: (captured, bench.challenge(at: start - 60_000), .nonceExpired)
+                }
+            let request = try bench.request(nonce: challenge, assertion: object)
+            #expect(await bench.issuer().issue(request).refusal?.answer == answer)
+        }
+        #expect(bench.settings.replays.token.count == 0 && bench.bench.challenges.spentCount == 0)
+        bench.clientKey = honest
+        #expect(await bench.issuer().issue(try bench.request(nonce: nonce, assertion: captured)).token != nil)
+    }
+
+    @Test mutating func `a used proof is found before an assertion is verified`() async throws {
+        let first = try bench.request()
+        #expect(await bench.issuer().issue(first).token != nil)
+        var again = try bench.request(assertion: [1]) { $0["dpop"] = nil }
+        again.proofs = first.proofs
+        #expect(await bench.issuer().issue(again).refusal?.failed.check == .replay)
     }
 
     @Test mutating func `a proof that was used leaves the challenge and the counter unused`() async throws {
