@@ -113,7 +113,8 @@ extension AdmissionCheck {
         case .proofKey: "Put the public key on P-256 into jwk of the header, without its private part."
         case .tokenKey: "Sign with the key for which the token was issued; a new key needs a new token."
         case .proofSignature: "Sign header and payload with ES256: r and s in 32 bytes each, not DER."
-        case .replay: "Make a new proof, with another jti, for each request; also when one is repeated."
+        case .replay:
+            "Make a new proof, with another jti and the nonce of DPoP-Nonce if there is one, for each request; also when one is repeated."
         case .deviceKey:
             "Sign the proof with the key of device_key_jwk, and send the same proof in the header and in the body."
         default: "See docs/PROTOCOL.md."

@@ -30,9 +30,9 @@ struct TokenState: Sendable {
         publicOrigin = configuration.tickets.publicOrigin
         issuer = configuration.tokens.issuer ?? Self.origin(of: configuration)
         audience = configuration.tokens.audience ?? issuer
-        // Proofs that an earlier process has accepted were made before this process started. A fleet's database remembers them.
-        let forgotten = isFirst || store.fleet != nil ? nil : now + (DPoPVerifier.defaultWindow - 1)
-        replays = ProofReplays(maximum: configuration.tokens.maximumProofs, forgottenThrough: forgotten)
+        // What an earlier process has accepted it has accepted before this moment. A fleet's database remembers it.
+        replays = ProofReplays(
+            maximum: configuration.tokens.maximumProofs, followingAt: isFirst || store.fleet != nil ? nil : .now)
     }
 
     /// - Parameters:
@@ -54,12 +54,13 @@ struct TokenState: Sendable {
     /// What the process that replaces this one must refuse.
     var carried: CarriedTokenState {
         CarriedTokenState(
-            forRegistrations: replays.registration.carried, forTokens: replays.token.carried,
+            life: replays.carriedLife, forRegistrations: replays.registration.carried, forTokens: replays.token.carried,
             forResources: replays.resource.carried)
     }
 
-    /// Before the first use of a proof: an earlier process says exactly which were used, so none is refused for its age.
+    /// Before the first use of a proof: an earlier process says exactly which were used, so its life goes on.
     func restore(_ carried: CarriedTokenState) throws {
+        try replays.restore(carried.life)
         try replays.registration.restore(carried.forRegistrations)
         try replays.token.restore(carried.forTokens)
         try replays.resource.restore(carried.forResources)
@@ -109,7 +110,14 @@ struct TokenState: Sendable {
 
 /// The used proofs of a gateway on their way to its successor.
 struct CarriedTokenState: Codable, Sendable {
+    let life: GatewayLife
     let forRegistrations, forTokens, forResources: CarriedProofs
+}
+
+extension Moment {
+    fileprivate static var now: Moment {
+        Moment(monotonic: .now, unixMilliseconds: Int64((Date.now.timeIntervalSince1970 * 1_000).rounded(.down)))
+    }
 }
 
 private func signingKeyErrors<Value>(

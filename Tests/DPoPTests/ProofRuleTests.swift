@@ -151,6 +151,34 @@ struct ProofRuleTests {
         #expect(try refusal { $0.claims["nonce"] = "\"\(String(repeating: "n", count: 257))\"" } == .claim(.nonce))
     }
 
+    @Test func `shows by its nonce in which life of the replay store it was made`() throws {
+        let nonces = try #require(ServerNonces(secret: [UInt8](repeating: 1, count: 32)))
+        let (life, former) = (ReplayLife(began: TestProof.now), ReplayLife(began: nil))
+        var proof = try TestProof()
+        func verify(_ rule: NonceRule) throws -> ProofRefusal? {
+            let (request, replays) = (try proof.request, MemoryReplayStore(life: life))
+            do throws(ProofRefusal) {
+                _ = try DPoPVerifier(nonces: rule).verify(request, at: TestProof.now, spending: replays)
+                return nil
+            } catch { return error }
+        }
+        let bound = nonces.bound(to: life)
+        #expect(try verify(.recognised(bound)) == .perhapsInEarlierLife)
+        #expect(ProofRefusal.perhapsInEarlierLife.code == .useNonce)
+        for other in [nonces.nonce(at: TestProof.now), nonces.bound(to: former).nonce(at: TestProof.now), "another"] {
+            proof.claims["nonce"] = "\"\(other)\""
+            #expect(try verify(.recognised(bound)) == .perhapsInEarlierLife)
+            #expect(try verify(.required(bound)) == .nonceUnknown)
+        }
+        proof.claims["nonce"] = "\"\(bound.nonce(at: TestProof.now))\""
+        #expect(try verify(.recognised(bound)) == nil && verify(.required(bound)) == nil)
+        // Where nobody looks at it, or where it is bound to nothing, it shows nothing.
+        #expect(try verify(.ignored) == .perhapsInEarlierLife)
+        #expect(try verify(.required(accepts: { _, _ in true })) == .perhapsInEarlierLife)
+        proof.claims["nonce"] = "\"\(nonces.nonce(at: TestProof.now))\""
+        #expect(try verify(.required(nonces)) == .perhapsInEarlierLife)
+    }
+
     @Test func `has ath where the scheme is DPoP; with Bearer it may be absent, but not wrong`() throws {
         var proof = try TestProof()
         #expect(refusal(of: try proof.request("DPoP")) == .tokenHashMissing)

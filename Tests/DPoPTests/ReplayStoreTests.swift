@@ -5,21 +5,23 @@ import Testing
 
 @Suite("The replay store")
 struct ReplayStoreTests {
-    private func use(_ id: String, scalar: UInt8 = 7, expires: Double = 30, at time: Date = TestProof.now) throws
-        -> ProofUse
-    {
+    private func use(
+        _ id: String, scalar: UInt8 = 7, expires: Double = 30, at time: Date = TestProof.now, life: [UInt8]? = nil
+    ) throws -> ProofUse {
         let uri = try #require(TargetURI(TestProof.url))
-        return ProofUse(key: try TestProof(scalar: scalar).thumbprint, uri: uri, id: id, expires: time + expires)
+        return ProofUse(
+            key: try TestProof(scalar: scalar).thumbprint, uri: uri, id: id, issuedAt: time + expires - 30, window: 30,
+            life: life)
     }
 
     @Test func `distinguishes proofs by key, URI and identifier, and keeps only hashes of 16 bytes`() throws {
         let uri = try #require(TargetURI("https://a/b"))
         let thumbprint = try TestProof().thumbprint
-        let one = ProofUse(key: thumbprint, uri: uri, id: "c", expires: TestProof.now)
-        let same = ProofUse(key: thumbprint, uri: uri, id: "c", expires: TestProof.now)
+        let one = ProofUse(key: thumbprint, uri: uri, id: "c", issuedAt: TestProof.now, window: 30)
+        let same = ProofUse(key: thumbprint, uri: uri, id: "c", issuedAt: TestProof.now, window: 30)
         #expect(one == same && one.identity.count == 16 && one.key == Array(thumbprint.bytes.prefix(16)))
         let shifted = ProofUse(
-            key: thumbprint, uri: try #require(TargetURI("https://a/bc")), id: "", expires: TestProof.now)
+            key: thumbprint, uri: try #require(TargetURI("https://a/bc")), id: "", issuedAt: TestProof.now, window: 30)
         #expect(shifted.identity != one.identity)
     }
 
@@ -48,17 +50,50 @@ struct ReplayStoreTests {
         let old = MemoryReplayStore()
         for id in ["a", "b"] { #expect(old.spend(try use(id), at: TestProof.now) == .spent) }
         #expect(old.spend(try use("c", expires: 100), at: TestProof.now + 40) == .spent)
-        // As every process that follows another one is made; the one before knows better.
-        let new = MemoryReplayStore(maximum: 1, forgottenThrough: TestProof.now + 1_000)
-        #expect(new.spend(try use("d", expires: 100), at: TestProof.now + 40) == .undecidable)
+        let new = MemoryReplayStore(maximum: 1)
         try new.restore(old.carried)
         #expect(new.count == old.count)
         #expect(new.spend(try use("c", expires: 100), at: TestProof.now + 40) == .replayed)
         // Expired in the process before: what may be forgotten stays so.
         #expect(new.spend(try use("a"), at: TestProof.now) == .undecidable)
-        let roomy = MemoryReplayStore(forgottenThrough: TestProof.now + 1_000)
+        let roomy = MemoryReplayStore()
         try roomy.restore(old.carried)
         #expect(roomy.spend(try use("d", expires: 100), at: TestProof.now + 40) == .spent)
+    }
+
+    /// A store of before, whose clock was the same, has accepted what is dated up to 30 s after its end.
+    @Test func `can't decide about proofs that could have been accepted before it began, to the second`() throws {
+        let life = ReplayLife(began: TestProof.now + 0.9)
+        let store = MemoryReplayStore(life: life)
+        for offset in [-20, 0, 0.5, 0.9, 1, 10, 25, 29.9, 30, 30.9] {
+            let proof = try use("\(offset)", at: TestProof.now + offset)
+            #expect(store.spend(proof, at: TestProof.now + 5) == .perhapsInEarlierLife, "\(offset)")
+        }
+        #expect(store.count == 0)
+        let next = try use("31", at: TestProof.now + 31)
+        #expect(store.refusal(of: next, at: TestProof.now + 5, in: life) == nil)
+        #expect(store.spend(next, at: TestProof.now + 5) == .spent)
+        #expect(store.spend(next, at: TestProof.now + 5) == .replayed)
+        // The first store of all has forgotten nothing.
+        let first = MemoryReplayStore(life: ReplayLife(began: nil))
+        #expect(first.spend(try use("a", at: TestProof.now - 20), at: TestProof.now) == .spent)
+    }
+
+    @Test func `decides about proofs that show its life, and about no other's`() throws {
+        let (life, other) = (ReplayLife(began: TestProof.now), ReplayLife(began: TestProof.now))
+        let store = MemoryReplayStore(life: life)
+        let proof = try use("a", at: TestProof.now - 20, life: other.id)
+        #expect(store.spend(proof, at: TestProof.now) == .perhapsInEarlierLife)
+        #expect(store.spend(proof.shown(in: life), at: TestProof.now) == .spent)
+        // Whatever it shows, it is the same proof.
+        for again in [proof, proof.shown(in: life), try use("a", at: TestProof.now - 20)] {
+            #expect(store.spend(again, at: TestProof.now) == .replayed)
+        }
+        #expect(life.id.count == 32 && life.id != other.id)
+        #expect(ReplayLife(id: [UInt8](repeating: 1, count: 15), began: nil) == nil)
+        #expect(ReplayLife(id: [UInt8](repeating: 1, count: 16), began: nil) != nil)
+        #expect(ReplayLife(id: [UInt8](repeating: 1, count: 64), began: nil) != nil)
+        #expect(ReplayLife(id: [UInt8](repeating: 1, count: 65), began: nil) == nil)
     }
 
     @Test func `is full at its maximum, and has room again when proofs have expired`() throws {
@@ -113,7 +148,7 @@ struct ReplayStoreTests {
         let keys = try (1...20).map { try TestProof(scalar: $0).thumbprint }
         // Long enough that the threads overlap, however they are started.
         let uses = (0..<4_000).map {
-            ProofUse(key: keys[$0 % keys.count], uri: uri, id: "\($0)", expires: TestProof.now + 30)
+            ProofUse(key: keys[$0 % keys.count], uri: uri, id: "\($0)", issuedAt: TestProof.now, window: 30)
         }
         let store = MemoryReplayStore()
         let outcomes = race(8) { _ in uses.map { store.spend($0, at: TestProof.now) } }

@@ -37,6 +37,21 @@ struct ServerNoncesTests {
         #expect(ServerNonces(secret: [UInt8](repeating: 5, count: 32), step: .nan) == nil)
     }
 
+    @Test func `that are bound to a life are good in that life only`() throws {
+        let (life, other) = (ReplayLife(began: nil), ReplayLife(began: nil))
+        let bound = nonces.bound(to: life)
+        let nonce = bound.nonce(at: start)
+        #expect(nonce.utf8.count == 22 && bound.accepts(nonce, at: start) && bound.life == life.id)
+        #expect(!nonces.accepts(nonce, at: start) && !bound.accepts(nonces.nonce(at: start), at: start))
+        #expect(nonces.life == nil && !nonces.bound(to: other).accepts(nonce, at: start))
+        // When a life began, and what was bound before, makes no difference.
+        let same = try #require(ReplayLife(id: life.id, began: start))
+        #expect(nonces.bound(to: other).bound(to: same).accepts(nonce, at: start))
+        let stranger = try #require(ServerNonces(secret: [UInt8](repeating: 6, count: 32)))
+        #expect(!stranger.bound(to: life).accepts(nonce, at: start))
+        #expect(!bound.isRenewalDue(nonce, at: start) && bound.isRenewalDue(nonce, at: start + 60))
+    }
+
     @Test func `are invalid when any byte is changed`() {
         let nonce = nonces.nonce(at: start)
         for text in ["", "a", nonce + "A", String(nonce.dropLast()), nonce + "=", "\(nonce).\(nonce)"] {

@@ -79,7 +79,7 @@ extension AdmissionCheck {
         "nonceMissing": .serverNonce, "nonceUnknown": .serverNonce, "clockSkew": .iat,
         "outsideItsValidity": .proofValidity, "tokenHashMissing": .ath, "tokenHashMismatch": .ath, "jwk": .proofKey,
         "jwkMissing": .proofKey, "keyMismatch": .tokenKey, "signatureMismatch": .proofSignature, "replayed": .replay,
-        "keyLimit": .replay, "storeFull": .replay, "undecidable": .replay,
+        "keyLimit": .replay, "storeFull": .replay, "undecidable": .replay, "perhapsInEarlierLife": .replay,
         "another key than device_key_jwk": .deviceKey, "dpop is another one than the header's": .deviceKey,
     ]
 

@@ -1,4 +1,6 @@
 import Crypto
+import DPoP
+import FoundationEssentials
 package import KeyStore
 import Synchronization
 
@@ -56,8 +58,18 @@ package final class FleetIdentity: Sendable {
         }
     }
 
-    /// When the store's present incarnation began, or this gateway learnt of it, in the fleet's time.
-    var incarnationBegan: Int64 { state.withLock { $0.began } }
+    /// The store's present incarnation as the life of the replay stores, by the wall clock of a moment. It began as long ago as the fleet's
+    /// time says, or up to the tolerance later: gateways' clocks may differ.
+    func replayLife(at moment: Moment) -> ReplayLife {
+        let (incarnation, age) = state.withLock { state in
+            (state.incarnation, Double(state.clock.time(at: moment.monotonic)) - Double(state.began))
+        }
+        let began = Double(moment.unixMilliseconds) - age + Double(FleetClock.tolerance)
+        guard let life = ReplayLife(id: incarnation.bytes, began: Date(timeIntervalSince1970: began / 1_000)) else {
+            preconditionFailure("An incarnation is an identifier.")
+        }
+        return life
+    }
 
     /// One moment's view of all that issuing and accepting need.
     ///

@@ -194,13 +194,13 @@ extension Registrar {
         }
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
         let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
-        let proof = try tokens.checkProof(of: request, body, demandsNonce: false)
+        let proof = try tokens.checkProof(of: request, body, .ignored)
         let open = try settings.challenges.examine(nonce, for: .registration, at: request.moment.monotonic)
             .openInTokenDialect()
-        try tokens.refuseUsed(proof, at: .registration, in: request.moment)
+        try tokens.refuseUsed(proof, at: .registration, in: request.moment, freshBy: .challenge)
         let verified = try await verify(
             attestation, of: id, for: app, over: open.clientDataHash(binding: body.key), at: request.moment)
-        _ = try await tokens.spend(proof, at: .registration, in: request.moment)
+        _ = try await tokens.spend(proof, at: .registration, in: request.moment, freshBy: .challenge)
         _ = try await spend(nonce, at: request.moment)
         return (id, verified)
     }

@@ -31,7 +31,8 @@ package struct ResourceVerifier: Sendable {
         switch try check(request, token, unless: refuse) {
         case .failure(let refused): return .failure(refused)
         case .success(let unspent):
-            let spending = settings.replays.resource.spend(unspent.use.use, at: request.moment.date)
+            let life = settings.life(at: request.moment)
+            let spending = settings.replays.resource.spend(unspent.use.use, at: request.moment.date, in: life)
             return conclude(unspent, by: spending, request)
         }
     }
@@ -107,7 +108,8 @@ package struct ResourceVerifier: Sendable {
         proof.routes = grant?.routes
         if let refusal = refuse(proof.identity, grant) { return .failure(RefusedRequest(refusal)) }
         do throws(ProofRefusal) {
-            let use = try proofVerifier.check(proven(request, by: token), at: request.moment.date)
+            let use = try proofVerifier(at: request.moment).check(
+                proven(request, by: token), at: request.moment.date)
             return .success(Unspent(token: token, proof: proof, grant: grant, use: use))
         } catch {
             return .failure(refused(error, request, token))
@@ -120,7 +122,7 @@ package struct ResourceVerifier: Sendable {
             return .success(
                 VerifiedResourceRequest(
                     identity: unspent.proof.identity, claims: unspent.token.claims, proof: unspent.proof,
-                    grant: unspent.grant, freshNonce: freshNonce(after: verified, at: request.moment.date)))
+                    grant: unspent.grant, freshNonce: freshNonce(after: verified, at: request.moment)))
         } catch {
             return .failure(refused(error, request, unspent.token))
         }
@@ -157,8 +159,9 @@ package struct ResourceVerifier: Sendable {
         return presented
     }
 
-    private var proofVerifier: DPoPVerifier {
-        DPoPVerifier(nonces: settings.nonces == .always ? .required(settings.keys.nonces) : .ignored)
+    private func proofVerifier(at moment: Moment) -> DPoPVerifier {
+        let nonces = settings.serverNonces(at: moment)
+        return DPoPVerifier(nonces: settings.nonces == .always ? .required(nonces) : .recognised(nonces))
     }
 
     private func proven(_ request: ResourceRequest, by token: VerifiedAccessToken) -> ProofRequest {
@@ -168,16 +171,17 @@ package struct ResourceVerifier: Sendable {
     private func refused(
         _ refusal: ProofRefusal, _ request: ResourceRequest, _ token: VerifiedAccessToken
     ) -> RefusedRequest {
-        let time = request.moment.date
+        let (time, verifier) = (request.moment.date, proofVerifier(at: request.moment))
         return RefusedRequest(
             .proof(
-                refusal, proofVerifier.discrepancy(refusal, of: proven(request, by: token), at: time), at: .resource,
-                time: time, freshNonce: settings.keys.nonces.nonce(at: time)))
+                refusal, verifier.discrepancy(refusal, of: proven(request, by: token), at: time), at: .resource,
+                time: time, freshNonce: settings.serverNonces(at: request.moment).nonce(at: time)))
     }
 
-    private func freshNonce(after proof: VerifiedProof, at time: Date) -> String? {
-        guard settings.nonces == .always, settings.keys.nonces.isRenewalDue(proof.nonce, at: time) else { return nil }
-        return settings.keys.nonces.nonce(at: time)
+    private func freshNonce(after proof: VerifiedProof, at moment: Moment) -> String? {
+        let (time, nonces) = (moment.date, settings.serverNonces(at: moment))
+        guard settings.nonces == .always, nonces.isRenewalDue(proof.nonce, at: time) else { return nil }
+        return nonces.nonce(at: time)
     }
 }
 

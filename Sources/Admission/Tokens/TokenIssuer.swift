@@ -64,12 +64,14 @@ package struct TokenIssuer: Sendable {
             }
             // Before the proof, whose signature costs more.
             if isDevelopment, settings.development == nil { throw Self.developmentOff }
-            let proof = try settings.checkProof(of: request, body, demandsNonce: settings.nonces != .off)
+            let nonces = settings.serverNonces(at: request.moment)
+            let proof = try settings.checkProof(
+                of: request, body, settings.nonces == .off ? .recognised(nonces) : .required(nonces))
             let (holder, verified) =
                 isDevelopment
                 ? try await developer(body, proof, at: request.moment, unless: refuse)
                 : try await device(body, proof, at: request.moment, unless: refuse)
-            return .issued(try sign(holder, body, verified, at: request.moment.date))
+            return .issued(try sign(holder, body, verified, at: request.moment))
         } catch {
             return .refused(error.refusal)
         }
@@ -84,8 +86,9 @@ package struct TokenIssuer: Sendable {
     }
 
     private func sign(
-        _ holder: Holder, _ body: TokenDialectBody, _ proof: VerifiedProof, at time: Date
+        _ holder: Holder, _ body: TokenDialectBody, _ proof: VerifiedProof, at moment: Moment
     ) throws(RefusedRequest) -> IssuedToken {
+        let (time, nonces) = (moment.date, settings.serverNonces(at: moment))
         let isDevelopment = holder.identity.method == AccessTokenMethod.developmentName
         let id = TokenID.make()
         let claims = AccessTokenClaims(
@@ -96,11 +99,11 @@ package struct TokenIssuer: Sendable {
         guard let signer = settings.keys.signer(at: time), let text = try? claims.sign(with: signer) else {
             throw .unavailable("there is no signing key", FailedCheck(.signingKey))
         }
-        let isRenewalDue = settings.nonces != .off && settings.keys.nonces.isRenewalDue(proof.nonce, at: time)
+        let isRenewalDue = settings.nonces != .off && nonces.isRenewalDue(proof.nonce, at: time)
         return IssuedToken(
             text: text, lifetimeSeconds: settings.lifetimeSeconds, identity: holder.identity,
             isDevelopment: isDevelopment, id: id, detail: holder.detail, hasTokenType: body.wantsTokenType,
-            freshNonce: isRenewalDue ? settings.keys.nonces.nonce(at: time) : nil)
+            freshNonce: isRenewalDue ? nonces.nonce(at: time) : nil)
     }
 
     private static var developmentOff: RefusedRequest {
@@ -127,9 +130,9 @@ extension TokenIssuer {
         let key = try await standing(of: assertion, in: registry, devices.scope)
         let open = try devices.challenges.examine(assertion.nonce, for: .token, at: moment.monotonic)
             .openInTokenDialect()
-        try settings.refuseUsed(proof, at: .token, in: moment)
+        try settings.refuseUsed(proof, at: .token, in: moment, freshBy: .challenge)
         let verified = try verify(assertion, over: open, by: key, devices)
-        let spentProof = try await settings.spend(proof, at: .token, in: moment)
+        let spentProof = try await settings.spend(proof, at: .token, in: moment, freshBy: .challenge)
         let challenge = try devices.challenges.spend(assertion.nonce, for: .token, at: moment.monotonic)
             .spentInTokenDialect()
         try await advance(assertion.id, to: verified, spending: challenge, in: registry, at: moment)
@@ -254,6 +257,8 @@ extension TokenIssuer {
     ) async throws(RefusedRequest) -> (Holder, VerifiedProof) {
         let (token, app) = (try body.developmentToken(), try body.unattestedApp())
         guard let development = settings.development else { throw Self.developmentOff }
+        // A demand for a nonce comes before the registry counts the device.
+        try settings.refuseUsed(proof, at: .token, in: moment, freshBy: .proof)
         let standing: DevelopmentStanding
         do throws(KeyRegistryError) {
             standing = try await development.redeem(
@@ -274,7 +279,7 @@ extension TokenIssuer {
             let holder = Holder(
                 identity: identity, app: app, method: AccessTokenMethod.developmentName,
                 detail: "development token \(grant.id), app \(app)")
-            return (holder, try await settings.spend(proof, at: .token, in: moment))
+            return (holder, try await settings.spend(proof, at: .token, in: moment, freshBy: .proof))
         }
     }
 }

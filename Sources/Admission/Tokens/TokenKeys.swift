@@ -11,13 +11,15 @@ package final class TokenKeys: Sendable {
     /// Its name in the store.
     package static let nonceSecretName = "dpop-nonce"
 
-    package let nonces: ServerNonces
+    private let nonces: ServerNonces
     private let state: Mutex<State>
     private let tokens = VerifiedTokens()
 
     private struct State {
         var set: SigningKeySet
         var revoked: Set<String>
+        /// Those of the life that was asked about last.
+        var nonces: ServerNonces
     }
 
     /// - Returns: nil if the secret is too short, or the stored keys can't be read.
@@ -26,7 +28,15 @@ package final class TokenKeys: Sendable {
             return nil
         }
         self.nonces = nonces
-        state = Mutex(State(set: set, revoked: Set(stored.revoked.map(\.id))))
+        state = Mutex(State(set: set, revoked: Set(stored.revoked.map(\.id)), nonces: nonces))
+    }
+
+    /// The server's nonces in one life of the replay stores.
+    func nonces(of life: ReplayLife) -> ServerNonces {
+        state.withLock { state in
+            if state.nonces.life != life.id { state.nonces = nonces.bound(to: life) }
+            return state.nonces
+        }
     }
 
     /// A revoked key stays revoked, even if an older state of the store arrives later or a key can't be read.

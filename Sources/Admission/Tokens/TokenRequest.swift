@@ -29,12 +29,12 @@ package struct TokenRequest: Sendable {
 extension TokenSettings {
     /// Verifies that the sender holds the key that the body names. Nothing is used up.
     ///
-    /// - Parameter demandsNonce: never for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
+    /// - Parameter nonces: never required for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
     func checkProof(
-        of request: TokenRequest, _ body: TokenDialectBody, demandsNonce: Bool
+        of request: TokenRequest, _ body: TokenDialectBody, _ nonces: NonceRule
     ) throws(RefusedRequest) -> UnspentProof {
         let time = request.moment.date
-        let verifier = DPoPVerifier(nonces: demandsNonce ? .required(keys.nonces) : .ignored)
+        let verifier = DPoPVerifier(nonces: nonces)
         let proven = ProofRequest(proofs: request.proofs, method: request.method, url: request.url)
         let proof: UnspentProof
         do throws(ProofRefusal) {
@@ -43,7 +43,7 @@ extension TokenSettings {
             throw RefusedRequest(
                 .proof(
                     error, verifier.discrepancy(error, of: proven, at: time), at: .token, time: time,
-                    freshNonce: keys.nonces.nonce(at: time)))
+                    freshNonce: serverNonces(at: request.moment).nonce(at: time)))
         }
         guard proof.key == body.key else {
             throw RefusedRequest(
@@ -64,18 +64,18 @@ extension TokenSettings {
 
     /// Refuses a proof that this gateway knows to be used, before what costs more is verified. It uses nothing up: `spend` decides.
     func refuseUsed(
-        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment
+        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment, freshBy sign: FreshnessSign
     ) throws(RefusedRequest) {
-        guard let refusal = replays.own(of: endpoint).refusal(of: proof.use, at: moment.date) else { return }
+        guard let refusal = refusal(of: proof, at: endpoint, moment, freshBy: sign) else { return }
         _ = try conclude(proof, by: refusal, in: moment)
     }
 
     /// Uses the proof up, in the whole fleet if there is one.
     func spend(
-        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment
+        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment, freshBy sign: FreshnessSign
     ) async throws(RefusedRequest) -> VerifiedProof {
         let spending: ReplaySpending
-        do throws(KeyRegistryError) { spending = try await spend(proof, at: endpoint, moment) } catch {
+        do throws(KeyRegistryError) { spending = try await spend(proof, at: endpoint, moment, freshBy: sign) } catch {
             throw .unavailable(error)
         }
         return try conclude(proof, by: spending, in: moment)
@@ -86,7 +86,11 @@ extension TokenSettings {
     ) throws(RefusedRequest) -> VerifiedProof {
         let time = moment.date
         do throws(ProofRefusal) { return try proof.concluded(by: spending) } catch {
-            throw RefusedRequest(.proof(error, nil, at: .token, time: time, freshNonce: keys.nonces.nonce(at: time)))
+            let discrepancy = error == .perhapsInEarlierLife ? DPoPVerifier.ofEarlierLife : nil
+            throw RefusedRequest(
+                .proof(
+                    error, discrepancy, at: .token, time: time,
+                    freshNonce: serverNonces(at: moment).nonce(at: time)))
         }
     }
 }

@@ -1,5 +1,3 @@
-package import DPoP
-package import FoundationEssentials
 package import KeyStore
 
 /// `DPOP_NONCE`: where a proof needs a nonce of the server. A registration never needs one.
@@ -9,24 +7,6 @@ package enum NonceDemand: String, CaseIterable, Sendable {
     case token
     /// At `POST /token` and at every request with an access token.
     case always
-}
-
-/// The replay stores of a gateway. Each endpoint has its own, so proofs that are sent to one can't fill the store of another.
-package struct ProofReplays: Sendable {
-    /// `POST /attest/register`
-    package let registration: MemoryReplayStore
-    /// `POST /token`
-    package let token: MemoryReplayStore
-    /// Requests with an access token.
-    package let resource: MemoryReplayStore
-
-    /// - Parameters:
-    ///   - maximum: of each store.
-    ///   - forgotten: see ``MemoryReplayStore``.
-    package init(maximum: Int = MemoryReplayStore.defaultMaximum, forgottenThrough forgotten: Date? = nil) {
-        func store() -> MemoryReplayStore { MemoryReplayStore(maximum: maximum, forgottenThrough: forgotten) }
-        (registration, token, resource) = (store(), store(), store())
-    }
 }
 
 /// The settings of access tokens, and the state that they share with the rest of the gateway.

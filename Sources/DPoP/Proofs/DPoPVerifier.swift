@@ -8,9 +8,13 @@ public enum NonceRule: Sendable {
     case ignored
     /// `accepts` tells whether a nonce is valid at a time.
     case required(accepts: @Sendable (_ nonce: String, _ time: Date) -> Bool)
+    /// One of these is needed. It shows the ``ReplayLife`` that they are bound to.
+    case demanded(ServerNonces)
+    /// None is needed. One of these shows the ``ReplayLife`` that they are bound to; any other is ignored.
+    case recognised(ServerNonces)
 
     /// A nonce of `nonces` is needed.
-    public static func required(_ nonces: ServerNonces) -> NonceRule { .required(accepts: nonces.accepts) }
+    public static func required(_ nonces: ServerNonces) -> NonceRule { .demanded(nonces) }
 }
 
 /// Verifies DPoP proofs: the checks of RFC 9449 section 4.3 with its numbers, and those of section 11. It reads no clock and does no I/O.
@@ -51,18 +55,19 @@ public struct DPoPVerifier: Sendable {
         let jws = try parse(try singleProof(request))
         let claims = try claims(jws)
         let uri = try verifyRequest(claims, is: request)
-        try verifyNonce(claims, at: time)
+        let life = try verifyNonce(claims, at: time)
         try verifyTime(claims, at: time)
         try verifyTokenHash(claims, request.token)
         let key = try publicKey(jws)
         try verifyKey(key, request.token)
         guard jws.isSigned(by: key.key) else { throw .signatureMismatch }
+        let issuedAt = Date(timeIntervalSince1970: claims.issuedAt)
         let verified = VerifiedProof(
-            key: key, method: claims.method, uri: uri, issuedAt: Date(timeIntervalSince1970: claims.issuedAt),
-            nonce: claims.nonce, isForToken: request.token != nil)
-        let expires = Date(timeIntervalSince1970: claims.issuedAt + window)
-        return UnspentProof(
-            verified: verified, use: ProofUse(key: key.thumbprint, uri: uri, id: claims.id, expires: expires))
+            key: key, method: claims.method, uri: uri, issuedAt: issuedAt, nonce: claims.nonce,
+            isForToken: request.token != nil)
+        let use = ProofUse(
+            key: key.thumbprint, uri: uri, id: claims.id, issuedAt: issuedAt, window: window, life: life)
+        return UnspentProof(verified: verified, use: use)
     }
 }
 
@@ -113,10 +118,26 @@ extension DPoPVerifier {
     }
 
     /// 10. "If the server provided a nonce value to the client, the nonce claim matches the server-provided nonce value."
-    private func verifyNonce(_ claims: ProofClaims, at time: Date) throws(ProofRefusal) {
-        guard case .required(let accepts) = nonces else { return }
-        guard let nonce = claims.nonce else { throw .nonceMissing }
-        guard accepts(nonce, time) else { throw .nonceUnknown }
+    ///
+    /// - Returns: the life that the nonce shows.
+    private func verifyNonce(_ claims: ProofClaims, at time: Date) throws(ProofRefusal) -> [UInt8]? {
+        switch nonces {
+        case .ignored: return nil
+        case .recognised(let nonces):
+            guard let nonce = claims.nonce, nonces.accepts(nonce, at: time) else { return nil }
+            return nonces.life
+        case .demanded(let nonces):
+            try require(claims.nonce) { nonces.accepts($0, at: time) }
+            return nonces.life
+        case .required(let accepts):
+            try require(claims.nonce) { accepts($0, time) }
+            return nil
+        }
+    }
+
+    private func require(_ nonce: String?, _ accepts: (String) -> Bool) throws(ProofRefusal) {
+        guard let nonce else { throw .nonceMissing }
+        guard accepts(nonce) else { throw .nonceUnknown }
     }
 
     /// 11. "The creation time of the JWT, as determined by either the iat claim or a server managed timestamp via the nonce claim, is within

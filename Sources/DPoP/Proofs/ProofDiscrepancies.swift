@@ -14,6 +14,7 @@ extension DPoPVerifier {
     ) -> ProofDiscrepancy? {
         if case .clockSkew(let seconds) = refusal { return ofClock(seconds, at: time) }
         if case .severalFields = refusal { return ("one DPoP field", "\(request.proofs.count)") }
+        if case .perhapsInEarlierLife = refusal { return Self.ofEarlierLife }
         switch refusal {
         case .malformed(.type), .malformed(.algorithm), .keyMismatch, .methodMismatch, .uriMismatch: break
         default: return nil
@@ -35,6 +36,11 @@ extension DPoPVerifier {
         let expected = "an iat within \(window.wholeSeconds) s of \(time.formatted(.iso8601))"
         return (expected, "one that is \(seconds.magnitude) s \(seconds < 0 ? "behind" : "ahead"): the client's clock")
     }
+
+    /// Needs no proof at hand.
+    package static let ofEarlierLife: ProofDiscrepancy = (
+        "a nonce of since the start, or a later time: what was used before the start isn't known", "neither"
+    )
 
     private func ofKey(_ jws: CompactJWS, _ token: BoundToken?) -> ProofDiscrepancy? {
         guard let bound = token?.key, let jwk = jws.header["jwk"]?.object, let key = try? PublicJWK(jwk) else {

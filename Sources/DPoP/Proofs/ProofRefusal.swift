@@ -58,11 +58,14 @@ public enum ProofRefusal: Error, Hashable, Sendable {
     case storeFull
     /// The replay store can't determine whether the proof was used: the clock was set back, or the proof has expired meanwhile.
     case undecidable
+    /// The proof may have been used before the replay store's ``ReplayLife`` began: after a restart its time doesn't tell. Another proof with
+    /// a nonce of that life can be decided, so answer with one of ``ServerNonces/bound(to:)``.
+    case perhapsInEarlierLife
 
     public var code: DPoPErrorCode {
         switch self {
         case .tokenWithoutProof, .tokenNotBound, .keyMismatch: .invalidToken
-        case .nonceMissing, .nonceUnknown: .useNonce
+        case .nonceMissing, .nonceUnknown, .perhapsInEarlierLife: .useNonce
         case .clockSkew: .clockSkew
         case .keyLimit, .storeFull: .rateLimited
         case .missing, .severalFields, .malformed, .claim, .jwk, .jwkMissing, .signatureMismatch, .methodMismatch,

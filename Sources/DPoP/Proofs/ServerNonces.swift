@@ -3,7 +3,7 @@ public import FoundationEssentials
 import WireText
 
 /// Server nonces (RFC 9449 section 8) that use no memory: a MAC over the number of a time step. Every server with the same secret issues and
-/// accepts the same nonces, which therefore survive a restart.
+/// accepts the same nonces, which therefore survive a restart, unless they are bound to a ``ReplayLife``.
 ///
 /// A nonce is valid in its own step and the two adjacent ones: for one to two steps after it was issued, and servers' clocks may
 /// differ by a step.
@@ -16,6 +16,12 @@ public struct ServerNonces: Sendable {
     /// Keeps these MACs apart from others under the same secret.
     private static let purpose = Array("DPoP-Nonce".utf8)
 
+    /// Keeps the keys of lives apart from others under the same secret.
+    private static let lifePurpose = Array("DPoP-Nonce of a life".utf8)
+
+    /// ``ReplayLife/id`` of the life that these nonces are bound to; nil: they are bound to none.
+    public let life: [UInt8]?
+    private let secret: SymmetricKey
     private let key: HMAC<SHA256>
     private let step: Double
 
@@ -25,8 +31,21 @@ public struct ServerNonces: Sendable {
     /// - Returns: nil for a shorter secret or step.
     public init?(secret: [UInt8], step: Double = defaultStep) {
         guard secret.count >= Self.minimumSecretBytes, step >= 1, step.isFinite else { return nil }
-        key = HMAC<SHA256>(key: SymmetricKey(data: secret))
-        self.step = step
+        self.init(SymmetricKey(data: secret), key: SymmetricKey(data: secret), life: nil, step: step)
+    }
+
+    private init(_ secret: SymmetricKey, key: SymmetricKey, life: [UInt8]?, step: Double) {
+        (self.secret, self.life, self.step) = (secret, life, step)
+        self.key = HMAC<SHA256>(key: key)
+    }
+
+    /// The nonces of one life: a proof that has one was made in it. Every server with the same secret that knows the life's identifier issues
+    /// and accepts the same ones, and none of another life.
+    public func bound(to life: ReplayLife) -> ServerNonces {
+        let key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret, salt: life.id, info: Self.lifePurpose,
+            outputByteCount: Self.minimumSecretBytes)
+        return ServerNonces(secret, key: key, life: life.id, step: step)
     }
 
     /// The nonce to send: base64url, 22 characters.

@@ -53,6 +53,7 @@ public struct UnspentProof: Sendable {
         case .keyLimit: throw .keyLimit
         case .full: throw .storeFull
         case .undecidable: throw .undecidable
+        case .perhapsInEarlierLife: throw .perhapsInEarlierLife
         }
     }
 }

@@ -8,32 +8,33 @@ public final class MemoryReplayStore: ReplayStore {
     /// The maximum number of stored proofs of one key, each for up to a minute with the default window.
     public static let defaultMaximumPerKey = 1_000
 
+    /// nil: there was no store before.
+    public let life: ReplayLife?
     private let proofs: Mutex<SpentProofs>
 
     /// - Parameters:
     ///   - maximum: of all keys together; at least one.
     ///   - maximumPerKey: of one key. As the store fills, a key's limit falls to a sixteenth of the remaining room, but never below one.
-    ///   - forgotten: proofs that expire up to this time may have been used in an earlier process and are refused: for a process that
-    ///     follows another one, the second before its start plus the verifier's window. nil: there was none.
+    ///   - life: for a process that follows another one. A proof that may have been used before then needs a nonce of this life.
     public init(
-        maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey,
-        forgottenThrough forgotten: Date? = nil
+        maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey, life: ReplayLife? = nil
     ) {
-        proofs = Mutex(
-            SpentProofs(
-                maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey),
-                forgottenThrough: forgotten?.wholeSeconds ?? .min))
+        proofs = Mutex(SpentProofs(maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey)))
+        self.life = life
     }
 
-    public func spend(_ use: ProofUse, at time: Date) -> ReplaySpending {
+    public func spend(_ use: ProofUse, at time: Date) -> ReplaySpending { spend(use, at: time, in: life) }
+
+    /// - Parameter life: that of the store, by the clock of `time`.
+    package func spend(_ use: ProofUse, at time: Date, in life: ReplayLife?) -> ReplaySpending {
         let second = time.wholeSeconds
-        return proofs.withLock { $0.spend(use, at: second) }
+        return proofs.withLock { $0.spend(use, at: second, in: life) }
     }
 
     /// Why a proof would be refused now, apart from a lack of room; nil: it wouldn't. Spends nothing, so another caller may spend it meanwhile.
-    package func refusal(of use: ProofUse, at time: Date) -> ReplaySpending? {
+    package func refusal(of use: ProofUse, at time: Date, in life: ReplayLife?) -> ReplaySpending? {
         let second = time.wholeSeconds
-        return proofs.withLock { $0.refusal(of: use, at: second) }
+        return proofs.withLock { $0.refusal(of: use, at: second, in: life) }
     }
 
     /// For the process that replaces this one.

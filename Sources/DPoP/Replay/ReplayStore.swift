@@ -8,19 +8,30 @@ public struct ProofUse: Hashable, Sendable {
     /// Identifies the proof: 16 bytes of a SHA-256 over the key's thumbprint, the normalised `htu` and the `jti`. RFC 9449 section 11.1 requires a
     /// `jti` to be unique for its URI; here each key has its own, so no client can spend another's.
     public var identity: [UInt8] { identityHash.bytes }
-    /// The last whole second, since 1970, in which the proof could be accepted.
-    public let expires: Int64
+    /// The first and the last whole second, since 1970, in which the proof could be accepted.
+    public let begins, expires: Int64
+    /// ``ReplayLife/id`` of the life that the proof shows by its nonce; nil: it shows none.
+    public private(set) var life: [UInt8]?
 
     let keyHash, identityHash: ShortHash
 
-    init(key: JWKThumbprint, uri: TargetURI, id: String, expires: Date) {
+    /// - Parameter window: seconds by which `iat` may differ from now.
+    init(key: JWKThumbprint, uri: TargetURI, id: String, issuedAt: Date, window: Double, life: [UInt8]? = nil) {
         keyHash = ShortHash(key.bytes)
         var hash = SHA256()
         hash.update(data: key.bytes)
         // A normalised URI has no zero byte, so the two texts can't be divided differently.
         hash.update(data: Array(uri.text.utf8) + [0] + id.utf8)
         identityHash = ShortHash(Array(hash.finalize()))
-        self.expires = expires.wholeSeconds
+        (begins, expires) = ((issuedAt - window).wholeSeconds, (issuedAt + window).wholeSeconds)
+        self.life = life
+    }
+
+    /// The same use, where something else than a nonce excludes an earlier one.
+    package func shown(in life: ReplayLife) -> ProofUse {
+        var use = self
+        use.life = life.id
+        return use
     }
 }
 
@@ -51,11 +62,14 @@ public enum ReplaySpending: Hashable, Sendable {
     case full
     /// Unknown: the store may have dropped the proof already.
     case undecidable
+    /// Unknown: the proof may have been used before the store's ``ReplayLife`` began. Another proof with a nonce of that life can be decided.
+    case perhapsInEarlierLife
 }
 
 /// Records which proofs were used. A store that several servers share must keep the same contract.
 public protocol ReplayStore: Sendable {
-    /// Atomic: exactly one of several callers with the same ``ProofUse/identity`` gets ``ReplaySpending/spent``. A store that doesn't
-    /// know, or has no room, must return another value.
+    /// Atomic: exactly one of several callers with the same ``ProofUse/identity`` gets ``ReplaySpending/spent``, whatever its
+    /// ``ProofUse/life`` is. A store that doesn't know, or has no room, must return another value. One that has begun anew doesn't know what
+    /// ``ReplayLife/excludesEarlierUse(of:)`` doesn't exclude.
     func spend(_ use: ProofUse, at time: Date) -> ReplaySpending
 }

@@ -18,17 +18,16 @@ struct SpentProofs {
     /// The lowest of these seconds.
     private var oldest: Int64?
     /// Proofs that expire in this second or earlier may have been dropped. If the clock is set back, they must not count as new.
-    private var forgottenThrough: Int64
+    private var forgottenThrough = Int64.min
 
-    init(maximum: Int, maximumPerKey: Int, forgottenThrough: Int64 = .min) {
-        (self.maximum, self.maximumPerKey, self.forgottenThrough) = (maximum, maximumPerKey, forgottenThrough)
-    }
+    init(maximum: Int, maximumPerKey: Int) { (self.maximum, self.maximumPerKey) = (maximum, maximumPerKey) }
 
     var count: Int { identities.count }
 
-    mutating func spend(_ use: ProofUse, at now: Int64) -> ReplaySpending {
+    /// - Parameter life: nil: there was none before.
+    mutating func spend(_ use: ProofUse, at now: Int64, in life: ReplayLife? = nil) -> ReplaySpending {
         forgetExpired(at: now)
-        if let refusal = refusal(of: use, at: now) { return refusal }
+        if let refusal = refusal(of: use, at: now, in: life) { return refusal }
         guard count < maximum else { return .full }
         let share = max(1, min(maximumPerKey, (maximum - count) / Self.shareOfRoom))
         guard countByKey[use.keyHash, default: 0] < share else { return .keyLimit }
@@ -37,9 +36,10 @@ struct SpentProofs {
     }
 
     /// Why the proof can't be spent, apart from a lack of room; nil: it can.
-    func refusal(of use: ProofUse, at now: Int64) -> ReplaySpending? {
+    func refusal(of use: ProofUse, at now: Int64, in life: ReplayLife?) -> ReplaySpending? {
         guard use.expires >= now, use.expires > forgottenThrough else { return .undecidable }
-        return identities.contains(use.identityHash) ? .replayed : nil
+        guard !identities.contains(use.identityHash) else { return .replayed }
+        return life?.excludesEarlierUse(of: use) == false ? .perhapsInEarlierLife : nil
     }
 
     private mutating func insert(_ use: ProofUse) {

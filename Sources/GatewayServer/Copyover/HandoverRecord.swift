@@ -21,7 +21,7 @@ import StateCoding
 /// come, the old one can still serve others if the new one dies.
 enum HandoverRecord: Codable, Sendable {
     /// The number of the form of all records but this one, `ready` and `refused`. Change it with every change to a type that crosses.
-    static let format = 2
+    static let format = 3
 
     // From the old process.
     case greeting(format: Int, version: String)

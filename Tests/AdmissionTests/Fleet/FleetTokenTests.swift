@@ -106,8 +106,10 @@ struct FleetTokenTests {
         return Gate(settings)
     }
 
-    private func upgrade(_ token: String, at moment: Moment = start) throws -> AdmissionRequest {
-        let proof = try tokens.proof("GET", "wss://gate.example:6200/mud/main", at: moment)
+    private func upgrade(
+        _ token: String, nonce: String? = nil, at moment: Moment = start
+    ) throws -> AdmissionRequest {
+        let proof = try tokens.proof("GET", "wss://gate.example:6200/mud/main", nonce: nonce, at: moment)
         var request = fleet.bench.request(at: moment)
         request.path = "/mud/main"
         request.fields = CredentialFields(
@@ -137,16 +139,56 @@ struct FleetTokenTests {
         #expect(gate(1).evaluate(try upgrade(token)).awaited?.admitted != nil)
     }
 
-    @Test mutating func `a proof of before a crash isn't admitted after it`() async throws {
+    @Test mutating func `a proof of before a crash isn't admitted after it, and a new one is with a nonce`()
+        async throws
+    {
         let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
-        let request = try upgrade(token)
-        #expect(gate(0).evaluate(request).awaited?.admitted != nil)
+        let former = settings(of: 0).serverNonces(at: start).nonce(at: start.date)
+        let requests = try [upgrade(token), upgrade(token, nonce: former)]
+        for request in requests { #expect(gate(0).evaluate(request).awaited?.admitted != nil) }
         fleet.store.crash(SharedStore.incarnation(2))
         fleet.gateways[3].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
-        for number in [1, 2, 3, 1] { #expect(gate(number).evaluate(request).awaited?.admitted == nil) }
-        let last = try upgrade(token, at: start + 30_000)
-        #expect(gate(3).evaluate(last).awaited?.admitted == nil)
-        #expect(gate(3).evaluate(try upgrade(token, at: start + 31_000)).awaited?.admitted != nil)
+        var nonces: Set<String?> = []
+        // Some learn of the crash by the answer.
+        for number in [1, 2, 3] {
+            for request in requests {
+                let refusal = try #require(gate(number).evaluate(request).awaited?.refusal)
+                #expect(refusal.answer == .useNonce)
+                nonces.insert(refusal.token?.nonce)
+                #expect(gate(number).evaluate(request).awaited?.admitted == nil)
+            }
+        }
+        let nonce = try #require(nonces.first ?? nil)
+        #expect(nonces.count == 1 && nonce != former)
+        let request = try upgrade(token, nonce: nonce)
+        #expect(gate(2).evaluate(request).awaited?.admitted != nil)
+        for number in [0, 1, 2, 3] { #expect(gate(number).evaluate(request).awaited?.admitted == nil) }
+    }
+
+    @Test mutating func `after a crash a proof's time decides when it is late enough for every gateway's clock`()
+        async throws
+    {
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        fleet.store.crash(SharedStore.incarnation(2))
+        fleet.gateways[3].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        let margin = 30_000 + Int(FleetClock.tolerance)
+        let last = gate(3).evaluate(try upgrade(token, at: start + (margin + 999))).awaited
+        #expect(last?.refusal?.answer == .useNonce)
+        #expect(gate(3).evaluate(try upgrade(token, at: start + (margin + 1_000))).awaited?.admitted != nil)
+    }
+
+    @Test(arguments: [-30, -20, 0, 30] as [Int64])
+    func `right after a crash a phone gets a token, whatever its clock within the window`(offset: Int64) async throws {
+        var tokens = tokens
+        tokens.clockOffset = offset
+        let former = try tokens.request(nonce: challenge(of: 0))
+        fleet.store.crash(SharedStore.incarnation(2))
+        // The challenge is from before, and the client is told so: it isn't the proof's fault.
+        #expect(await issuer(1).issue(former).refusal?.answer == .nonceExpired)
+        fleet.gateways[2].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        let request = try tokens.request(nonce: challenge(of: 2))
+        #expect(await issuer(1).issue(request).token != nil)
+        #expect(await issuer(2).issue(request).token == nil)
     }
 
     // MARK: Registrations

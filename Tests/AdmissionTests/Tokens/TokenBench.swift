@@ -18,6 +18,8 @@ struct TokenBench {
     var settings: TokenSettings
     /// The device key.
     var clientKey = P256.Signing.PrivateKey()
+    /// Seconds by which the client's clock is ahead.
+    var clockOffset: Int64 = 0
 
     init(maximumProofs: Int = MemoryReplayStore.defaultMaximum, maximumSpent: Int = 1_000) throws {
         bench = try Bench(maximumSpent: maximumSpent)
@@ -43,7 +45,15 @@ struct TokenBench {
             limits: EndpointLimits(), tokens: settings)
     }
 
-    func challenge(at moment: Moment = start) -> String { bench.challenges.issueForToken(at: moment).nonce }
+    /// The gateway ends without a word, and begins anew with what is on its disk.
+    mutating func restart(at moment: Moment) {
+        settings.replays = ProofReplays(followingAt: moment)
+        settings.devices?.challenges = Challenges(epoch: epoch)
+    }
+
+    func challenge(at moment: Moment = start) -> String {
+        (settings.devices?.challenges ?? bench.challenges).issueForToken(at: moment).nonce
+    }
 
     mutating func assertion(over nonce: String) throws -> [UInt8] {
         let bytes = try #require(Base64URL.decode(nonce))
@@ -96,15 +106,17 @@ struct TokenBench {
             address: address("192.0.2.1"), moment: moment)
     }
 
-    func resource(_ token: String, scheme: String = "Bearer", at moment: Moment = start) throws -> ResourceRequest {
+    func resource(
+        _ token: String, scheme: String = "Bearer", nonce: String? = nil, at moment: Moment = start
+    ) throws -> ResourceRequest {
         ResourceRequest(
             method: "GET", url: Self.issuer + "/x", authorization: ["\(scheme) \(token)"],
-            proofs: [try proof("GET", Self.issuer + "/x", at: moment)], moment: moment)
+            proofs: [try proof("GET", Self.issuer + "/x", nonce: nonce, at: moment)], moment: moment)
     }
 
     func proof(_ method: String, _ url: String, nonce: String? = nil, at moment: Moment = start) throws -> String {
         var claims = [
-            "htm": "\"\(method)\"", "htu": "\"\(url)\"", "iat": "\(moment.unixMilliseconds / 1_000)",
+            "htm": "\"\(method)\"", "htu": "\"\(url)\"", "iat": "\(moment.unixMilliseconds / 1_000 + clockOffset)",
             "jti": "\"\(UUID().uuidString)\"",
         ]
         claims["nonce"] = nonce.map { "\"\($0)\"" }

@@ -51,12 +51,12 @@ struct TokenIssuerTests {
 
     @Test mutating func `a new nonce is sent before the old one expires`() async throws {
         bench.settings.nonces = .token
-        let nonce = bench.settings.keys.nonces.nonce(at: start.date)
+        let nonce = bench.settings.serverNonces(at: start).nonce(at: start.date)
         let same = try #require(await bench.issuer().issue(bench.request(serverNonce: nonce)).token)
         #expect(same.freshNonce == nil)
         let later = start + 60_000
         let next = try #require(await bench.issuer().issue(bench.request(serverNonce: nonce, at: later)).token)
-        #expect(next.freshNonce == bench.settings.keys.nonces.nonce(at: later.date))
+        #expect(next.freshNonce == bench.settings.serverNonces(at: later).nonce(at: later.date))
         let tooLate = start + 180_000
         let refused = await bench.issuer().issue(try bench.request(serverNonce: nonce, at: tooLate)).refusal
         #expect(refused?.answer == .useNonce)

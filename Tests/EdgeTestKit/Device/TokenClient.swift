@@ -9,6 +9,8 @@ package struct TokenClient: Sendable {
     package let gateway: GatewayProcess
     package let bundleID: String
     package let teamID: String
+    /// Seconds by which its clock is ahead.
+    package var clockOffset = 0
     private let key: P256.Signing.PrivateKey
 
     package init(_ apple: SimulatedApple, at gateway: GatewayProcess) throws {
@@ -26,6 +28,7 @@ package struct TokenClient: Sendable {
 
     private init(_ other: TokenClient, at gateway: GatewayProcess) {
         (device, key, bundleID, teamID) = (other.device, other.key, other.bundleID, other.teamID)
+        clockOffset = other.clockOffset
         self.gateway = gateway
     }
 
@@ -107,7 +110,7 @@ package struct TokenClient: Sendable {
         _ method: String, _ url: String, nonce: String? = nil, claims: [String: String] = [:]
     ) throws -> String {
         var all = [
-            "htm": quoted(method), "htu": quoted(url), "iat": "\(Int(Date().timeIntervalSince1970))",
+            "htm": quoted(method), "htu": quoted(url), "iat": "\(Int(Date().timeIntervalSince1970) + clockOffset)",
             "jti": quoted(UUID().uuidString),
         ]
         if let nonce { all["nonce"] = quoted(nonce) }
