@@ -18,9 +18,9 @@ package import WireText
 package struct Gate: Sendable {
     /// The header fields and query parameters to read from requests.
     package let fields: CredentialFieldNames
-    private let upgradePolicies: [any AdmissionPolicy]
+    let upgradePolicies: [any AdmissionPolicy]
     private let credentialPolicies: [any AdmissionPolicy]
-    private let settings: GateSettings
+    let settings: GateSettings
     private let block: BlockPolicy
     private let proof: ProofCheck
     private let tickets: TicketOffice?
@@ -77,11 +77,7 @@ package struct Gate: Sendable {
     }
 
     package func evaluate(_ request: AdmissionRequest) -> AdmissionDecision {
-        switch decide(on: request, by: upgradePolicies) {
-        case .authenticated(let principal): seat(principal, for: request)
-        case .refused(let refusal): .refused(refusal)
-        case .later(let later): .later(later.map { seat($0, for: request) })
-        }
+        decide(on: request, by: upgradePolicies).seating { seat($0, for: request, SessionPermit()) }
     }
 
     /// Authenticates a client by the same rules and at the same cost as an upgrade, but without a session: neither a handshake nor a free
@@ -103,31 +99,6 @@ package struct Gate: Sendable {
         } catch {
             return unavailable(error)
         }
-    }
-
-    /// Admits a client that another gateway of the fleet has admitted, and whose session is here: if it would be admitted now by the same credential.
-    ///
-    /// - Parameter carried: from the other gateway, which has proved to be one.
-    package func readmit(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
-        guard let carried = try? StateDecoder.decode(CarriedPrincipal.self, from: carried),
-            let restored = try? carrier.restore(carried)
-        else { return .refused(Refusal(.invalidResume, detail: "another gateway's client isn't known here")) }
-        // The time is of another machine's clock: there are no further tickets.
-        let principal = restored.endingTickets(at: request.moment.monotonic)
-        guard !settings.drain.isDraining else {
-            return .refused(Refusal(.draining, detail: "draining", retryAfter: 1).naming(principal.shown))
-        }
-        return .later(
-            LaterDecision { body in
-                prepareRecheck(of: principal, at: request.moment) { body(readmitted(principal, request)) }
-            })
-    }
-
-    private func readmitted(_ principal: Principal, _ request: AdmissionRequest) -> AdmissionDecision {
-        let refusal =
-            recheck(principal, from: request.address, at: request.moment)
-            ?? RoutePolicy.refusal(of: principal.identity.method, request)
-        return refusal.map { .refused($0.naming(principal.shown)) } ?? seat(principal, for: request)
     }
 
     /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
@@ -168,7 +139,7 @@ package struct Gate: Sendable {
 
     // MARK: One decision
 
-    private func decide(on request: AdmissionRequest, by policies: [any AdmissionPolicy]) -> CredentialDecision {
+    func decide(on request: AdmissionRequest, by policies: [any AdmissionPolicy]) -> CredentialDecision {
         let attempt = AdmissionAttempt(request, by: settings.methods)
         var secret: SharedSecret?
         for policy in policies {
@@ -322,16 +293,8 @@ package struct Gate: Sendable {
         return .authenticated(principal)
     }
 
-    private func seat(_ decision: CredentialDecision, for request: AdmissionRequest) -> AdmissionDecision {
-        switch decision {
-        case .authenticated(let principal): seat(principal, for: request)
-        case .refused(let refusal): .refused(refusal)
-        case .later(let later): .later(later.map { seat($0, for: request) })
-        }
-    }
-
     /// Another request may have taken the last lease since ``CapacityPolicy`` looked.
-    private func seat(_ principal: Principal, for request: AdmissionRequest) -> AdmissionDecision {
+    func seat(_ principal: Principal, for request: AdmissionRequest, _ permit: SessionPermit?) -> AdmissionDecision {
         let isReturning =
             settings.leases.isFull
             && (principal.isByToken || settings.mayComeBack(principal.identity, request.address))
@@ -342,11 +305,12 @@ package struct Gate: Sendable {
             return .refused(refusal.naming(principal.shown))
         }
         let subprotocol = settings.subprotocols.choose(from: request.handshake.offeredSubprotocols)
-        return .admitted(Admitted(principal: principal, subprotocol: subprotocol, globalLease: globalLease))
+        return .admitted(
+            Admitted(principal: principal, subprotocol: subprotocol, globalLease: globalLease, permit: permit))
     }
 
     /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of the actual reason.
-    private func afterCounting(_ refusal: Refusal, of attempt: AdmissionAttempt) -> Refusal {
+    func afterCounting(_ refusal: Refusal, of attempt: AdmissionAttempt) -> Refusal {
         let request = attempt.request
         if refusal.code.countsAsFailedUpgrade, case .over(let seconds) = settings.limits.countFailure(request) {
             let detail = "over FAILED_UPGRADES_PER_MINUTE; \(refusal.code.rawValue): \(refusal.detail)"
@@ -360,8 +324,18 @@ package struct Gate: Sendable {
     }
 }
 
+extension CredentialDecision {
+    func seating(_ seat: @escaping @Sendable (Principal) -> AdmissionDecision) -> AdmissionDecision {
+        switch self {
+        case .authenticated(let principal): seat(principal)
+        case .refused(let refusal): .refused(refusal)
+        case .later(let later): .later(later.map { $0.seating(seat) })
+        }
+    }
+}
+
 extension Refusal {
-    fileprivate func naming(_ method: MethodName) -> Refusal {
+    func naming(_ method: MethodName) -> Refusal {
         var refusal = self
         refusal.method = method
         return refusal

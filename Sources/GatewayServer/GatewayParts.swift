@@ -40,6 +40,7 @@ struct GatewayParts {
         gate.limits = state.upgrades
         if let fleet = state.store?.fleet { gate.storeRetryAfter = { fleet.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
+        gate.findSession = { [directory = state.directory] in directory.find($0, at: $1) }
         let parts = MethodParts(
             appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
             clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),

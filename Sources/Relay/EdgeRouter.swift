@@ -149,6 +149,8 @@ final class EdgeRouter: EdgeHandler {
         upgrades.handle(upgrade)
     }
 
+    func handle(_ passedOn: PassedOnUpgrade) { upgrades.handle(passedOn) }
+
     func connectionRefused(_ refusal: CensusRefusal) {
         settings.metrics.connectionRefused(ConnectionRefusal(refusal))
     }

@@ -24,20 +24,39 @@ final class UpgradeHandler {
     }
 
     func handle(_ upgrade: UpgradeExchange) {
+        guard let (request, session, context) = read(upgrade) else { return }
+        if !seeksElsewhere(upgrade, request, session, context) { decide(upgrade, request, session, context) }
+    }
+
+    /// One that another gateway has passed on: it is never passed on again.
+    func handle(_ passedOn: PassedOnUpgrade) {
+        let (upgrade, preface) = (passedOn.upgrade, passedOn.preface)
+        guard let (request, session, context) = read(upgrade, id: preface.requestID) else { return }
+        answer(upgrade, settings.gate.evaluate(request, passedOnAs: preface.principal), session, context)
+    }
+
+    /// - Returns: nil if the client is gone, or if the upgrade is refused already.
+    private func read(
+        _ upgrade: UpgradeExchange, id: String? = nil
+    ) -> (AdmissionRequest, SessionRequest, RequestContext)? {
         // For a client that has disconnected, nothing is used up or recorded.
-        guard upgrade.isPending else { return upgrade.abandon() }
+        guard upgrade.isPending else {
+            upgrade.abandon()
+            return nil
+        }
         let context = RequestContext(
             peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
-            reactor: reactor, id: upgrade.forwarded?.requestID)
+            reactor: reactor, id: id)
         guard let session = SessionRequest(upgrade.head) else {
-            return refuse(
-                upgrade, Refusal(.notFound, detail: "upgrade of an unknown path, or with a malformed query"), context)
+            let detail = "upgrade of an unknown path, or with a malformed query"
+            refuse(upgrade, Refusal(.notFound, detail: detail), context)
+            return nil
         }
         if let name = upgrade.head.repeatedCredentialField(settings.gate) {
-            return refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
+            refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
+            return nil
         }
-        let request = request(upgrade, session, context)
-        if !seeksElsewhere(upgrade, request, session, context) { decide(upgrade, request, session, context) }
+        return (request(upgrade, session, context), session, context)
     }
 
     private func request(
@@ -57,8 +76,7 @@ final class UpgradeHandler {
     func decide(
         _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
     ) {
-        let decision = upgrade.forwarded?.principal.map { settings.gate.readmit($0, for: request) }
-        answer(upgrade, decision ?? settings.gate.evaluate(request), session, context)
+        answer(upgrade, settings.gate.evaluate(request), session, context)
     }
 
     private func answer(
@@ -146,7 +164,7 @@ final class UpgradeHandler {
         return ClientLink(
             Session(
                 admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
-                loop: reactor), mayForward: upgrade.forwarded == nil)
+                loop: reactor))
     }
 }
 

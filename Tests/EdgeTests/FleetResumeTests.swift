@@ -110,6 +110,33 @@ extension EdgeTests {
             #expect(try await first.nextTyped("data").payload == "still here")
         }
 
+        /// The gateways of this test admit everybody.
+        @Test func `who has stolen a gateway's certificate begins no session`() async throws {
+            let (play, first) = try await start { $0.setting("REQUIRE_APP_AUTH", "false") }
+            let tls = TLSChoice(trustedCA: play.files.authorityPath, identity: play.files.identity("gateway1"))
+            let nobodys = "session=00000000-0000-4000-8000-000000000000"
+            let wrong = String(repeating: "0", count: 64)
+            let queries = [
+                "", "?dialect=typed", "?\(nobodys)&token=\(wrong)&lastSeq=0",
+                "?dialect=typed&session=\(play.session.id)&token=\(wrong)&lastSeq=0",
+            ]
+            for query in queries {
+                let connection = try await RawConnection.open(
+                    port: play.fleet.portForGateways(), host: "localhost", tls: tls)
+                // Version 1: a client at 192.0.2.1 with TLS, and the id 0a.
+                let fields: [UInt8] = [1, 0, 6, 192, 0, 2, 1, 0, 7, 2, 0, 1, 1, 4, 0, 2] + Array("0a".utf8)
+                try await connection.send(Array("PCUF".utf8) + [1, 0, 0, UInt8(fields.count)] + fields)
+                let handshake = Handshake().path("/" + query)
+                guard case .refused(let answer, _) = try await TestWebSocket.attempt(handshake, on: connection) else {
+                    throw EdgeTestError("admitted with \(query)")
+                }
+                expectRefusal(answer, 401, "invalid_resume")
+            }
+            try await play.target.send("still here")
+            #expect(try await first.nextTyped("data").payload == "still here")
+            #expect(play.fleet.target.connectionCount == 1)
+        }
+
         @Test func `when its gateway dies its client is told, and the session is gone`() async throws {
             let (play, first) = try await start()
             await first.connection.reset()
@@ -202,6 +229,13 @@ struct FleetCertificates {
         directory = try TemporaryDirectory()
         authority = try TestAuthority(name: "Fleet CA", now: .now)
         _ = try directory.write(authority.certificate, to: "ca.pem")
+    }
+
+    var authorityPath: String { directory.file("ca.pem") }
+
+    /// What `listening` has made for this name.
+    func identity(_ name: String) -> DevCertificates.Identity {
+        DevCertificates.Identity(certificate: directory.file(name + ".pem"), key: directory.file(name + ".key"))
     }
 
     func listening(_ settings: GatewaySettings, as name: String) throws -> GatewaySettings {

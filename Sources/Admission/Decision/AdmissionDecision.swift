@@ -12,6 +12,14 @@ package struct Admitted: Sendable {
     package let subprotocol: String?
     /// One of `MAX_SESSIONS_GLOBAL`. Keep it for the lifetime of the session.
     package let globalLease: SessionLease
+    /// `nil`: another gateway has passed the client on, which may only resume the session that it has named.
+    package let permit: SessionPermit?
+}
+
+/// A client may begin a session: only the gate makes one, for a client that has connected to this gateway itself. No target is dialled
+/// without it.
+package struct SessionPermit: Sendable {
+    init() {}
 }
 
 /// The gate's answer to a client that only authenticates, without a session.

@@ -99,6 +99,16 @@ package struct SessionCredential: Sendable, CustomStringConvertible, CustomRefle
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// A session of this gateway, named with its token. Only the register makes one.
+package struct FoundSession: Sendable {
+    private let owner: Identity
+
+    init(owner: Identity) { self.owner = owner }
+
+    /// In constant time.
+    func belongs(to identity: Identity) -> Bool { Secret(owner.mark).matches(identity.mark) }
+}
+
 extension SessionRegister {
     /// How long the previous token stays valid after the client has confirmed the new one.
     package static var tokenOverlap: Duration { .seconds(30) }
@@ -114,10 +124,21 @@ extension SessionRegister {
     /// This changes nothing; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take constant
     /// time, whatever is wrong.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
-        let isOfLength = credential.id.utf8.count <= SessionLeaseLimits.maximumIDBytes
-        let session = (isOfLength ? lease(of: credential.id) : nil).flatMap { entries[$0]?.session }
+        let session = entry(of: credential.id)?.session
         let match = (session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)
         return match == nil ? nil : session?.bearer
+    }
+
+    /// The session that another gateway's client names, if its token is good. Changes nothing, and takes the same time whatever is wrong.
+    package func find(_ credential: SessionCredential, at time: MonotonicTime) -> FoundSession? {
+        let entry = entry(of: credential.id)
+        let match = (entry?.session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)
+        guard match != nil, let entry else { return nil }
+        return FoundSession(owner: entry.owner)
+    }
+
+    private func entry(of id: String) -> Entry? {
+        id.utf8.count <= SessionLeaseLimits.maximumIDBytes ? lease(of: id).flatMap { entries[$0] } : nil
     }
 
     /// Hands a session over to a client that resumes it, and issues a new token.

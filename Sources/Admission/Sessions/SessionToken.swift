@@ -16,6 +16,15 @@ package struct SessionToken: Sendable, CustomStringConvertible, CustomDebugStrin
         text = Hexadecimal.encode((0..<Self.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
 
+    /// Whether a text has the form of a token.
+    package static func isText(_ text: String) -> Bool {
+        text.utf8.count == characterCount
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+    }
+
     /// The only stored form of a token: the SHA-256 of its text.
     var hash: Secret { Secret(Self.digest(of: text)) }
 

@@ -124,7 +124,8 @@ extension EdgeConnection {
         let exchange = UpgradeExchange(head: head, known: listener.settings.subprotocols, connection: self)
         stage = .upgrading(exchange)
         arm(limits.upgradeMilliseconds)
-        listener.handler.handle(exchange)
+        guard let forwarded else { return listener.handler.handle(exchange) }
+        listener.handler.handle(PassedOnUpgrade(upgrade: exchange, preface: forwarded))
     }
 
     /// Called by the upgrade's exchange. The 101 is written at once, so the return value tells reliably whether it was sent.

@@ -15,6 +15,9 @@ package protocol EdgeHandler: AnyObject {
     /// A request for a WebSocket, not answered yet. Accept or refuse it, now or later.
     func handle(_ upgrade: UpgradeExchange)
 
+    /// The same for an upgrade that another gateway of the fleet has passed on. It comes here only, and must not be passed on again.
+    func handle(_ passedOn: PassedOnUpgrade)
+
     /// A socket was closed before TLS.
     func connectionRefused(_ refusal: CensusRefusal)
 
@@ -35,6 +38,13 @@ package protocol EdgeHandler: AnyObject {
 extension EdgeHandler {
     package func handshakeEnded(_ outcome: HandshakeEnd) {}
     package func gatewayRefused(_ refusal: GatewayRefusal, peer: SocketAddress) {}
+    package func handle(_ passedOn: PassedOnUpgrade) { passedOn.upgrade.refuse(HTTPAnswer(status: 404)) }
+}
+
+/// An upgrade that another gateway has passed on, with what that gateway says of its client.
+package struct PassedOnUpgrade {
+    package let upgrade: UpgradeExchange
+    package let preface: ForwardPreface
 }
 
 /// How a client's TLS handshake ended.
@@ -113,8 +123,6 @@ package final class UpgradeExchange {
     package let isUnnamed: Bool
     package let isTLS: Bool
     package let reactor: Reactor
-    /// Set if another gateway of the fleet has passed the upgrade on. It must not be passed on again.
-    package let forwarded: ForwardPreface?
     /// Nil once the upgrade is decided or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
     /// Set while another gateway is asked.
@@ -126,7 +134,6 @@ package final class UpgradeExchange {
         self.head = head
         opening = try? OpeningHandshake.check(OpeningRequest(head))
         subprotocol = opening?.subprotocol(known: subprotocols)
-        forwarded = connection.forwarded
         peer = connection.client
         isUnnamed = connection.isUnnamed || connection.forwarded != nil
         isTLS = connection.isClientTLS

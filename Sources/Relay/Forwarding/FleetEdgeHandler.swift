@@ -6,7 +6,8 @@ package import Reactors
 import Synchronization
 import WireText
 
-/// Upgrades that other gateways pass on: the reactor's own router decides about them as about its clients' ones. Only the connections are counted separately.
+/// Upgrades that other gateways pass on: the reactor's own router decides about them, and lets them resume sessions only. The connections are counted
+/// separately.
 /// Reactor thread only.
 final class FleetEdgeHandler: EdgeHandler {
     private let router: EdgeRouter
@@ -30,7 +31,9 @@ final class FleetEdgeHandler: EdgeHandler {
     /// The edge hands over nothing but upgrades.
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404, closesConnection: true)) }
 
-    func handle(_ upgrade: UpgradeExchange) { router.handle(upgrade) }
+    func handle(_ upgrade: UpgradeExchange) { upgrade.refuse(HTTPAnswer(status: 404)) }
+
+    func handle(_ passedOn: PassedOnUpgrade) { router.handle(passedOn) }
 
     func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer { router.answer(to: fault, peer: peer) }
 

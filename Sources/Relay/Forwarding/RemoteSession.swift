@@ -9,8 +9,9 @@ import WireText
 
 /// A session of another gateway that a client has asked for by a message, after its 101 from this one. On the link's loop only.
 ///
-/// It opens a WebSocket to the gateway that has the session, asks for it there in the client's name, and then passes messages on in both directions. The client was
-/// admitted here; the other gateway checks that it would still be (`Gate.readmit`), and decides about the session.
+/// It asks the gateway that has the session for a WebSocket that resumes it, in the client's name, and then passes messages on in both directions. The client was
+/// admitted here; the other gateway checks that it would still be (`Gate.evaluate(_:passedOnAs:)`), and decides about the session. If it refuses, the client is still
+/// this gateway's, and may begin a session here.
 final class RemoteSession: TCPHandler, TimerTarget {
     /// From dialling to the 101.
     static let answerMilliseconds: UInt64 = 10_000
@@ -27,7 +28,6 @@ final class RemoteSession: TCPHandler, TimerTarget {
     }
 
     let peer: FleetPeer
-    private let request: ResumeRequest
     private let forwarding: SessionForwarding
     private let limits: ForwardLimits
     private let settings: SessionSettings
@@ -68,7 +68,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
             requestID: link.client.session)
         preface.principal = carried
         guard let preface = preface.encoded(), forwarding.enter() else { return nil }
-        (self.peer, self.request, self.forwarding, self.link) = (peer, request, forwarding, link)
+        (self.peer, self.forwarding, self.link) = (peer, forwarding, link)
         (loop, sessions, client, settings) = (link.loop, link.sessions, link.client, session.settings)
         let destination = forwarding.destination(peer)
         limits = destination.limits
@@ -80,17 +80,20 @@ final class RemoteSession: TCPHandler, TimerTarget {
         self.transport = transport
         sessions.forwards.insert(self, to: peer, as: number)
         timer.arm(at: loop.now + Self.answerMilliseconds * 1_000_000, calling: self)
-        (preface + Self.head(of: session.request.target)).withUnsafeBytes { transport.send($0) }
+        (preface + Self.head(of: session.request.target, request)).withUnsafeBytes { transport.send($0) }
     }
 
-    /// The upgrade of a client that names no session yet. The key has no meaning: nobody caches the answer.
-    private static func head(of target: TargetRequest) -> [UInt8] {
+    /// An upgrade that names the session: without one the other gateway refuses it. The key has no meaning: nobody caches the answer.
+    ///
+    /// - Parameter request: whose id and token have been checked for their form.
+    private static func head(of target: TargetRequest, _ request: ResumeRequest) -> [UInt8] {
         var path = "/"
         // The client may have written the name.
         if case .route(let name) = target, name.utf8.allSatisfy(isUnreserved) { path = "/mud/\(name)" }
         return Array(
             """
-            GET \(path)?dialect=typed HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r
+            GET \(path)?dialect=typed&session=\(request.sessionID)&token=\(request.token)&lastSeq=\(request.lastSeq) \
+            HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r
             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
             """.utf8)
     }
@@ -101,15 +104,6 @@ final class RemoteSession: TCPHandler, TimerTarget {
         case "0"..."9", "A"..."Z", "a"..."z", "-", ".", "_", "~": true
         default: false
         }
-    }
-
-    private var resume: [UInt8] {
-        var json = JSONWriter()
-        json.member("type", "resume")
-        json.member("sessionId", request.sessionID)
-        json.member("token", request.token)
-        json.member("lastSeq", Int64(clamping: request.lastSeq))
-        return json.object
     }
 
     // MARK: From the client
@@ -199,7 +193,6 @@ final class RemoteSession: TCPHandler, TimerTarget {
         settings.metrics.forwarded(.switched)
         log("upgrade passed on", [LogKeys.status: "101"])
         timer.arm(at: loop.now + UInt64(limits.idleSeconds) * 1_000_000_000, calling: self)
-        resume.withUnsafeBytes { send(input.header(ofPart: $0.count, isText: true, isLast: true), $0) }
         guard link?.attach(self) == true else { return self.end(.inOrder) }
         deliver(Array(released[end...]))
     }

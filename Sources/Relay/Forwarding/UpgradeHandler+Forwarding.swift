@@ -10,13 +10,13 @@ import WireText
 /// Upgrades that resume a session which this gateway hasn't. Reactor thread only.
 ///
 /// Nothing is decided here but where the upgrade goes: the other gateway has the session, its owner and its tokens, and decides as if the client had connected
-/// there. An upgrade that another gateway has passed on is never passed on again.
+/// there, but for one thing: the client may only resume. An upgrade that another gateway has passed on doesn't come here.
 extension UpgradeHandler {
     /// - Returns: whether the upgrade is refused here, or answered later by another gateway or by this one.
     func seeksElsewhere(
         _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
     ) -> Bool {
-        guard upgrade.forwarded == nil, upgrade.isWellFormed, let forwarding = settings.forwarding,
+        guard upgrade.isWellFormed, let forwarding = settings.forwarding,
             let resume = session.resume, !settings.drain.isDraining, !settings.drain.isHandingOver,
             SessionIdentity.isID(resume.sessionID), !settings.directory.holds(resume.sessionID)
         else { return false }

@@ -21,8 +21,6 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     var resumption: Resumption?
     /// Set while another gateway has the session; this link has none then.
     var remote: RemoteSession?
-    /// The client has connected here: its session may be sought at other gateways.
-    let mayForward: Bool
     /// The client was sent a new token and hasn't confirmed it yet.
     var awaitsConfirmation = false
 
@@ -44,8 +42,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         let globalLease: SessionLease?
     }
 
-    init(_ session: Session, mayForward: Bool = true) {
-        self.mayForward = mayForward
+    init(_ session: Session) {
         self.session = session
         client = session.client
         loop = session.loop

@@ -12,15 +12,16 @@ extension Session {
     func dial(_ request: TargetRequest) {
         // A connection dialled after the session's end would never be closed.
         guard machine.isUnderway else { return }
+        guard let permit else { return perform(machine.close(.invalidResume, now: loop.now)) }
         let decision = settings.targets.authorize(request, for: client.principal.identity.method)
         switch decision.limited(to: client.principal.routes) {
         case .refused(let refusal): refuse(request, refusal)
         case .authorized(let target) where leg?.target == target: meetTarget()
-        case .authorized(let target): dial(target)
+        case .authorized(let target): dial(target, permit)
         }
     }
 
-    private func dial(_ target: AuthorizedTarget) {
+    private func dial(_ target: AuthorizedTarget, _ permit: SessionPermit) {
         leg?.abandon()
         leg = nil
         recount()
@@ -32,7 +33,7 @@ extension Session {
         lastTarget = target
         recount()
         followCompression()
-        settings.dialer.dial(leg, for: client, on: loop)
+        settings.dialer.dial(leg, for: client, permit, on: loop)
         // The client's queue is unchanged for the new target.
         if !targetPauses.isEmpty { leg.setReading(paused: true) }
     }

@@ -18,6 +18,8 @@ final class Session: TargetLegHandler, TimerTarget {
     let settings: SessionSettings
     var loop: any SessionLoop
     let request: SessionRequest
+    /// Nil: this session is only there until the one that its client resumes has taken its place, or has a target already.
+    let permit: SessionPermit?
     unowned var sessions: SessionTable
     /// Nil while there is no client: before the WebSocket is open, while the session is detached and while it moves.
     var link: ClientLink?
@@ -74,6 +76,7 @@ final class Session: TargetLegHandler, TimerTarget {
         sessions: SessionTable, loop: any SessionLoop
     ) {
         globalLease = admitted.globalLease
+        permit = admitted.permit
         self.client = client
         self.request = request
         self.settings = settings
@@ -101,6 +104,7 @@ final class Session: TargetLegHandler, TimerTarget {
         sessions: SessionTable, loop: any SessionLoop
     ) {
         globalLease = sessions.gate.leaseForRestored()
+        permit = nil
         self.client = client
         request = SessionRequest(target: .standard, client: ClientDescription(), dialect: nil, resume: nil)
         self.settings = settings

@@ -157,6 +157,11 @@ package final class SessionDirectory: Sendable {
         register.withLock { $0.bearer(of: credential, at: time) }
     }
 
+    /// A session of this gateway that another gateway's client may resume.
+    package func find(_ credential: SessionCredential, at time: MonotonicTime) -> FoundSession? {
+        register.withLock { $0.find(credential, at: time) }
+    }
+
     /// For the process that replaces this one.
     func carried(_ lease: Lease, by carrier: PrincipalCarrier) -> CarriedSession? {
         register.withLock { $0.carried(lease, carrier.carry) }

@@ -28,7 +28,8 @@ package struct TargetDialer: Sendable {
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    func dial(_ leg: TargetLeg, for client: ClientIdentity, on loop: any SessionLoop) {
+    /// - Parameter permit: of the client, which may begin a session.
+    func dial(_ leg: TargetLeg, for client: ClientIdentity, _ permit: SessionPermit, on loop: any SessionLoop) {
         leg.dial(options(for: leg.target, client), tls: tls(for: leg.target), on: loop)
     }
 

@@ -38,6 +38,10 @@ final class FleetBench: FleetMembers {
             var gate = GateSettings(
                 subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
                 methods: [AnonymousMethod(isAllowed: true)])
+            let directory = SessionDirectory(
+                SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions)
+            gate.limits = UpgradeLimits(failedUpgradesPerMinute: 100_000)
+            gate.findSession = { directory.find($0, at: $1) }
             if let blocked { gate.blockList = try BlockList("address \(blocked)", kinds: []) }
             let metrics = GatewayMetrics()
             let audit = try AuditLog(path: bench.folder + "/\(id).audit", logger: logger)
@@ -50,7 +54,7 @@ final class FleetBench: FleetMembers {
                     tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 10_000
                 ),
                 dialects: dialects, session: SessionLimits(), traffic: TrafficSettings(), compression: .off,
-                directory: SessionDirectory(SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions),
+                directory: directory,
                 gate: Gate(gate), drain: drain, requests: RequestLimits(), attestation: nil, tickets: nil,
                 servesWebClient: false, trustedProxies: TrustedProxies(), warnings: [], version: "0", audit: audit,
                 journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 100),

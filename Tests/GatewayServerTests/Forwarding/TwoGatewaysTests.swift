@@ -80,10 +80,9 @@ struct TwoGatewaysTests {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
         let (_, session) = try await begin(a, bench)
-        let socket = try await b.open(session.handshake(after: 0, token: String(repeating: "0", count: 64)))
-        _ = try? await socket.message()
-        let close = try await socket.closedByServer()
-        #expect(close == (try CloseFrame(parsing: .close(1008, "invalid_resume"))))
+        let wrong = session.handshake(after: 0, token: String(repeating: "0", count: 64))
+        guard case .refused(let answer, _) = try await b.attempt(wrong) else { throw EdgeTestError("admitted") }
+        #expect(answer.status == 401 && answer["x-refusal-code"] == "invalid_resume")
     }
 
     @Test func `a session that nobody has is refused as by a single gateway`() async throws {
@@ -140,9 +139,9 @@ struct TwoGatewaysTests {
             bench.directory, gateway: "c", members: bench, logger: .init(label: "c") { _ in LineLog() })
         c.began(Self.nobody)
         let path = "/?session=\(Self.nobody)&token=\(String(repeating: "0", count: 64))&lastSeq=0"
-        let socket = try await a.open(Handshake().path(path).offering(FleetBench.gmcp))
-        _ = try? await socket.message()
-        #expect(try await socket.closedByServer() == (try CloseFrame(parsing: .close(1008, "session_expired"))))
+        let outcome = try await a.attempt(Handshake().path(path).offering(FleetBench.gmcp))
+        guard case .refused(let answer, _) = outcome else { throw EdgeTestError("admitted") }
+        #expect(answer.status == 401 && answer["x-refusal-code"] == "invalid_resume")
         #expect(b.forwarding.current == 0)
         #expect(b.log.values(of: LogKeys.status, in: "upgrade passed on").isEmpty)
     }

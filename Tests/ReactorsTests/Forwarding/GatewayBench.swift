@@ -126,10 +126,14 @@ final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         exchange.respond(HTTPAnswer(status: 404))
     }
 
-    func handle(_ upgrade: UpgradeExchange) {
+    func handle(_ upgrade: UpgradeExchange) { handle(upgrade, nil) }
+
+    func handle(_ passedOn: PassedOnUpgrade) { handle(passedOn.upgrade, passedOn.preface) }
+
+    private func handle(_ upgrade: UpgradeExchange, _ preface: ForwardPreface?) {
         sink.yield(
             .upgrade(
-                peer: upgrade.peer, isTLS: upgrade.isTLS, forwarded: upgrade.forwarded,
+                peer: upgrade.peer, isTLS: upgrade.isTLS, forwarded: preface,
                 certified: upgrade.certificate.flatMap { $0.isVerified ? $0.subject : "unverified" }))
         if let destination { return pass(upgrade, to: destination) }
         if keepsUndecided { return undecided.append(upgrade) }

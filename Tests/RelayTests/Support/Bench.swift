@@ -63,16 +63,20 @@ final class Bench {
 
     deinit { try? FileManager.default.removeItem(atPath: auditPath) }
 
-    /// - Parameter dialect: nil: the first message decides.
+    /// - Parameters:
+    ///   - dialect: nil: the first message decides.
+    ///   - isPassedOn: by another gateway.
     func client(
         _ dialect: DialectKind? = .typed, on loop: Int = 0, resuming request: ResumeRequest? = nil,
-        from address: String = "192.0.2.1"
+        from address: String = "192.0.2.1", isPassedOn: Bool = false
     ) throws -> TestClient {
         guard let globalLease = leases.claim(), let address = IPAddress(text: address) else { throw NoClient() }
         admissions += 1
         let session = network.run(on: loops[loop]) {
             Session(
-                admitted: Admitted(principal: .anonymous, subprotocol: nil, globalLease: globalLease),
+                admitted: Admitted(
+                    principal: .anonymous, subprotocol: nil, globalLease: globalLease,
+                    permit: isPassedOn ? nil : SessionPermit()),
                 client: ClientIdentity(
                     session: "client\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
                 request: SessionRequest(
