@@ -105,7 +105,7 @@ extension AdmissionCheck {
             "The proof isn't a JWS of the form of docs/TOKENS.md: typ dpop+jwt, alg ES256, with jti, htm, htu and iat."
         case .htm: "Make the proof for the method of the request; a WebSocket upgrade is a GET."
         case .htu:
-            "Make the proof for the URL that the client uses, without its query. Behind a proxy that ends TLS set PUBLIC_ORIGIN."
+            "Make the proof for the URL that the client uses, without its query. Without PUBLIC_ORIGIN its host must be a name of the server's certificate, and its port WS_PORT. Behind a proxy that ends TLS, or maps the port, set PUBLIC_ORIGIN."
         case .serverNonce: "Repeat the request once, with the nonce of DPoP-Nonce in a new proof."
         case .iat: "The clock of the device, or the server's, is wrong. Correct iat by the Date of the server's answer."
         case .proofValidity: "Leave exp and nbf out of the proof, or make a new proof for each request."

@@ -52,6 +52,8 @@ package final class Gateway: Sendable {
         var process: SectionValues<ProcessSection>
         var copyover: SectionValues<CopyoverSection>
         var tokens: SectionValues<TokenSection>
+        /// Nil without access tokens.
+        var issuing: TokenSettings?
     }
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
@@ -76,7 +78,7 @@ package final class Gateway: Sendable {
         inEffect = Mutex(
             InEffect(
                 settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process,
-                copyover: configuration.copyover, tokens: configuration.tokens))
+                copyover: configuration.copyover, tokens: configuration.tokens, issuing: parts.relay.tokens?.settings))
         standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
@@ -104,6 +106,7 @@ package final class Gateway: Sendable {
                 throw error
             }
         }
+        state.tokens?.port.set(Int(port))
         member = FleetMember(state, server, port: Int(port), connections: { pool.census.total }, logger: logger)
         if let member {
             try state.link?.listen(by: server, edge: parts.edge, accepts: sockets.accepts, as: member)

@@ -1,5 +1,6 @@
 import Admission
 import AppAttest
+import Reactors
 import Relay
 import Settings
 
@@ -13,7 +14,7 @@ extension GatewayParts {
 
     /// - Returns: nil where no app is configured.
     static func appAttest(
-        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, state: GatewayState
+        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, _ material: TLSMaterial?, state: GatewayState
     ) throws(GatewayError) -> AppAttestParts? {
         guard let attestation = pinned.appAttest, let store = state.store else { return nil }
         let root = try trustRoot(attestation.customRoot)
@@ -26,6 +27,7 @@ extension GatewayParts {
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
         let tokens = state.tokens?.settings(
             configuration.tokens, devices: settings,
+            names: material.map { ServerNames(dnsNames: $0.dnsNames, addresses: $0.addresses) },
             allowsDevelopment: configuration.developmentTokens.isAllowed)
         let registrar = Registrar(
             settings: settings, registry: store.keys, verifier: AttestationVerifier(trustRoot: root, policy: policy),

@@ -29,7 +29,7 @@ struct GatewayParts {
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
         let listening = try Self.listening(configuration, pinned)
         self.listening = listening
-        let appAttest = try Self.appAttest(configuration, pinned, state: state)
+        let appAttest = try Self.appAttest(configuration, pinned, material, state: state)
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, leases: state.leases)
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }

@@ -4,13 +4,16 @@ import FoundationEssentials
 import KeyStore
 import Settings
 
-/// The state of access tokens, which is kept through every reload: signing keys, used proofs, and the issuer's names.
+/// The state of access tokens, which is kept through every reload: signing keys, used proofs, and what the settings say of the issuer.
 struct TokenState: Sendable {
     let keys: TokenKeys
     private let store: GatewayStore
-    private let issuer: String
-    private let audience: String
+    /// Of the settings at the start; nil: made of the origin.
+    private let issuer: String?
+    private let audience: String?
     private let publicOrigin: String?
+    /// On which clients reach the gateway.
+    let port: ListeningPort
     private let replays: ProofReplays
 
     /// Seconds for which verifiers may keep the key set, at most.
@@ -28,8 +31,9 @@ struct TokenState: Sendable {
         } catch { throw store.failure("\(error)") }
         self.store = store
         publicOrigin = configuration.tickets.publicOrigin
-        issuer = configuration.tokens.issuer ?? Self.origin(of: configuration)
-        audience = configuration.tokens.audience ?? issuer
+        issuer = configuration.tokens.issuer
+        audience = configuration.tokens.audience
+        port = ListeningPort(configuration.listener.port)
         // What an earlier process has accepted it has accepted before this moment. A fleet's database remembers it.
         replays = ProofReplays(
             maximum: configuration.tokens.maximumProofs, followingAt: isFirst || store.fleet != nil ? nil : .now)
@@ -37,16 +41,18 @@ struct TokenState: Sendable {
 
     /// - Parameters:
     ///   - devices: App Attest's settings.
+    ///   - names: of the server's certificate; nil without TLS.
     ///   - allowsDevelopment: `ALLOW_DEV_TOKENS`
     func settings(
-        _ tokens: SectionValues<TokenSection>, devices: AppAttestSettings, allowsDevelopment: Bool
+        _ tokens: SectionValues<TokenSection>, devices: AppAttestSettings, names: ServerNames?, allowsDevelopment: Bool
     ) -> TokenSettings {
         var settings = TokenSettings(
             issuer: issuer, audience: audience, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
             replays: replays, devices: devices)
         settings.nonces = tokens.nonces
         settings.sessionOutlivesToken = tokens.sessionOutlivesToken
-        settings.publicOrigin = publicOrigin
+        settings.origins =
+            publicOrigin.map(OwnOrigins.setting) ?? names.map { .certificate($0, at: port) } ?? .unknown
         if allowsDevelopment { settings.development = DevelopmentTokens(store.developmentTokens) }
         return settings
     }
@@ -98,13 +104,6 @@ struct TokenState: Sendable {
         }
         guard let keys = TokenKeys(stored, schedule: schedule, nonceSecret: secret) else { throw .damaged }
         return keys
-    }
-
-    /// Without the port if the kernel chooses it: a restart must not change the issuer.
-    private static func origin(of configuration: GatewayConfiguration) -> String {
-        let usual = configuration.tls == nil ? 80 : 443
-        let port = configuration.listener.port
-        return PageAddress.origin(of: configuration, port: port == 0 ? usual : port)
     }
 }
 

@@ -40,6 +40,7 @@ final class AttestationEndpoints {
     }
 
     private func tokenChallenge(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard tokens?.origins.areKnown == true else { return refuse(exchange, .publicOriginRequired, context) }
         guard issuing.begin() else {
             let detail = "too many requests for tokens at once"
             let refusal = Refusal.token(

@@ -95,7 +95,7 @@ final class EdgeRouter: EdgeHandler {
         case (_, .ticket): tickets?.issue(exchange, context)
         case (_, .token): issueToken(exchange, context)
         case (_, .keySet): tokens?.keySet(exchange, context)
-        case (_, .metadata): tokens?.metadata(exchange)
+        case (_, .metadata): tokens?.metadata(exchange, context)
         default: exchange.respond(WebClientPage.answer)
         }
     }

@@ -38,6 +38,7 @@ final class TokenEndpoint {
     /// Verifying takes a fraction of a millisecond, but the store and the audit log may wait for the disk, so tokens are issued on threads of
     /// their own. The answer is sent on the reactor.
     func issue(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard isAvailable else { return answer(exchange, .refused(.publicOriginRequired), context) }
         guard pending.begin() else {
             let refusal = Refusal.token(
                 .tokensUnavailable, detail: "too many requests for tokens at once",
@@ -66,16 +67,26 @@ final class TokenEndpoint {
 
     /// RFC 7517 section 5.
     func keySet(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard isAvailable else { return refuse(exchange, context) }
         exchange.respond(
             JSONAnswers.cacheable(
                 services.settings.keys.published(at: context.moment.date).json, seconds: services.keySetMaximumAge))
     }
 
     /// RFC 8414 section 3.2.
-    func metadata(_ exchange: HTTPExchange) {
+    func metadata(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard isAvailable else { return refuse(exchange, context) }
         let body = JSONAnswers.metadata(
             issuer: services.settings.issuer, hasDevelopmentTokens: services.settings.development != nil)
         exchange.respond(JSONAnswers.cacheable(body, seconds: services.keySetMaximumAge))
+    }
+
+    private var isAvailable: Bool { services.settings.origins.areKnown }
+
+    private func refuse(_ exchange: HTTPExchange, _ context: RequestContext) {
+        let refusal = Refusal.publicOriginRequired
+        record.requestRefused(refusal, context)
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 }
 
@@ -84,10 +95,11 @@ extension TokenRequest {
     init(_ exchange: HTTPExchange, _ settings: TokenSettings?, _ context: RequestContext) {
         let head = exchange.head
         func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+        let url = settings?.origins.url(host: head.authority.map(text), path: text(head.path))
         self.init(
             body: exchange.body, proofs: head.fields.all("dpop").map(text), method: text(head.method),
-            url: settings?.url(isTLS: exchange.isTLS, host: head.authority.map(text), path: text(head.path)) ?? "",
-            address: context.address, moment: context.moment)
+            url: url?.text ?? "", address: context.address, moment: context.moment)
+        foreignHost = url?.foreignHost
     }
 }
 

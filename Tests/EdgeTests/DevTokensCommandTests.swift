@@ -122,7 +122,11 @@ extension EdgeTests {
 
         private func start(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> Edge {
             let apple = try SimulatedApple()
-            return try await Edge.start { change($0.appAttest(apple).setting("ALLOW_DEV_TOKENS", "true")) }
+            return try await Edge.start {
+                change(
+                    $0.appAttest(apple).setting("ALLOW_DEV_TOKENS", "true").setting("PUBLIC_ORIGIN", "http://localhost")
+                )
+            }
         }
     }
 }

@@ -21,7 +21,9 @@ extension EdgeTests {
 
         @Test func `an attested device is authorized as production`() async throws {
             let apple = try SimulatedApple()
-            let edge = try await Edge.start { $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0") }
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0").setting("PUBLIC_ORIGIN", "http://localhost")
+            }
             let device = try apple.device()
             let client = TokenClient(apple, device: device, at: edge.gateway)
             let token = try await client.firstToken()
@@ -284,7 +286,7 @@ extension EdgeTests {
             return try await Edge.start {
                 change(
                     $0.appAttest(apple).setting("ALLOW_DEV_TOKENS", "true").setting("ADMIN_BIND", "127.0.0.1:0")
-                        .setting("AUTHZ_ADMIT", "token+dev"))
+                        .setting("AUTHZ_ADMIT", "token+dev").setting("PUBLIC_ORIGIN", "http://localhost"))
             }
         }
 

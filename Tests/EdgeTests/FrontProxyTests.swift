@@ -158,6 +158,7 @@ extension EdgeTests {
                 api = try await TargetServer.start(tls: certificates.server)
                 let settings = GatewaySettings(targetPort: 9).appAttest(apple).setting("ALLOW_DEV_TOKENS", "true")
                     .setting("AUTHZ_ADMIT", "token+dev").setting("ADMIN_BIND", "unix:" + socket)
+                    .setting("PUBLIC_ORIGIN", "http://localhost")
                 gateway = try await GatewayProcess.start(change(settings))
                 proxy = try await FrontProxy.start(kind, asking: socket, apiPort: api.port)
             }

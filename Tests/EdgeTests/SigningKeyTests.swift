@@ -14,7 +14,9 @@ extension EdgeTests {
 
         private func start(_ settings: [String: String] = [:]) async throws -> Edge {
             try await Edge.start { base in
-                settings.reduce(base.appAttest(apple)) { $0.setting($1.key, $1.value) }
+                settings.reduce(base.appAttest(apple).setting("PUBLIC_ORIGIN", "http://localhost")) {
+                    $0.setting($1.key, $1.value)
+                }
             }
         }
 

@@ -1,6 +1,7 @@
 import COpenSSL
 import Glibc
 import Testing
+import WireText
 
 @testable import Reactors
 
@@ -169,6 +170,21 @@ import Testing
         defer { OpenSSLError.clear() }
         return portcullis_SSL_CTX_set1_groups_list(context, group) == 1 ? [(TLS1_3_VERSION, group, 1)] : []
     }()
+
+    private static let named: [(String, hosts: [String], addresses: [String])] = [
+        ("DNS:b.example,IP:192.0.2.1,DNS:*.a.example,IP:::1", ["b.example", "*.a.example"], ["192.0.2.1", "::1"]),
+        ("email:a@b.example,URI:https://c.example,IP:::ffff:192.0.2.1", [], ["::ffff:c000:201"]),
+    ]
+
+    @Test func `it knows the names of its certificate, and not the common name`() throws {
+        for (names, hosts, addresses) in [("", [], [])] + Self.named {
+            let identity = TestIdentity("common.example", names: names.isEmpty ? nil : names)
+            let (certificate, key) = (NamelessFile(identity.pem), NamelessFile(identity.keyPEM))
+            let material = try TLSMaterial(
+                TLSSettings(certificatePath: certificate.path, privateKeyPath: key.path))
+            #expect(material.dnsNames == hosts && material.addresses.map(\.text) == addresses)
+        }
+    }
 }
 
 /// A server that uses the material, and a client, connected through memory. One thread.

@@ -95,6 +95,7 @@ extension RefusalCode {
         case .attestationRejected, .attestationFailed: .attestationForm
         case .invalidToken: .tokenForm
         case .invalidProof: .proofForm
+        case .publicOriginRequired: .htu
         case .useNonce: .serverNonce
         case .clockSkew: .iat
         case .upgradeTimedOut, .requestTimedOut, .gatewayUnreachable: .time

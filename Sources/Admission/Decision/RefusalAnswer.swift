@@ -62,6 +62,8 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let invalidToken = Self(401, .invalidToken, "The token is invalid")
     package static let tokenRequired = Self(401, .invalidToken, "An access token is required")
     package static let tooManyProofs = Self(429, .rateLimited, "Too many proofs")
+    package static let publicOriginRequired = Self(
+        404, .publicOriginRequired, "Access tokens are off: the gateway doesn't know its public origin")
     package static let tokensUnavailable = Self(503, .tokensUnavailable, "Tokens are unavailable; try again")
 
     // HTTP in general.
@@ -89,8 +91,9 @@ package struct RefusalAnswer: Hashable, Sendable {
         invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured,
         invalidRequest, invalidProofAtToken, clockSkewAtToken, nonceExpired, attestationFailed, registrationRequired,
-        useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, tokensUnavailable, bodyTooLarge,
-        lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong, expectationFailed,
+        useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, publicOriginRequired,
+        tokensUnavailable, bodyTooLarge, lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong,
+        expectationFailed,
         upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, gatewayUnreachable,
         versionNotSupported,
     ]

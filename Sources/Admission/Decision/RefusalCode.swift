@@ -43,6 +43,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case attestationFailed = "attestation_failed"
     case nonceExpired = "nonce_expired"
     case tokensUnavailable = "temporarily_unavailable"
+    case publicOriginRequired = "public_origin_required"
 
     // HTTP in general.
     case bodyTooLarge = "body_too_large"

@@ -192,6 +192,7 @@ extension Registrar {
             throw RefusedRequest(
                 .token(.attestationFailed, detail: "access tokens are not configured", failed: FailedCheck(.body)))
         }
+        guard tokens.origins.areKnown else { throw RefusedRequest(.publicOriginRequired) }
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
         let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
         let proof = try tokens.checkProof(of: request, body, .ignored)

@@ -12,8 +12,14 @@ package struct ResourceRequest: Sendable {
     /// The values of all `DPoP` fields.
     package var proofs: [String]
     package var moment: Moment
+    /// Of a request to another host than the gateway's, which `url` can't say.
+    package var foreignHost: ForeignHost?
 
-    package init(method: String, url: String, authorization: [String], proofs: [String], moment: Moment) {
+    package init(
+        method: String, url: String, authorization: [String], proofs: [String], moment: Moment,
+        foreignHost: ForeignHost? = nil
+    ) {
+        self.foreignHost = foreignHost
         self.method = method
         self.url = url
         self.authorization = authorization

@@ -174,8 +174,10 @@ package struct ResourceVerifier: Sendable {
         let (time, verifier) = (request.moment.date, proofVerifier(at: request.moment))
         return RefusedRequest(
             .proof(
-                refusal, verifier.discrepancy(refusal, of: proven(request, by: token), at: time), at: .resource,
-                time: time, freshNonce: settings.serverNonces(at: request.moment).nonce(at: time)))
+                refusal,
+                request.foreignHost?.discrepancy(refusal)
+                    ?? verifier.discrepancy(refusal, of: proven(request, by: token), at: time),
+                at: .resource, time: time, freshNonce: settings.serverNonces(at: request.moment).nonce(at: time)))
     }
 
     private func freshNonce(after proof: VerifiedProof, at moment: Moment) -> String? {

@@ -13,6 +13,8 @@ package struct TokenRequest: Sendable {
     package var url: String
     package var address: IPAddress
     package var moment: Moment
+    /// Of a request to another host than the gateway's, which `url` can't say.
+    package var foreignHost: ForeignHost?
 
     package init(
         body: [UInt8], proofs: [String], method: String, url: String, address: IPAddress, moment: Moment
@@ -42,8 +44,9 @@ extension TokenSettings {
         } catch {
             throw RefusedRequest(
                 .proof(
-                    error, verifier.discrepancy(error, of: proven, at: time), at: .token, time: time,
-                    freshNonce: serverNonces(at: request.moment).nonce(at: time)))
+                    error,
+                    request.foreignHost?.discrepancy(error) ?? verifier.discrepancy(error, of: proven, at: time),
+                    at: .token, time: time, freshNonce: serverNonces(at: request.moment).nonce(at: time)))
         }
         guard proof.key == body.key else {
             throw RefusedRequest(

@@ -14,17 +14,25 @@ package struct TokenSettings: Sendable {
     /// `ACCESS_TOKEN_TTL_SECONDS`. Clients ask for a new token a minute before the end, so it is at least two minutes.
     package static let defaultLifetimeSeconds = 300
 
-    /// `iss`.
-    package var issuer: String
-    /// `aud`.
-    package var audience: String
+    /// `iss`: `ACCESS_TOKEN_ISSUER`, otherwise the first of the gateway's own origins.
+    package var issuer: String {
+        get { namedIssuer ?? origins.first ?? "" }
+        set { namedIssuer = newValue }
+    }
+    /// `aud`: `ACCESS_TOKEN_AUDIENCE`, otherwise the issuer.
+    package var audience: String {
+        get { namedAudience ?? issuer }
+        set { namedAudience = newValue }
+    }
+    private var namedIssuer: String?
+    private var namedAudience: String?
     package var lifetimeSeconds: Int
     /// `DPOP_NONCE`
     package var nonces: NonceDemand = .off
     /// `SESSION_OUTLIVES_TOKEN`
     package var sessionOutlivesToken = true
-    /// `PUBLIC_ORIGIN`: scheme, host and port of the URLs that clients use; nil: those of each request.
-    package var publicOrigin: String?
+    /// Of the URLs that clients use. As long as none is known there are no tokens.
+    package var origins = OwnOrigins.unknown
     package var keys: TokenKeys
     /// The used proofs of each endpoint: none can fill the store of another.
     package var replays: ProofReplays
@@ -33,25 +41,26 @@ package struct TokenSettings: Sendable {
     /// nil: development tokens are off, and all of them are refused.
     package var development: (any DevelopmentTokenRegistry & ImmediateDevelopmentTokenRegistry)?
 
+    /// - Parameters:
+    ///   - issuer, audience: nil: made of `origins`.
     package init(
-        issuer: String, audience: String, lifetimeSeconds: Int = defaultLifetimeSeconds, keys: TokenKeys,
+        issuer: String?, audience: String?, lifetimeSeconds: Int = defaultLifetimeSeconds, keys: TokenKeys,
         replays: ProofReplays, devices: AppAttestSettings?
     ) {
-        self.issuer = issuer
-        self.audience = audience
+        namedIssuer = issuer
+        namedAudience = audience
         self.lifetimeSeconds = lifetimeSeconds
         self.keys = keys
         self.replays = replays
         self.devices = devices
     }
+}
 
-    /// The URL of a request as its client sees it; the query doesn't matter to proofs.
-    ///
-    /// - Parameters:
-    ///   - host: of the request; nil if it has none, which no proof matches.
-    ///   - path: as in the request line.
-    package func url(isTLS: Bool, host: String?, path: String) -> String {
-        let origin = publicOrigin ?? host.map { (isTLS ? "https://" : "http://") + $0 }
-        return (origin ?? "") + path
+extension Refusal {
+    /// Access tokens are configured, but no proof can be checked.
+    package static var publicOriginRequired: Refusal {
+        .token(
+            .publicOriginRequired, detail: "neither PUBLIC_ORIGIN nor a certificate names this gateway",
+            failed: FailedCheck(.htu))
     }
 }

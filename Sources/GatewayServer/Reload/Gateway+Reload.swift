@@ -74,10 +74,20 @@ extension Gateway {
         inEffect.withLock { inEffect in
             inEffect = InEffect(
                 settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
-                process: configuration.process, copyover: configuration.copyover, tokens: configuration.tokens)
+                process: configuration.process, copyover: configuration.copyover, tokens: configuration.tokens,
+                issuing: parts.relay.tokens?.settings)
         }
+        noteIssuer(old.issuing, parts.relay.tokens?.settings)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
         return .applied(difference)
+    }
+
+    /// The server's certificate may have another first name than before.
+    private func noteIssuer(_ old: TokenSettings?, _ new: TokenSettings?) {
+        guard let old = old?.issuer, let new = new?.issuer, old != new else { return }
+        logger.warning(
+            "access tokens of the former issuer are refused now: set PUBLIC_ORIGIN to keep the issuer",
+            metadata: [LogKeys.detail: "\(old) → \(new)"])
     }
 
     /// Closes the sessions of clients that would no longer be admitted. This runs after the reactors have the new settings, so that none is

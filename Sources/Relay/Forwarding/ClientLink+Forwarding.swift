@@ -9,7 +9,8 @@ extension ClientLink {
     /// - Returns: false if it can't be anywhere else.
     func seekElsewhere(_ request: ResumeRequest, _ session: Session) -> Bool {
         guard session.permit != nil, let forwarding = session.settings.forwarding,
-            SessionIdentity.isID(request.sessionID), session.dialectKind == .typed, !session.settings.drain.isDraining, !session.settings.drain.isHandingOver
+            SessionIdentity.isID(request.sessionID), session.dialectKind == .typed, !session.settings.drain.isDraining,
+            !session.settings.drain.isHandingOver
         else { return false }
         holdForRemote(session)
         let here = LoopBound(self, to: loop)

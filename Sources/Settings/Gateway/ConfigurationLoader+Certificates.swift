@@ -12,19 +12,33 @@ extension ConfigurationLoader {
     /// A setting, and the path that is its value.
     typealias FileSetting = (setting: Setting<String?>, path: String)
 
-    mutating func checkServerCertificate(_ certificate: FileSetting, _ keyFile: FileSetting) {
+    /// - Returns: whether the certificate names a host or an address; a wildcard is no name.
+    @discardableResult
+    mutating func checkServerCertificate(_ certificate: FileSetting, _ keyFile: FileSetting) -> Bool {
         let pair = NamedFile.pair(certificate.path, keyFile.path)
         let chain = certificates(certificate.setting, pair.first)
         let key = privateKey((keyFile.setting, pair.second))
         if NamedFile.isReadableByEverybody(keyFile.path) {
             warn(keyFile.setting, "all users of this machine can read the key: chmod 600 it.")
         }
-        guard let leaf = chain.first else { return }
+        guard let leaf = chain.first else { return false }
         for element in chain { warnOfExpiry(certificate.setting, element) }
         if let key, key.publicKey != leaf.publicKey {
             fail(
                 keyFile.setting, "isn't the key of the first certificate in \(certificate.setting.name)",
                 "Name the key that belongs to it, and put the server's certificate before its intermediates.")
+        }
+        return Self.isNamed(leaf)
+    }
+
+    private static func isNamed(_ certificate: Certificate) -> Bool {
+        guard let names = try? certificate.extensions.subjectAlternativeNames else { return false }
+        return names.contains { name in
+            switch name {
+            case .dnsName(let text): text.utf8.first != UInt8(ascii: "*")
+            case .ipAddress: true
+            default: false
+            }
         }
     }
 

@@ -19,7 +19,7 @@ extension ConfigurationLoader {
         checkInternalAccess(hasToken: internalToken != nil, internalTLS)
         let internalSocketGroup = internalSocketGroup()
         let fleetListener = fleetListener(hasStore: fleetStore != nil)
-        checkTokens(hasApps: attestation != nil)
+        checkTokens(hasApps: attestation != nil, tls)
         let proxies = proxies()
         let isOpen = read(settings.gate.appAuth) == .off
         checkReport()

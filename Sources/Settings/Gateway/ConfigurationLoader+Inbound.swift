@@ -14,9 +14,10 @@ extension ConfigurationLoader {
         requireForTLS(settings.certificatePath, tls.certificatePath)
         requireForTLS(settings.keyPath, tls.keyPath)
         guard let certificate = tls.certificatePath, let key = tls.keyPath else { return nil }
-        checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
+        let isNamed = checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
         return GatewayConfiguration.TLS(
-            certificatePath: certificate, keyPath: key, handshakeTimeoutMilliseconds: tls.handshakeTimeoutMilliseconds)
+            certificatePath: certificate, keyPath: key, handshakeTimeoutMilliseconds: tls.handshakeTimeoutMilliseconds,
+            isNamed: isNamed)
     }
 
     private mutating func requireForTLS(_ setting: Setting<String?>, _ path: String?) {
@@ -71,14 +72,25 @@ extension ConfigurationLoader {
     }
 
     /// Access tokens are issued to attested apps: without an app none are issued or verified.
-    mutating func checkTokens(hasApps: Bool) {
-        guard !hasApps else { return }
+    mutating func checkTokens(hasApps: Bool, _ tls: GatewayConfiguration.TLS?) {
+        guard !hasApps else { return checkOrigin(tls) }
         if read(settings.developmentTokens.isAllowed) {
             warn(settings.developmentTokens.isAllowed, "has no effect while App Attest is off.")
         }
         if read(settings.internalListener.address) != nil {
             warn(settings.internalListener.address, "is set while App Attest is off: /authz is answered 404.")
         }
+    }
+
+    /// Proofs are made for URLs, and `Host` alone doesn't say which are the gateway's.
+    private mutating func checkOrigin(_ tls: GatewayConfiguration.TLS?) {
+        let setting = settings.tickets.publicOrigin
+        guard read(setting) == nil, tls?.isNamed != true else { return }
+        let reason = tls == nil ? "INBOUND_TLS_MODE is off" : "the server's certificate has no name but wildcards"
+        warn(
+            setting,
+            "isn't set, and \(reason): access tokens are off (404 public_origin_required). Set it to the origin that clients"
+                + " use, like https://mud.example.com.")
     }
 
     /// Two listeners on one port would share its clients.

@@ -199,9 +199,10 @@ package struct TicketSection: SettingSection {
         "The origin under which clients reach the gateway: for proofs of access tokens, and for what `portcullis ticket` prints.",
         details: """
             For example https://play.example.org. The proofs of access tokens must be for URLs with this origin, and it is their issuer. Unset, \
-            proofs must be for the Host of their request, and the address is made of BIND_HOST and WS_PORT; instead of \
-            0.0.0.0 and :: it has the first DNS name of the certificate, or the machine's name. Set it if a proxy in front of the gateway has \
-            another address; if that proxy ends TLS, access tokens can't be used without it.
+            proofs must be for a name of the server's certificate with WS_PORT, to which their request was sent; the printed address is made of \
+            BIND_HOST and WS_PORT, and instead of 0.0.0.0 and :: it has the first DNS name of the certificate, or the machine's name. Set it if \
+            clients use another name or port, if the certificate has wildcards, and in a fleet. If TLS ends before the gateway there are no \
+            access tokens without it.
             """, reload: .restart, SettingGrammar.webOrigin)
 }
 

@@ -14,8 +14,8 @@ package struct TokenSection: SettingSection {
         "ACCESS_TOKEN_ISSUER", default: nil, "an origin",
         "`iss` of access tokens, and the base of the URLs in the metadata; unset, it is `PUBLIC_ORIGIN`.",
         details: """
-            If PUBLIC_ORIGIN isn't set either, it is made of BIND_HOST and WS_PORT as PUBLIC_ORIGIN says. Danger: a change makes all access \
-            tokens invalid.
+            If PUBLIC_ORIGIN isn't set either, it is made of the first DNS name of the server's certificate and WS_PORT, and changes when a new \
+            certificate begins with another name. Danger: a change makes all access tokens invalid.
             """, reload: .restart, SettingGrammar.webOrigin)
     package let audience = Setting<String?>.text(
         "ACCESS_TOKEN_AUDIENCE", default: nil, "a URL or a name", "`aud` of access tokens; unset, it is the issuer.",

@@ -164,12 +164,39 @@ struct AccessTokenMethodTests {
         #expect(throws: Never.self) { try ResourceVerifier(bench.settings).verify(query).get() }
     }
 
-    @Test func `the public origin replaces the request's host`() {
-        var settings = bench.settings
-        #expect(settings.url(isTLS: true, host: "a:1", path: "/x") == "https://a:1/x")
-        #expect(settings.url(isTLS: false, host: "a", path: "/x") == "http://a/x")
-        #expect(settings.url(isTLS: true, host: nil, path: "/x") == "/x")
-        settings.publicOrigin = "https://public.example"
-        #expect(settings.url(isTLS: false, host: "a", path: "/x") == "https://public.example/x")
+    /// A proof for another server would be good at this one if the `Host` of the request alone counted.
+    @Test mutating func `a proof for a host that the certificate doesn't name is refused`() async throws {
+        let token = try await token()
+        let gate = try gate()
+        for host in ["evil.example", "evil.example:6200", "gate.example", "gate.example:443", ""] {
+            let proof = try bench.proof("GET", "https://\(host)/mud/main")
+            let refusal = gate.evaluate(try upgrade(token, proof: proof) { $0.host = host }).refusal
+            #expect(refusal?.answer == .invalidProof && refusal?.failed.check == .htu)
+            #expect(refusal?.failed.received == host && refusal?.failed.expected?.contains("gate.example") == true)
+        }
+        // Also a proof for the gateway itself, in a request to another one.
+        let elsewhere = try upgrade(token) { $0.host = "evil.example" }
+        #expect(gate.evaluate(elsewhere).refusal?.answer == .invalidProof)
+        #expect(gate.evaluate(try upgrade(token) { $0.host = nil }).refusal?.answer == .invalidProof)
+        #expect(gate.evaluate(try upgrade(token)).admitted != nil)
+    }
+
+    @Test mutating func `with a public origin the request's host doesn't matter`() async throws {
+        let token = try await token()
+        bench.settings.origins = .setting("https://public.example")
+        let gate = try gate()
+        for host in [nil, "public.example", "10.0.0.7:6200"] {
+            let proof = try bench.proof("GET", "https://public.example/mud/main")
+            #expect(gate.evaluate(try upgrade(token, proof: proof) { $0.host = host }).admitted != nil)
+            let wrong = try bench.proof("GET", "https://\(host ?? "gate.example:6200")/mud/other")
+            #expect(gate.evaluate(try upgrade(token, proof: wrong) { $0.host = host }).refusal?.failed.check == .htu)
+        }
+    }
+
+    @Test mutating func `without any known origin no proof is looked at`() async throws {
+        let token = try await token()
+        bench.settings.origins = .unknown
+        #expect(try gate().evaluate(upgrade(token)).refusal?.answer == .publicOriginRequired)
+        #expect(bench.settings.replays.resource.count == 0)
     }
 }

@@ -32,6 +32,7 @@ struct TokenBench {
             keys: try #require(TokenKeys(stored, schedule: schedule, nonceSecret: secret)),
             replays: ProofReplays(maximum: maximumProofs),
             devices: bench.appAttest(over: bench.registry))
+        settings.origins = .certificate(ServerNames(dnsNames: ["gate.example"]), at: ListeningPort(6200))
     }
 
     func issuer(over registry: (any KeyRegistry)? = nil, limits: EndpointLimits = EndpointLimits()) -> TokenIssuer {

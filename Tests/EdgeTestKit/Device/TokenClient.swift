@@ -12,6 +12,10 @@ package struct TokenClient: Sendable {
     /// Seconds by which its clock is ahead.
     package var clockOffset = 0
     private let key: P256.Signing.PrivateKey
+    /// Of the URLs for which it makes proofs.
+    package var authority = "localhost"
+    /// What it sends as `Host`; nil: the authority.
+    package var host: String?
 
     package init(_ apple: SimulatedApple, at gateway: GatewayProcess) throws {
         try self.init(apple, device: apple.device(), at: gateway)
@@ -93,16 +97,15 @@ package struct TokenClient: Sendable {
         _ token: String, scheme: String = "Bearer", path: String = "/", serverNonce: String? = nil,
         claims: [String: String] = [:]
     ) throws -> Handshake {
-        try Handshake().path(path).adding("Authorization", "\(scheme) \(token)")
+        try Handshake(host: host ?? authority).path(path).adding("Authorization", "\(scheme) \(token)")
             .adding("DPoP", proof("GET", url(path, scheme: "wss"), nonce: serverNonce, claims: claims))
     }
 
     // MARK: Parts
 
-    /// As the gateway sees it: its clients send `Host: localhost`.
     package func url(_ path: String, scheme: String = "https") -> String {
         let scheme = gateway.isTLS ? scheme : scheme == "wss" ? "ws" : "http"
-        return "\(scheme)://localhost\(path)"
+        return "\(scheme)://\(authority)\(path)"
     }
 
     /// - Parameter claims: raw JSON values that are added, or replace others.
@@ -169,7 +172,7 @@ package struct TokenClient: Sendable {
     ) async throws -> ReceivedAnswer {
         let body = json(members)
         return try await gateway.request(
-            "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nDPoP: \(proof)\r\n"
+            "POST \(path) HTTP/1.1\r\nHost: \(host ?? authority)\r\nContent-Type: application/json\r\nDPoP: \(proof)\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
     }
 

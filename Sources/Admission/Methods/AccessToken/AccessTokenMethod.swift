@@ -41,11 +41,12 @@ package struct AccessTokenMethod: AdmissionMethod {
                 .token(
                     .invalidToken, detail: "access tokens are not configured", failed: FailedCheck(.authorization)))
         }
+        guard settings.origins.areKnown else { return .refused(.publicOriginRequired) }
+        let url = settings.origins.url(host: request.host, path: request.path)
         let resource = ResourceRequest(
-            method: request.handshake.method,
-            url: settings.url(isTLS: request.isTLS, host: request.host, path: request.path),
+            method: request.handshake.method, url: url.text,
             authorization: [credential.authorization].compactMap(\.self), proofs: [credential.proof].compactMap(\.self),
-            moment: request.moment)
+            moment: request.moment, foreignHost: url.foreignHost)
         let verifier = ResourceVerifier(settings)
         guard verifier.answersLater else {
             return Self.verification(try verifier.verify(resource) { Self.refusal(of: $0, $1, for: request) })
