@@ -28,7 +28,8 @@ package struct Gate: Sendable {
     package init(_ settings: GateSettings) {
         self.settings = settings
         let names = settings.methods.map(\.fields)
-        fields = CredentialFieldNames(headers: names.flatMap(\.headers), parameters: names.flatMap(\.parameters))
+        fields = CredentialFieldNames(
+            headers: names.flatMap(\.headers), parameters: names.flatMap(\.parameters), lists: names.flatMap(\.lists))
         block = BlockPolicy(list: BlockLists(own: settings.blockList, fleet: settings.fleetBlockList))
         proof = ProofCheck(settings.methods, sharedSecrets: settings.sharedSecrets)
         tickets = settings.methods.lazy.compactMap { ($0 as? TicketMethod)?.office }.first

@@ -11,7 +11,8 @@ package struct RequestHead: Hashable, Sendable {
     package let framing: BodyFraming
     /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     package let expectsContinue: Bool
-    /// Whether the connection may be reused after this request (RFC 9112 §9.3).
+    /// Whether the connection may be reused after this request (RFC 9112 §9.3). Never after CONNECT: its client may take what follows for a
+    /// tunnel's data (RFC 9110 §9.3.6).
     package let keepsAlive: Bool
     package let fields: RequestFields
 
@@ -39,7 +40,7 @@ package struct RequestHead: Hashable, Sendable {
         self.fields = RequestFields(bytes: bytes, ranges: fields)
         let awaitsContinue = found.hasExpect ? try Self.awaitsContinue(self.fields, version) : false
         expectsContinue = awaitsContinue && framing.hasContent
-        keepsAlive = Self.keepsAlive(self.fields, version)
+        keepsAlive = target.form != .authority && Self.keepsAlive(self.fields, version)
         self.version = version
         self.framing = framing
         targetForm = target.form

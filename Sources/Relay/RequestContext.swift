@@ -61,6 +61,6 @@ extension RequestHead {
 
     /// A field with credentials or the client's address that the request repeats.
     func repeatedCredentialField(_ gate: Gate) -> String? {
-        firstRepeated(["authorization", "origin"]) ?? firstRepeated(gate.fields.headers)
+        firstRepeated(["authorization", "origin"]) ?? firstRepeated(gate.fields.single)
     }
 }

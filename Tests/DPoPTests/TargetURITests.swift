@@ -78,6 +78,7 @@ struct PresentedTokenTests {
         #expect(refusal("Bearer a", "DPoP a") == .severalFields)
         #expect(refusal("Bearer a", "Bearer a") == .severalFields)
         for field in ["", "Basic a", "a", "DPoPa"] { #expect(refusal(field) == .otherScheme, "\(field)") }
+        #expect(AuthorizationRefusal.otherScheme.code == .invalidToken)
         for field in [
             "DPoP", "DPoP ", "DPoP a b", "DPoP a,b", "DPoP =", "DPoP a=b", "DPoP a ", "DPoP \"a\"", "Bearer é",
             "Bearer a, DPoP a", "Bearer a\t",

@@ -310,6 +310,37 @@ extension EdgeTests {
             expectError(other, 400, "invalid_dpop_proof")
         }
 
+        /// RFC 9449 §4.3, check 1. As two fields and as one with a comma (RFC 9110 §5.3).
+        @Test func `two proofs are refused as a proof, and spend none`() async throws {
+            let edge = try await start()
+            let client = try TokenClient(apple, at: edge.gateway)
+            let token = try await client.firstToken()
+            let good = try client.handshake(token)
+            let proof = try #require(good.headers.last?.value)
+            for handshake in [good.adding("DPoP", proof), good.setting("DPoP", proof + ", " + proof)] {
+                let answer = try await edge.gateway.refusal(handshake)
+                expectError(answer, 401, "invalid_dpop_proof")
+                #expect(answer["www-authenticate"] == #"DPoP algs="ES256", error="invalid_dpop_proof""#)
+                let line = try await edge.gateway.auditLine(try #require(answer.requestID))
+                #expect(line.contains(#""check":"proof""#), "\(line)")
+            }
+            let fields = "Authorization: Bearer \(token)\r\nDPoP: \(proof)\r\nDPoP: \(proof)\r\n"
+            let ticket = "POST /ticket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\(fields)\r\n"
+            expectError(try await edge.gateway.request(ticket), 401, "invalid_dpop_proof")
+            try await Edge.expectEcho(edge.gateway.open(good))
+        }
+
+        @Test func `a proof with another scheme of Authorization is a demand for a token`() async throws {
+            let edge = try await start()
+            let client = try TokenClient(apple, at: edge.gateway)
+            let good = try client.handshake(await client.firstToken())
+            for handshake in [good.setting("Authorization", "Basic eDp5"), good.setting("Authorization", nil)] {
+                let answer = try await edge.gateway.refusal(handshake)
+                expectError(answer, 401, "invalid_token")
+                #expect(answer["www-authenticate"] == #"DPoP algs="ES256""#)
+            }
+        }
+
         @Test func `requests for tokens are limited by address`() async throws {
             let edge = try await start(["TOKENS_PER_MINUTE": "2"])
             for _ in 0..<2 { expectError(try await edge.gateway.post("/token", "{}"), 400, "invalid_request") }

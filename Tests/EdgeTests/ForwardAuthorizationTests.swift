@@ -96,7 +96,8 @@ extension EdgeTests {
             let cases: [(String, Int, String)] = [
                 ("", 401, "invalid_token"), (bearer, 401, "invalid_token"),
                 ("Authorization: Bearer x\r\n", 401, "invalid_token"),
-                ("Authorization: Basic eDp5\r\n", 403, "invalid_request"),
+                ("Authorization: Basic eDp5\r\n", 401, "invalid_token"), ("Authorization: x\r\n", 401, "invalid_token"),
+                ("Authorization:\r\n" + "DPoP: x\r\n", 401, "invalid_token"),
                 (bearer + good, 403, "invalid_request"), (good + "DPoP: x\r\n", 401, "invalid_dpop_proof"),
                 (bearer + "DPoP: x\r\n", 401, "invalid_dpop_proof"),
                 (
@@ -112,6 +113,10 @@ extension EdgeTests {
                 let answer = try await edge.gateway.ask(nginx("GET", url, headers))
                 #expect(answer.status == status && answer["x-refusal-code"] == code, "\(headers.prefix(60)): \(answer)")
                 #expect((answer["www-authenticate"] != nil) == (status == 401), "\(answer)")
+                // RFC 6750 §3.1: without a token there is no error to tell.
+                let isWithout = !headers.contains("Bearer") && status == 401
+                #expect(!isWithout || answer["www-authenticate"] == #"DPoP algs="ES256""#, "\(answer)")
+                #expect(isWithout || answer["www-authenticate"]?.contains("error=\"\(code)\"") ?? true, "\(answer)")
             }
             #expect(try await edge.gateway.ask(nginx("GET", url, good)).status == 204)
         }

@@ -136,6 +136,13 @@ struct RequestHeadTests {
         #expect(head.keepsAlive == isKept)
     }
 
+    /// RFC 9110 §9.3.6: what follows a refused CONNECT may be a tunnel's data.
+    @Test(arguments: ["", "Connection: keep-alive\r\n"])
+    func `no connection is kept after CONNECT`(field: String) throws {
+        let head = try #require(Transcript("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\(field)\r\n").only)
+        #expect(!head.keepsAlive)
+    }
+
     /// RFC 9110 §10.1.1.
     @Test(
         arguments: [

@@ -52,7 +52,10 @@ package struct Refusal: Sendable {
     /// The scheme in `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in a 401. `Bearer` (RFC 6750) and
     /// `DPoP` (RFC 9449 section 7.1) are registered, and no client acts on any of them automatically.
     package var authenticationScheme: String {
-        if token != nil { return "DPoP algs=\"ES256\", error=\"\(code.rawValue)\"" }
+        if token != nil {
+            // RFC 6750 section 3.1: no error for a request without a token.
+            return "DPoP algs=\"ES256\"" + (answer == .tokenRequired ? "" : ", error=\"\(code.rawValue)\"")
+        }
         return switch code {
         case .sharedSecretRequired, .invalidSharedSecret: "Bearer"
         default: freshChallenge == nil ? "ClientCertificate" : "AppAttest"

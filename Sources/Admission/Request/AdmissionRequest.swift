@@ -130,11 +130,17 @@ extension ClientCertificate {
 package struct CredentialFieldNames: Sendable, Equatable {
     package var headers: [String]
     package var parameters: [String]
+    /// Those of `headers` whose method refuses a repeated one itself; it gets all values, joined with commas (RFC 9110 section 5.3).
+    package var lists: [String]
 
-    package init(headers: [String] = [], parameters: [String] = []) {
+    package init(headers: [String] = [], parameters: [String] = [], lists: [String] = []) {
         self.headers = headers
         self.parameters = parameters
+        self.lists = lists
     }
+
+    /// A request that repeats one of these is refused: servers differ in which value they use.
+    package var single: [String] { headers.filter { !lists.contains($0) } }
 }
 
 /// The values of these fields in a request, and nothing else.

@@ -150,7 +150,12 @@ package struct ResourceVerifier: Sendable {
         do throws(AuthorizationRefusal) {
             presented = try PresentedToken.read(authorization: request.authorization)
         } catch {
-            let answer: RefusalAnswer = error.code == .invalidRequest ? .invalidRequest : .invalidToken
+            let answer: RefusalAnswer =
+                switch error {
+                case .severalFields: .invalidRequest
+                case .otherScheme: .tokenRequired
+                case .malformedToken: .invalidToken
+                }
             throw RefusedRequest(.token(answer, detail: "authorization: \(error)", failed: failed))
         }
         guard let presented else {

@@ -4,7 +4,7 @@ import WireText
 public enum AuthorizationRefusal: Error, Hashable, Sendable {
     /// More than one field (RFC 6750 section 2: one method in each request).
     case severalFields
-    /// Neither `DPoP` nor `Bearer`.
+    /// Neither `DPoP` nor `Bearer`: the client hasn't tried to authenticate in a way that is known here (RFC 6750 section 3.1).
     case otherScheme
     /// What follows the scheme isn't one token of RFC 6750's characters, or is longer than ``JOSELimits/maximumBytes``.
     case malformedToken
@@ -12,8 +12,8 @@ public enum AuthorizationRefusal: Error, Hashable, Sendable {
     /// For the client.
     public var code: DPoPErrorCode {
         switch self {
-        case .severalFields, .otherScheme: .invalidRequest
-        case .malformedToken: .invalidToken
+        case .severalFields: .invalidRequest
+        case .otherScheme, .malformedToken: .invalidToken
         }
     }
 }

@@ -21,13 +21,16 @@ package struct AccessTokenMethod: AdmissionMethod {
     package var name: MethodName { Self.name }
     package var proofType: (any AdmissionProof.Type)? { AccessTokenProof.self }
     package var identityNames: [MethodName] { [Self.name, Self.developmentName] }
-    package var fields: CredentialFieldNames { CredentialFieldNames(headers: [Self.header, Self.authorization]) }
+    package var fields: CredentialFieldNames {
+        CredentialFieldNames(headers: [Self.header, Self.authorization], lists: [Self.header])
+    }
 
     package func credential(in request: AdmissionRequest) -> AccessTokenCredential? {
         let authorization = request.fields.header(Self.authorization)
         let proof = request.fields.header(Self.header)
         guard proof != nil || authorization.map(AccessTokenCredential.looksLikeToken) ?? false else { return nil }
-        return AccessTokenCredential(authorization: authorization, proof: proof)
+        return AccessTokenCredential(
+            authorization: authorization, proofs: proof.map(AccessTokenCredential.proofs) ?? [])
     }
 
     /// The identity is known only after verification.
@@ -45,7 +48,7 @@ package struct AccessTokenMethod: AdmissionMethod {
         let url = settings.origins.url(host: request.host, path: request.path)
         let resource = ResourceRequest(
             method: request.handshake.method, url: url.text,
-            authorization: [credential.authorization].compactMap(\.self), proofs: [credential.proof].compactMap(\.self),
+            authorization: [credential.authorization].compactMap(\.self), proofs: credential.proofs,
             moment: request.moment, foreignHost: url.foreignHost)
         let verifier = ResourceVerifier(settings)
         guard verifier.answersLater else {
@@ -111,7 +114,13 @@ package struct AccessTokenMethod: AdmissionMethod {
 /// An access token and its proof as presented.
 package struct AccessTokenCredential: Sendable {
     let authorization: String?
-    let proof: String?
+    let proofs: [String]
+
+    /// The values of several fields are joined with commas, which no proof contains. RFC 9449 section 4.3 (check 1) allows one field.
+    static func proofs(in field: String) -> [String] {
+        field.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            .map { String(decoding: $0.trimmed(where: ASCIIByte.isBlank), as: UTF8.self) }
+    }
 
     /// The scheme is `DPoP`, or it is `Bearer` with three parts between dots, of which the first is a JSON object. A shared secret isn't.
     static func looksLikeToken(_ authorization: String) -> Bool {
