@@ -3,9 +3,17 @@
 --
 --     psql --set=gateway=portcullis_gateway --set=operator=portcullis_operator --file=postgresql-roles.sql "dbname=portcullis user=portcullis"
 --
--- Run it after the first `store migrate`, and after each later one.
+-- Run it after the first `store migrate`, and after each later one. Its user has to own the database, too: only then can it shut others out of it.
 \set ON_ERROR_STOP on
 BEGIN;
+-- Nobody else connects. Whoever may connect can take its connections, fill its queue of notifications and keep old rows from being removed.
+REVOKE ALL ON DATABASE :"DBNAME" FROM PUBLIC, :"gateway", :"operator";
+GRANT CONNECT ON DATABASE :"DBNAME" TO :"gateway", :"operator", CURRENT_USER;
+DO $$ BEGIN
+    IF has_database_privilege('public', current_database(), 'CONNECT')
+        OR has_database_privilege('public', current_database(), 'TEMPORARY')
+    THEN RAISE EXCEPTION 'PUBLIC can still connect: run this script as the owner of the database'; END IF;
+END $$;
 REVOKE ALL ON SCHEMA portcullis FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA portcullis FROM PUBLIC, :"gateway", :"operator";
 GRANT USAGE ON SCHEMA portcullis TO :"gateway", :"operator";
@@ -26,7 +34,7 @@ GRANT UPDATE (last_used_at) ON portcullis.development_token, portcullis.developm
 -- written.
 GRANT UPDATE (version) ON portcullis.signing_state TO :"gateway";
 GRANT INSERT, DELETE ON portcullis.signing_key, portcullis.secret TO :"gateway";
--- It tells others of changes, and forgets old ones.
+-- It tells others of changes, and forgets old ones. Who may update the row of feed can lock it, which orders the changes.
 GRANT INSERT, DELETE ON portcullis.changes TO :"gateway";
 GRANT UPDATE (forgotten_through) ON portcullis.feed TO :"gateway";
 -- The incarnation, and what was used.

@@ -164,7 +164,7 @@ extension StoreFailure {
     fileprivate init(_ error: KeyRegistryError) {
         self =
             switch error {
-            case .busy: .busy
+            case .busy, .locked: .busy
             case .queueFull: .queueFull
             case .unavailable: .unavailable
             }

@@ -96,6 +96,7 @@ extension KeyRegistryError {
         case .refused(let state, _):
             switch state.kind {
             case .conflict, .readOnly, .shuttingDown, .canceled: self = .busy
+            case .locked: self = .locked
             case .diskFull: self = .unavailable("the database's disk is full")
             case .schema, .uniqueViolation, .other: self = .unavailable("\(error)")
             }

@@ -68,12 +68,17 @@ package struct PostgreSQLStoreCheck {
         let row = try session.run(
             """
             SELECT current_setting('server_version_num')::int8, current_setting('server_version'), session_user::text,
-                current_database()::text
+                current_database()::text, has_database_privilege('public', current_database(), 'CONNECT')
             """, []
         ).only()
         let text = "PostgreSQL \(try row.text(1)), as \(try row.text(2)) in \(try row.text(3))"
         guard try row.integer(0) >= oldestServer else {
             return .error(.connection, text, "Upgrade the server to version 15 or later.")
+        }
+        guard try !row.boolean(4) else {
+            return .warning(
+                .connection, "\(text); every role of the server may connect",
+                "Run config/postgresql-roles.sql as the owner of the database.")
         }
         return .good(.connection, text)
     }

@@ -1,23 +1,35 @@
 /// One connection for tools: its calls block the calling thread, one statement after the other, also in transactions of several statements.
+///
+/// Nothing waits without a limit, neither here nor at the server: not for a lock, not for a statement, not in a transaction whose tool has stopped.
 package final class PostgreSQLSession {
+    /// For each statement, in milliseconds, unless its tool has another limit.
+    package static let patience = 60_000
+
     private let connection: LibpqConnection
     private let maximumBytes: Int
-    /// For each statement; nil waits as long as the server does.
-    private let milliseconds: Int?
+    /// For each statement.
+    private let milliseconds: Int
 
-    /// - Parameter milliseconds: for each statement; nil: without a limit.
+    /// - Parameter milliseconds: for each statement; nil: ``patience``.
     package init(_ options: DriverOptions, within milliseconds: Int? = nil) throws(DatabaseError) {
+        self.milliseconds = milliseconds ?? Self.patience
         switch LibpqConnection.connect(options.connectionParameters) {
         case .success(let connection): self.connection = connection
         case .failure(let failure): throw .unreachable(failure.text, retryAfterSeconds: 1)
         }
         maximumBytes = options.maximumAnswerBytes
-        self.milliseconds = milliseconds
         try run(
             """
             SELECT set_config('search_path', 'pg_catalog', false),
-                set_config('default_transaction_isolation', 'read committed', false)
-            """)
+                set_config('default_transaction_isolation', 'read committed', false),
+                set_config('lock_timeout', $1::text, false), set_config('statement_timeout', $2::text, false),
+                set_config('idle_in_transaction_session_timeout', $2::text, false)
+            """,
+            [
+                .text(String(min(options.lockMilliseconds, self.milliseconds))),
+                // Later than here, so that the server ends only what nobody waits for any more.
+                .text(String(self.milliseconds + options.graceMilliseconds)),
+            ])
     }
 
     /// One statement or several without parameters: a script.
@@ -55,7 +67,6 @@ package final class PostgreSQLSession {
     }
 
     private func result(_ text: String, _ values: [SQLValue]?) throws(DatabaseError) -> LibpqResult? {
-        guard let milliseconds else { return connection.runBlocking(text, values) }
         let deadline = Monotonic.now + Monotonic.nanoseconds(milliseconds: milliseconds)
         let result = connection.runBlocking(text, values, until: deadline)
         guard result != nil || Monotonic.now < deadline else { throw .unknown("it did not come in time") }

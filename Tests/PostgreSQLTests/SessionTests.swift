@@ -32,6 +32,32 @@ struct SessionTests {
         #expect(throws: DatabaseError.self) { try session.run("SELECT 1") }
     }
 
+    @Test(arguments: [nil, 60_000])
+    func `waits for nothing without a limit`(milliseconds: Int?) async throws {
+        let session = try await session(PostgresServer.shared(), within: milliseconds)
+        for name in ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"] {
+            let setting = try session.run("SELECT setting::int8 FROM pg_settings WHERE name = $1::text", [.text(name)])
+            let value = try setting.only().integer(0)
+            #expect((1...65_000).contains(value), "\(name)")
+        }
+    }
+
+    @Test func `says that another session holds a lock`() async throws {
+        let server = try await PostgresServer.shared()
+        let name = try await server.makeDatabase()
+        let holder = try server.session(database: name)
+        try holder.run("CREATE TABLE public.locked (n int8)")
+        try holder.run("BEGIN; LOCK TABLE public.locked")
+        var options = DriverOptions(parameters: server.parameters(database: name))
+        options.lockMilliseconds = 50
+        let session = try PostgreSQLSession(options)
+        let error = #expect(throws: DatabaseError.self) { try session.run("SELECT n FROM public.locked") }
+        guard case .refused(let state, _)? = error else { throw PostgresTestError("\(String(describing: error))") }
+        #expect(state.kind == .locked && "\(DatabaseError.refused(state, ""))".contains("holds a lock"))
+        // It goes on.
+        #expect(try session.run("SELECT true", []).only().boolean(0))
+    }
+
     @Test func `isn't held up by a server that is frozen, also while sending`() async throws {
         let server = try await PostgresServer.launch()
         let sessions = try [session(server, within: 50), session(server, within: 50)]

@@ -67,7 +67,10 @@ final class FleetStore: Sendable {
 
     private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {
         let session: PostgreSQLSession
-        do throws(DatabaseError) { session = try PostgreSQLSession(configuration.sessionOptions) } catch {
+        let options = configuration.sessionOptions
+        do throws(DatabaseError) {
+            session = try PostgreSQLSession(options, within: options.longestMilliseconds)
+        } catch {
             throw .fleetStore("\(configuration)", "\(error)")
         }
         do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {

@@ -10,6 +10,8 @@ package import Settings
 package struct FleetStoreAdministration {
     /// For a page of keys with their receipts.
     private static let answerBytes = 256 << 20
+    /// For a step of a migration, which may make an index. It waits for locks no longer than anything else.
+    private static let migrationMilliseconds = 600_000
 
     let configuration: FleetStoreConfiguration
     private let sealing: SealedSecrets
@@ -22,7 +24,7 @@ package struct FleetStoreAdministration {
 
     /// - Returns: what to tell the operator.
     package func migrate() throws(FleetStoreError) -> String {
-        let session = try connect()
+        let session = try connect(within: Self.migrationMilliseconds)
         let schema = PostgreSQLSchema.current
         let old = try schemaErrors { () throws(PostgreSQLSchemaError) in try schema.migrate(session) }
         return switch old {
@@ -79,13 +81,17 @@ package struct FleetStoreAdministration {
         }
     }
 
-    /// - Parameter attributes: which servers will do; nil: those that can be written, unless the settings say something else.
-    func connect(attributes: String? = nil) throws(FleetStoreError) -> PostgreSQLSession {
+    /// - Parameters:
+    ///   - attributes: which servers will do; nil: those that can be written, unless the settings say something else.
+    ///   - milliseconds: for each statement; nil: as for any tool.
+    func connect(
+        attributes: String? = nil, within milliseconds: Int? = nil
+    ) throws(FleetStoreError) -> PostgreSQLSession {
         var options = configuration.sessionOptions
         if let attributes { options.parameters["target_session_attrs"] = attributes }
         options.maximumAnswerBytes = Self.answerBytes
         do throws(DatabaseError) {
-            return try PostgreSQLSession(options)
+            return try PostgreSQLSession(options, within: milliseconds)
         } catch {
             throw .database("\(configuration)", "\(error)")
         }

@@ -108,8 +108,17 @@ extension PostgreSQLSchema.Migration {
             RETURNING t.sealed, t.expires INTO sealed, expires;
         END $$;
 
+        \(forgettingMarks("CREATE FUNCTION", unlessAlone: "IF NOT pg_try_advisory_xact_lock(1346587474, 3)"))
+
+        """
+
+    /// - Parameters:
+    ///   - create: `CREATE FUNCTION`, or that with `OR REPLACE`.
+    ///   - unlessAlone: statements up to the condition that another gateway does it now.
+    static func forgettingMarks(_ create: String, unlessAlone: String) -> String {
+        """
         -- Deletes a bounded number of what has expired; returns how much was deleted.
-        CREATE FUNCTION portcullis.forget_marks(expired_at int8, maximum int8, batch int8)
+        \(create) portcullis.forget_marks(expired_at int8, maximum int8, batch int8)
         RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             bound int8;
@@ -120,7 +129,7 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             PERFORM set_config('synchronous_commit', 'off', true);
             -- One gateway at a time is enough.
-            IF NOT pg_try_advisory_xact_lock(1346587474, 3) THEN RETURN 0; END IF;
+            \(unlessAlone) THEN RETURN 0; END IF;
             present := (extract(epoch FROM clock_timestamp()) * 1000)::int8;
             -- The clock was ahead for a while: everything would count as expired until then. Another incarnation may accept what is new.
             DELETE FROM portcullis.home h WHERE h.forgotten > present + \(aheadMilliseconds);
@@ -141,6 +150,6 @@ extension PostgreSQLSchema.Migration {
             END IF;
             RETURN gone + more;
         END $$;
-
         """
+    }
 }

@@ -14,7 +14,9 @@ package struct PostgreSQLSchema: Sendable {
     }
 
     /// This program's.
-    package static let current = PostgreSQLSchema(migrations: [.first, .members, .sessions, .blockList, .holdings])
+    package static let current = PostgreSQLSchema(migrations: [
+        .first, .members, .sessions, .blockList, .holdings, .rowLocks,
+    ])
 
     private let migrations: [Migration]
 
@@ -22,26 +24,41 @@ package struct PostgreSQLSchema: Sendable {
 
     package var version: Int64 { Int64(migrations.count) }
 
-    /// The lock of everything that changes the schema.
-    private static let lock = "SELECT pg_advisory_xact_lock(1346587474, 1)"
+    /// The lock of everything that changes the schema. Only the owner can take it, and readers of the table don't wait for it.
+    private static let lock = "LOCK TABLE portcullis.schema IN SHARE ROW EXCLUSIVE MODE"
+    /// While there is no table to lock, tools may meet: one creates it, and the others look again.
+    private static let meetings = 5
 
     /// Brings the schema to this program's version, step by step; blocks.
     ///
     /// - Returns: the version before; 0 if there was none.
     package func migrate(_ session: PostgreSQLSession) throws(PostgreSQLSchemaError) -> Int64 {
-        var first: Int64?
+        var (first, met) = (Int64?.none, 0)
         while true {
-            let found = try schemaErrors { () throws(DatabaseError) in
-                try session.transaction { () throws(DatabaseError) in
-                    try session.run(Self.lock)
-                    let found = try Self.versions(session)
-                    if found.version < version { try step(from: found.version, session) }
-                    return found
-                }
+            let found: Versions
+            do throws(DatabaseError) {
+                found = try advance(session)
+            } catch .refused(let state, _) where state.meansThatItExists && first == nil && met < Self.meetings {
+                met += 1
+                continue
+            } catch {
+                throw .database(error)
             }
             if let refusal = refusal(found), found.version >= version { throw .other(refusal) }
             first = first ?? found.version
             if found.version >= version { return first ?? found.version }
+        }
+    }
+
+    /// One step, if there is one.
+    ///
+    /// - Returns: what was found before.
+    private func advance(_ session: PostgreSQLSession) throws(DatabaseError) -> Versions {
+        try session.transaction { () throws(DatabaseError) in
+            if try Self.exists(session) { try session.run(Self.lock) }
+            let found = try Self.versions(session)
+            if found.version < version { try step(from: found.version, session) }
+            return found
         }
     }
 
@@ -57,9 +74,12 @@ package struct PostgreSQLSchema: Sendable {
 
     struct Versions: Hashable { let version, oldest: Int64 }
 
+    private static func exists(_ session: PostgreSQLSession) throws(DatabaseError) -> Bool {
+        try session.run("SELECT to_regclass('portcullis.schema') IS NOT NULL", []).only().boolean(0)
+    }
+
     private static func versions(_ session: PostgreSQLSession) throws(DatabaseError) -> Versions {
-        let exists = try session.run("SELECT to_regclass('portcullis.schema') IS NOT NULL", []).only().boolean(0)
-        guard exists else { return Versions(version: 0, oldest: 0) }
+        guard try exists(session) else { return Versions(version: 0, oldest: 0) }
         let row = try session.run("SELECT version, oldest FROM portcullis.schema", []).only()
         return Versions(version: try row.integer(0), oldest: try row.integer(1))
     }
@@ -122,4 +142,9 @@ private func schemaErrors<Value>(
 
 extension SQLStatement {
     fileprivate static let versions = SQLStatement("versions", "SELECT version, oldest FROM portcullis.schema")
+}
+
+extension SQLState {
+    /// Somebody else has created the schema, a table, a function or another object of this name.
+    fileprivate var meansThatItExists: Bool { ["23505", "42P06", "42P07", "42723", "42710"].contains(code) }
 }

@@ -139,7 +139,8 @@ extension SQLStatement {
     fileprivate static let secrets = SQLStatement(
         "secrets", maximumRows: 1_000, "SELECT name, value FROM portcullis.secret ORDER BY name COLLATE \"C\"")
 
-    /// The rule is `DeviceKey.completed(by:)`. Gateways hear of every key that is revoked.
+    /// The rule is `DeviceKey.completed(by:)`. Gateways hear of every key that is revoked. All rows are written before the first note, which takes the lock that every change
+    /// waits for.
     fileprivate static let completeKeys = SQLStatement(
         "complete_keys", maximumRows: StoreTransfer.batch,
         """
@@ -161,10 +162,12 @@ extension SQLStatement {
                 revocation_reason = CASE WHEN k.revoked_at IS NULL THEN excluded.revocation_reason
                     ELSE k.revocation_reason END
             WHERE octet_length(k.public_key) > 0
+            RETURNING k.key_id, k.revoked_at
         ), receipts AS (
             INSERT INTO portcullis.receipt SELECT key_id, receipt FROM given ON CONFLICT DO NOTHING
         )
-        SELECT portcullis.note(1, key_id) FROM given WHERE revoked_at IS NOT NULL
+        SELECT portcullis.note(1, id)
+        FROM unnest((SELECT array_agg(c.key_id) FROM completed c WHERE c.revoked_at IS NOT NULL)) id
         """)
 
     /// No row if there are too many tokens.

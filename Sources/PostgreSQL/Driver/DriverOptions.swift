@@ -12,6 +12,8 @@ package struct DriverOptions: Sendable {
     package var statementMilliseconds = 2_000
     /// The longest limit that a caller may have, and the server's `statement_timeout`.
     package var longestMilliseconds = 10_000
+    /// How long a tool's statement waits for a lock of another session's (`lock_timeout`). A driver's waits for ``statementMilliseconds``.
+    package var lockMilliseconds = 5_000
     /// A connection whose oldest statement is late by so much more is replaced.
     package var graceMilliseconds = 1_000
     /// For each host and address. libpq counts whole seconds, at least two.

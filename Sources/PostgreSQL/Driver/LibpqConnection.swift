@@ -87,13 +87,6 @@ final class LibpqConnection: @unchecked Sendable {
 
     // MARK: One after the other, blocking, without a pipeline
 
-    func runBlocking(_ text: String, _ values: [SQLValue]?) -> LibpqResult? {
-        guard let values else { return PQexec(raw, text).map(LibpqResult.init) }
-        return withParameters(values) { pointers, lengths, formats in
-            PQexecParams(raw, text, Int32(values.count), nil, pointers, lengths, formats, 1).map(LibpqResult.init)
-        }
-    }
-
     /// - Parameter deadline: of ``Monotonic``. A connection that has missed one can't be used again.
     /// - Returns: the last result; nil if the connection is lost, or there is none at the deadline.
     func runBlocking(_ text: String, _ values: [SQLValue]?, until deadline: UInt64) -> LibpqResult? {

@@ -28,7 +28,9 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case readOnly
         case diskFull
         case shuttingDown
-        /// `statement_timeout` or `lock_timeout`.
+        /// Another session held a lock for longer than `lock_timeout`.
+        case locked
+        /// `statement_timeout`.
         case canceled
         /// The tables or functions aren't those that the statement expects.
         case schema
@@ -47,7 +49,8 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case "25006": .readOnly
         case "53100": .diskFull
         case "57P01", "57P02", "57P03": .shuttingDown
-        case "57014", "55P03": .canceled
+        case "55P03": .locked
+        case "57014": .canceled
         case "23505": .uniqueViolation
         default:
             switch code.prefix(2) {
@@ -66,12 +69,18 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension DatabaseError: CustomStringConvertible {
+    /// What an operator is told who meets a lock.
+    package static let locked =
+        "another session of the database holds a lock that this needs, and hasn't freed it in time; pg_locks and"
+        + " pg_stat_activity name it"
+
     package var description: String {
         switch self {
         case .queueFull: "too many statements wait for the database"
         case .timedOut: "the database did not answer in time"
         case .unreachable(let text, _): "the database can't be reached: \(text)"
         case .unknown(let text): "the database's answer is unknown: \(text)"
+        case .refused(let state, _) where state.kind == .locked: "\(Self.locked) (SQLSTATE \(state))"
         case .refused(let state, let text):
             text.isEmpty ? "the database refused it (SQLSTATE \(state))" : "\(text) (SQLSTATE \(state))"
         case .tooLarge: "the database's answer is too large"

@@ -24,6 +24,7 @@ struct FleetStoreCheckTests {
 
     @Test func `finds nothing wrong with a good one, and names the tools of a backup`() async throws {
         let bench = try await FleetCommandBench(on: makeServer())
+        try bench.server.session().run("REVOKE ALL ON DATABASE \(bench.database) FROM PUBLIC")
         try await bench.fill((1...3).map { try FleetCommandBench.key($0) })
         try await bench.expect("signing-keys", "rotate")
         try await bench.expect("keys", "revoke", FleetCommandBench.name(1))
@@ -62,6 +63,13 @@ struct FleetStoreCheckTests {
         #expect(output.ending == .exited(1))
         let server = try #require(findings(output)["server"])
         #expect(server["state"] == "error" && server["text"] == "switched off: autovacuum, fsync", "\(server)")
+    }
+
+    @Test func `warns of a database that every role may connect to`() async throws {
+        let bench = try await FleetCommandBench(on: makeServer())
+        try await bench.fill([])
+        let connection = try #require(findings(try await bench.expect("store", "check", "--json"))["connection"])
+        #expect(connection["state"] == "warning" && connection["remedy"]?.contains("postgresql-roles.sql") == true)
     }
 
     @Test func `finds damaged rows`() async throws {

@@ -85,6 +85,8 @@ struct PostgreSQLRolesTests {
             "UPDATE portcullis.changes SET subject = ''", "UPDATE portcullis.schema SET version = 99",
             "DROP TABLE portcullis.device_key", "CREATE TABLE portcullis.more (id int8)",
             "CREATE OR REPLACE FUNCTION portcullis.note(int8, bytea) RETURNS void LANGUAGE sql AS ''",
+            "DO $$ BEGIN LOCK TABLE portcullis.schema IN SHARE ROW EXCLUSIVE MODE; END $$",
+            "CREATE TEMPORARY TABLE t (id int8)",
         ]
         var parameters = database.server.parameters(database: database.name)
         parameters["user"] = "gateway_of_\(database.name)"
@@ -97,6 +99,35 @@ struct PostgreSQLRolesTests {
         #expect(try await gateway.enrol(.sample(1)) == .revoked)
         await #expect(throws: KeyRegistryError.self) { try await gateway.restore(.sample(1)) }
         #expect(try await gateway.key(.sample(1))?.isRevoked == true)
+    }
+
+    @Test func `nobody else can connect`() async throws {
+        let stranger = "stranger_of_\(database.name)"
+        try database.session().run("CREATE ROLE \(stranger) LOGIN")
+        var parameters = database.server.parameters(database: database.name)
+        parameters["user"] = stranger
+        let error = #expect(throws: DatabaseError.self) { try PostgreSQLSession(DriverOptions(parameters: parameters)) }
+        #expect("\(try #require(error))".contains("permission denied for database"), "\(String(describing: error))")
+        let temporary = "SELECT has_database_privilege('public', current_database(), 'TEMPORARY')"
+        #expect(try database.session().run(temporary, []).only().boolean(0) == false)
+    }
+
+    @Test func `the script fails as a whole if its user can't shut others out`() async throws {
+        let other = try await FleetDatabase()
+        let owner = "owner_of_\(other.name)"
+        let session = try other.session()
+        try session.run("CREATE ROLE \(owner) LOGIN; ALTER SCHEMA portcullis OWNER TO \(owner)")
+        let script = try String(contentsOfFile: "config/postgresql-roles.sql", encoding: .utf8)
+        let file = other.server.directory + "/\(other.name).sql"
+        let asOwner = "SET SESSION AUTHORIZATION \(owner);\n" + script
+        try Data(asOwner.utf8).write(to: URL(fileURLWithPath: file))
+        let (gateway, administrator) = ("gateway_of_\(database.name)", "operator_of_\(database.name)")
+        await #expect(throws: (any Error).self) {
+            try await other.server.runScript(
+                file, in: other.name, ["--set=gateway=\(gateway)", "--set=operator=\(administrator)"])
+        }
+        let usage = "SELECT has_schema_privilege('\(gateway)', 'portcullis', 'USAGE')"
+        #expect(try session.run(usage, []).only().boolean(0) == false)
     }
 
     @Test func `an operator can administer, and not change the tables`() async throws {
@@ -123,7 +154,10 @@ struct PostgreSQLRolesTests {
         let own = "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user"
         let connections = try session.run(own, []).only().integer(0)
         #expect(try FleetOverview(session).connections > connections)
-        for attempt in ["UPDATE portcullis.schema SET version = 9", "DROP TABLE portcullis.device_key"] {
+        for attempt in [
+            "UPDATE portcullis.schema SET version = 9", "DROP TABLE portcullis.device_key",
+            "DO $$ BEGIN LOCK TABLE portcullis.schema IN SHARE ROW EXCLUSIVE MODE; END $$",
+        ] {
             #expect(throws: DatabaseError.self, "\(attempt)") { try session.run(attempt) }
         }
     }

@@ -93,6 +93,41 @@ struct PostgreSQLSchemaTests {
         #expect(try await new.key(.sample(1))?.counter == 8)
     }
 
+    /// An advisory lock is anybody's who may connect.
+    @Test func `has no lock that needs no right`() async throws {
+        let session = try session()
+        _ = try PostgreSQLSchema.current.migrate(session)
+        let advisory = """
+            SELECT p.proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+            WHERE n.nspname = 'portcullis' AND p.prosrc LIKE '%advisory%'
+            """
+        let names = try session.run(advisory, []).map { row throws(DatabaseError) in try row.text(0) }
+        #expect(names.isEmpty)
+    }
+
+    /// The transaction has the lock of before, and takes its number after the migration.
+    @Test func `orders changes also while its locks are replaced`() async throws {
+        let before = PostgreSQLSchema(migrations: [.first, .members, .sessions, .blockList, .holdings])
+        let (session, old) = (try session(), try session())
+        _ = try before.migrate(session)
+        try old.run("BEGIN; SELECT pg_advisory_xact_lock(1346587474, 2)")
+        #expect(try PostgreSQLSchema.current.migrate(session) == before.version)
+        try old.run("INSERT INTO portcullis.changes (kind, subject) VALUES (1, '\\x01')")
+        var options = DriverOptions(parameters: server.parameters(database: name))
+        options.lockMilliseconds = 50
+        let new = try PostgreSQLSession(options)
+        let change = "SELECT portcullis.note(1, '\\x02')"
+        let error = #expect(throws: DatabaseError.self) { try new.run(change) }
+        guard case .refused(let state, _)? = error else { throw PostgresTestError("\(String(describing: error))") }
+        #expect(state.kind == .locked)
+        try old.run("COMMIT")
+        try new.run(change)
+        let subjects = try session.run("SELECT subject FROM portcullis.changes ORDER BY seq", []).map {
+            row throws(DatabaseError) in try row.bytes(0)
+        }
+        #expect(subjects == [[1], [2]])
+    }
+
     @Test func `is as before after a failed step`() async throws {
         let session = try session()
         _ = try PostgreSQLSchema(migrations: [.first, second]).migrate(session)
