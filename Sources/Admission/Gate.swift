@@ -113,7 +113,7 @@ package struct Gate: Sendable {
         guard let tickets else {
             return .refused(Refusal(.invalidTicket, detail: "tickets are not configured"))
         }
-        return tickets.issue(to: principal, at: moment.monotonic)
+        return tickets.issue(to: principal, from: address, at: moment.monotonic)
     }
 
     /// In a fleet, whose store has the tickets. Then ``issueTicket(to:from:at:)`` issues none.
@@ -131,7 +131,7 @@ package struct Gate: Sendable {
             if let refusal = recheck(principal, from: address, at: moment) {
                 return then(.refused(refusal.failing(.holder)))
             }
-            tickets.issue(to: principal, carriedBy: carrier, at: moment, then: then)
+            tickets.issue(to: principal, from: address, carriedBy: carrier, at: moment, then: then)
         }
     }
 

@@ -17,6 +17,8 @@ package struct CarriedTicket: Codable, Sendable {
     let id: TicketID
     /// `nil`: the operator issued it.
     let holder: CarriedPrincipal?
+    /// Where its client asked for it; programs of before don't say.
+    let address: String?
     let expires: MonotonicTime
     let chainEnd: MonotonicTime
     let uses: Int

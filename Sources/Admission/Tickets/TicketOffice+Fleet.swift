@@ -1,14 +1,15 @@
 import KeyStore
+import WireText
 
 /// Tickets in a fleet: the store has them, and this gateway's table only counts those that it has issued, for the limits. Each answer comes on any thread, once.
 extension TicketOffice {
-    /// The same as ``issue(to:at:)``, for a gateway alone and in a fleet.
+    /// The same as ``issue(to:from:at:)``, for a gateway alone and in a fleet.
     func issue(
-        to principal: Principal, carriedBy carrier: PrincipalCarrier, at moment: Moment,
+        to principal: Principal, from address: IPAddress, carriedBy carrier: PrincipalCarrier, at moment: Moment,
         then: @escaping @Sendable (TicketIssue) -> Void
     ) {
-        guard let tickets else { return then(issue(to: principal, at: moment.monotonic)) }
-        guard let entry = entry(for: principal, at: moment.monotonic) else { return then(.chainEnded) }
+        guard let tickets else { return then(issue(to: principal, from: address, at: moment.monotonic)) }
+        guard let entry = entry(for: principal, from: address, at: moment.monotonic) else { return then(.chainEnded) }
         guard let holder = carrier.carry(principal) else {
             return then(.refused(Refusal(.invalidTicket, detail: "the client's proof can't be kept in a ticket")))
         }

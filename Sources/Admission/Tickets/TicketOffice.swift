@@ -1,4 +1,5 @@
 import Synchronization
+import WireText
 
 /// Issues and spends tickets. Shared by all reactors.
 ///
@@ -9,8 +10,13 @@ package final class TicketOffice: Sendable {
     package static let defaultTimeToLive: Duration = .seconds(30)
     /// `MAX_TICKETS`.
     package static let defaultMaximum = 10_000
-    /// Valid tickets of one identity, or of the operator, so that no client can use up the table.
+    /// Valid tickets of one identity at one address (IPv6: a /64), or of the operator, so that no client can use up what others need. All
+    /// clients without credentials have one identity.
     package static let maximumPerHolder = 64
+    /// Valid tickets of one identity at all addresses, so that no client can use up the table.
+    package static let maximumPerIdentity = 1_024
+    /// Clients without credentials have together at most this part of the table.
+    package static let anonymousShare = 2
     /// Identities with valid tickets and large proofs, such as the chain of a client certificate.
     package static let maximumLargeProofs = 512
     /// The upper limit of a ticket's lifetime, whatever is configured or requested.
@@ -31,8 +37,9 @@ package final class TicketOffice: Sendable {
         self.timeToLive = min(timeToLive, Self.longestTimeToLive)
         table = Mutex(
             TicketTable(
-                maximum: maximum, maximumPerHolder: Self.maximumPerHolder,
-                maximumLargeProofs: Self.maximumLargeProofs))
+                .init(
+                    all: maximum, perAddress: Self.maximumPerHolder, perHolder: Self.maximumPerIdentity,
+                    anonymous: max(1, maximum / Self.anonymousShare), largeProofs: Self.maximumLargeProofs)))
     }
 
     /// Issues a ticket for one upgrade by this principal. The caller has checked the principal's proof: see
@@ -40,17 +47,19 @@ package final class TicketOffice: Sendable {
     ///
     /// A client that was admitted by a ticket can get another one, so that reconnecting works, but only until ``longestChain`` has passed.
     /// Then it has to present its credentials again.
-    func issue(to principal: Principal, at time: MonotonicTime) -> TicketIssue {
+    ///
+    /// - Parameter address: where the client is now.
+    func issue(to principal: Principal, from address: IPAddress, at time: MonotonicTime) -> TicketIssue {
         guard tickets == nil else { return Self.answersLater }
-        guard let entry = entry(for: principal, at: time) else { return .chainEnded }
+        guard let entry = entry(for: principal, from: address, at: time) else { return .chainEnded }
         return insert(entry, proof: principal.proof, at: time)
     }
 
-    func entry(for principal: Principal, at time: MonotonicTime) -> TicketTable.Entry? {
+    func entry(for principal: Principal, from address: IPAddress, at time: MonotonicTime) -> TicketTable.Entry? {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
         guard time < chainEnd else { return nil }
         return TicketTable.Entry(
-            id: TicketID(), holder: .identity(principal.identity),
+            id: TicketID(), holder: .identity(principal.identity), address: address,
             expires: min(time.advanced(by: timeToLive), chainEnd), chainEnd: chainEnd, secret: principal.secret,
             uses: 1)
     }
@@ -71,8 +80,8 @@ package final class TicketOffice: Sendable {
     func operatorEntry(timeToLive: Duration, uses: Int, at time: MonotonicTime) -> TicketTable.Entry {
         let expires = time.advanced(by: min(timeToLive, Self.longestTimeToLive))
         return TicketTable.Entry(
-            id: TicketID(), holder: .operator, expires: expires, chainEnd: expires.advanced(by: Self.longestChain),
-            secret: nil, uses: min(max(uses, 1), Self.maximumUses))
+            id: TicketID(), holder: .operator, address: nil, expires: expires,
+            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: min(max(uses, 1), Self.maximumUses))
     }
 
     func insert(
@@ -125,8 +134,9 @@ package final class TicketOffice: Sendable {
         let holder = try ticket.holder.map { try carrier.restore($0) }
         guard let hash = TicketHash(carried: ticket.hash), ticket.uses > 0 else { throw CarriedStateFault() }
         let entry = TicketTable.Entry(
-            id: ticket.id, holder: holder.map { .identity($0.identity) } ?? .operator, expires: ticket.expires,
-            chainEnd: ticket.chainEnd, secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses))
+            id: ticket.id, holder: holder.map { .identity($0.identity) } ?? .operator,
+            address: ticket.address.flatMap { IPAddress(text: $0) }, expires: ticket.expires, chainEnd: ticket.chainEnd,
+            secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses))
         return table.withLock { $0.insert(entry, holder?.proof, for: hash, at: time) == nil }
     }
 
@@ -136,7 +146,7 @@ package final class TicketOffice: Sendable {
 
 package enum TicketIssue: Sendable {
     case issued(IssuedTicket)
-    /// The limit is reached for all tickets (`MAX_TICKETS`), this identity, or large proofs. Retry after this many seconds.
+    /// The limit is reached for all tickets (`MAX_TICKETS`), this identity here or everywhere, clients without credentials, or large proofs. Retry after this many seconds.
     case full(retryAfter: Int)
     /// The client was admitted by a ticket, and its ``TicketOffice/longestChain`` has passed.
     case chainEnded

@@ -1,18 +1,39 @@
+import WireText
+
 /// The valid tickets, with all their memory. A value; ``TicketOffice`` holds its lock.
 ///
 /// It also groups the tickets' hashes by the second in which they expire. An expired second is dropped as a whole, so no operation iterates
 /// over all tickets. A large proof is stored once for all tickets of its identity.
 struct TicketTable {
-    /// The key for counting tickets.
     enum Holder: Hashable, Sendable {
-        /// A client that has presented credentials to the gate.
+        /// A client that the gate has admitted.
         case identity(Identity)
         case `operator`
+    }
+
+    struct Limits {
+        let all: Int
+        /// Of one holder at one address, and of the operator. All clients without credentials are one holder, and so are those that share a certificate or an operator's
+        /// ticket: one of them mustn't use up what others need.
+        let perAddress: Int
+        /// Of one holder with credentials, at all addresses.
+        let perHolder: Int
+        /// Of all clients without credentials: whoever has many addresses leaves the rest to clients with credentials.
+        let anonymous: Int
+        let largeProofs: Int
+    }
+
+    /// One holder at one address, as all limits by address see it.
+    fileprivate struct Place: Hashable {
+        let holder: Holder
+        let prefix: AddressPrefix
     }
 
     struct Entry {
         let id: TicketID
         fileprivate(set) var holder: Holder
+        /// Where the client was when it asked for the ticket; `nil`: the operator's, or from an earlier program.
+        let address: IPAddress?
         let expires: MonotonicTime
         /// The time until which further tickets may be issued from this one.
         let chainEnd: MonotonicTime
@@ -23,11 +44,12 @@ struct TicketTable {
         fileprivate(set) var uses: Int
 
         init(
-            id: TicketID, holder: Holder, expires: MonotonicTime, chainEnd: MonotonicTime, secret: SharedSecret?,
-            uses: Int
+            id: TicketID, holder: Holder, address: IPAddress?, expires: MonotonicTime, chainEnd: MonotonicTime,
+            secret: SharedSecret?, uses: Int
         ) {
             self.id = id
             self.holder = holder
+            self.address = address
             self.expires = expires
             self.chainEnd = chainEnd
             self.secret = secret
@@ -41,6 +63,8 @@ struct TicketTable {
             case .operator: .operatorTicket(id)
             }
         }
+
+        fileprivate var place: Place? { address.map { Place(holder: holder, prefix: $0.prefix) } }
     }
 
     private struct HolderRecord {
@@ -51,22 +75,17 @@ struct TicketTable {
 
     private static let nanosecondsPerBucket: UInt64 = 1_000_000_000
 
-    private let maximum: Int
-    private let maximumPerHolder: Int
-    private let maximumLargeProofs: Int
+    private let limits: Limits
     private var entries: [TicketHash: Entry] = [:]
     private var buckets: [UInt64: [TicketHash]] = [:]
     private var holders: [Holder: HolderRecord] = [:]
+    private var places: [Place: Int] = [:]
     private var largeProofCount = 0
     /// The latest time seen. Reactors pass their own times, which aren't synchronised; a ticket that has expired for one has expired for
     /// all.
     private var latest = MonotonicTime(nanoseconds: 0)
 
-    init(maximum: Int, maximumPerHolder: Int, maximumLargeProofs: Int) {
-        self.maximum = maximum
-        self.maximumPerHolder = maximumPerHolder
-        self.maximumLargeProofs = maximumLargeProofs
-    }
+    init(_ limits: Limits) { self.limits = limits }
 
     var count: Int { entries.count }
 
@@ -77,9 +96,10 @@ struct TicketTable {
     ) -> Int? {
         forgetExpired(at: time)
         let isLarge = proof?.isLarge ?? false
-        guard entries.count < maximum, let holder = enter(entry.holder, isLarge ? proof : nil) else {
-            return secondsUntilRoom()
-        }
+        guard entries.count < limits.all, hasRoom(entry.place),
+            let holder = enter(entry.holder, isLarge ? proof : nil)
+        else { return secondsUntilRoom() }
+        if let place = entry.place { places[place, default: 0] += 1 }
         var entry = entry
         entry.holder = holder
         entry.proof = isLarge ? nil : proof
@@ -88,20 +108,29 @@ struct TicketTable {
         return nil
     }
 
+    private func hasRoom(_ place: Place?) -> Bool { place.map { places[$0, default: 0] < limits.perAddress } ?? true }
+
+    private func maximum(of holder: Holder) -> Int {
+        switch holder {
+        case .identity(let identity): identity.isAnonymous ? limits.anonymous : limits.perHolder
+        case .operator: limits.perAddress
+        }
+    }
+
     /// Counts one more ticket of a holder.
     ///
     /// - Returns: the holder's record, shared by all of its tickets; `nil` if there is no room.
     private mutating func enter(_ holder: Holder, _ largeProof: (any AdmissionProof)?) -> Holder? {
         guard let index = holders.index(forKey: holder) else {
-            guard maximumPerHolder > 0, largeProof == nil || largeProofCount < maximumLargeProofs else { return nil }
+            guard maximum(of: holder) > 0, largeProof == nil || largeProofCount < limits.largeProofs else { return nil }
             holders[holder] = HolderRecord(count: 1, proof: largeProof)
             largeProofCount += largeProof == nil ? 0 : 1
             return holder
         }
-        guard holders.values[index].count < maximumPerHolder else { return nil }
+        guard holders.values[index].count < maximum(of: holder) else { return nil }
         if let largeProof {
             if holders.values[index].proof == nil {
-                guard largeProofCount < maximumLargeProofs else { return nil }
+                guard largeProofCount < limits.largeProofs else { return nil }
                 largeProofCount += 1
             }
             holders.values[index].proof = largeProof
@@ -138,20 +167,26 @@ struct TicketTable {
                 holder = carried
             }
             return CarriedTicket(
-                hash: hash.carried, id: entry.id, holder: holder, expires: entry.expires, chainEnd: entry.chainEnd,
-                uses: entry.uses)
+                hash: hash.carried, id: entry.id, holder: holder, address: entry.address?.text, expires: entry.expires,
+                chainEnd: entry.chainEnd, uses: entry.uses)
         }
     }
 
     mutating func withdraw(_ hash: TicketHash) { remove(hash) }
 
     private mutating func remove(_ hash: TicketHash) {
-        guard let holder = entries.removeValue(forKey: hash)?.holder, let index = holders.index(forKey: holder) else {
+        guard let entry = entries.removeValue(forKey: hash), let index = holders.index(forKey: entry.holder) else {
             return
         }
+        if let place = entry.place { leave(place) }
         holders.values[index].count -= 1
         guard holders.values[index].count == 0 else { return }
         if holders.remove(at: index).value.proof != nil { largeProofCount -= 1 }
+    }
+
+    private mutating func leave(_ place: Place) {
+        guard let count = places[place] else { return }
+        places[place] = count > 1 ? count - 1 : nil
     }
 
     /// Does work at most once a second.

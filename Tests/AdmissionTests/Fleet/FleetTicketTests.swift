@@ -162,6 +162,20 @@ struct FleetTicketTests {
         guard case .chainEnded = try issue(to: holder, by: 1, at: start + end) else { throw NoTicket() }
     }
 
+    @Test func `one stranger's tickets leave room for others`() throws {
+        var gateway = bench.gateways[0]
+        gateway.settings.requiresAppAuth = false
+        let gate = gateway.gate
+        func issue(_ place: String) throws -> TicketIssue {
+            let issued = Gathered<TicketIssue>()
+            gate.issueTicket(to: .anonymous, from: address(place), at: start) { issued.add($0) }
+            return try #require(issued.all.first)
+        }
+        for _ in 0..<TicketOffice.maximumPerHolder { _ = try text(issue("203.0.113.7")) }
+        guard case .full = try issue("203.0.113.7") else { throw NoTicket() }
+        _ = try text(issue("203.0.113.8"))
+    }
+
     @Test func `the calls for a gateway alone issue nothing in a fleet`() throws {
         var device = try bench.registeredDevice()
         let principal = try principal(&device)
