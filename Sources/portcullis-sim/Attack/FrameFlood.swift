@@ -68,6 +68,8 @@ enum TargetFlood: String, CaseIterable, ExpressibleByArgument, Sendable {
     case nops
     /// Small subnegotiations: GMCP, MSDP, and questions that are answered.
     case packages
+    /// MSDP variables whose names are the text that takes longest to normalise.
+    case names
 
     /// - Parameter round: the first one makes the gateway agree to the options.
     func bytes(round: Int) -> [UInt8] {
@@ -76,6 +78,7 @@ enum TargetFlood: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .prompts: Self.repeated(4_000, [255, 249, 0x78, 255, 249, 255, 239])
         case .nops: Self.repeated(8_000, [255, 241, 255, 200])
         case .packages: (round == 0 ? Self.agreement : []) + Self.subnegotiations
+        case .names: (round == 0 ? Self.agreement : []) + Self.variables
         }
     }
 
@@ -95,6 +98,13 @@ enum TargetFlood: String, CaseIterable, ExpressibleByArgument, Sendable {
         let msdp = [255, 250, 69, 1, 0x61, 2, 0x62, 255, 240] as [UInt8]
         let questions = [255, 250, 24, 1, 255, 240, 255, 250, 39, 1, 255, 240] as [UInt8]
         return repeated(1_000, gmcp + msdp + questions)
+    }()
+
+    /// Names of about 1,000 octets that differ at their ends.
+    private static let variables: [UInt8] = {
+        let name = Array(AttackTexts.marks(996).utf8)
+        let (begin, end) = ([255, 250, 69, 1], [2, 0x62, 255, 240]) as ([UInt8], [UInt8])
+        return (0..<64).flatMap { begin + name + Array(String($0).utf8) + end }
     }()
 
     private static func repeated(_ count: Int, _ bytes: [UInt8]) -> [UInt8] {

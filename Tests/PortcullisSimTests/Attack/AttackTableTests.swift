@@ -25,11 +25,11 @@ struct AttackTableTests {
     private static func trial(
         echo: LoadReport? = load(p99: 1_000), connect: LoadReport? = load(p99: 2_000), cpuSeconds: Double? = 0.05,
         bytesSent: UInt64 = 1_000, addresses: Int = 256, isEchoAlwaysJudged: Bool = false, isUnnoticed: Bool = false,
-        isGatewayAlive: Bool = true
+        isGatewayAlive: Bool = true, name: String = "hellos"
     ) -> AttackTrial {
         AttackTrial(
             facts: .init(
-                name: cpuSeconds == nil ? "quiet" : "hellos", what: "w", addresses: addresses,
+                name: cpuSeconds == nil ? "quiet" : name, what: "w", addresses: addresses,
                 isEchoAlwaysJudged: isEchoAlwaysJudged, isUnnoticed: isUnnoticed, logBytes: 1_500, auditBytes: 0,
                 isGatewayAlive: isGatewayAlive),
             echo: echo, connect: connect,
@@ -85,7 +85,7 @@ struct AttackTableTests {
         #expect(Self.row(Self.trial(echo: slow, bytesSent: 10_000_000)).isGood)
         #expect(Self.row(Self.trial(echo: slow, addresses: 257)).isGood)
         let judged = Self.row(Self.trial(echo: slow, bytesSent: 10_000_000, isEchoAlwaysJudged: true))
-        #expect(!judged.isGood && judged.unjudged == ["median", "connect", "amplification"])
+        #expect(!judged.isGood && judged.unjudged == ["median", "connect", "amplification", "text"])
     }
 
     @Test func `an attack that must not be noticed is judged by its median and its connects, whatever its size`() {
@@ -93,9 +93,23 @@ struct AttackTableTests {
         #expect(Self.row(Self.trial(echo: Self.load(p99: 20_000))).isGood)
         let row = Self.row(Self.trial(echo: Self.load(p99: 20_000), bytesSent: 10_000_000, isUnnoticed: true))
         #expect(row.verdict(.echo) == .met && row.verdict(.median) == .missedClearly && !row.isGood)
-        #expect(row.unjudged == ["amplification"])
+        #expect(row.unjudged == ["amplification", "text"])
         let refused = Self.load(p99: 1_000, errors: ["not_connected": 1])
         #expect(!Self.row(Self.trial(connect: refused, bytesSent: 10_000_000, isUnnoticed: true)).isGood)
+    }
+
+    @Test func `hostile text is judged by the gateway's work for 64 KiB`() throws {
+        // Ten texts a second for ten seconds; 1 s of work is 10 ms for each.
+        func row(_ cpuSeconds: Double, name: String = "text-bodies") -> AttackRow {
+            Self.row(
+                Self.trial(
+                    echo: Self.load(p99: 1_000, cpuSeconds: 0.1 + cpuSeconds), cpuSeconds: 10,
+                    bytesSent: 100 * 65_536, name: name))
+        }
+        #expect(abs(try #require(row(1).millisecondsPerText) - 10) < 1e-9)
+        #expect(row(1).verdict(.text) == .met && row(3).verdict(.text) == .missed && row(3).isGood)
+        #expect(row(4.1).verdict(.text) == .missedClearly && !row(4.1).isGood)
+        #expect(row(4.1, name: "hellos").unjudged.contains("text") && row(4.1, name: "hellos").isGood)
     }
 
     @Test func `a lost byte, a refused client, a missing report and a dead gateway fail the run`() {

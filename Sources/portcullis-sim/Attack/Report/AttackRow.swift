@@ -20,6 +20,8 @@ struct AttackRow: Hashable, Codable, Sendable {
     let gatewayCPUSeconds, attackerCPUSeconds: Double
     let amplification: Double?
     let attackerBytesPerSecond: Double
+    /// CPU time of the gateway for 64 KiB of the attackers'; nil if they sent nothing.
+    let millisecondsPerText: Double?
     let logBytes, auditBytes: UInt64
     let residentBytesHighest: UInt64
     let verdicts: [String: AttackGoal.Verdict]
@@ -43,6 +45,8 @@ struct AttackRow: Hashable, Codable, Sendable {
         amplification =
             gatewayCores >= AttackGoal.minimumCores && attackerCores > 0 ? gatewayCores / attackerCores : nil
         attackerBytesPerSecond = trial.attackers.reduce(0) { $0 + $1.bytesPerSecond }
+        let texts = attackerBytesPerSecond / AttackGoal.textBytes
+        millisecondsPerText = trial.echo != nil && texts > 0 ? gatewayCores * 1_000 / texts : nil
         residentBytesHighest = trial.echo?.gatewayProcess?.residentBytesHighest ?? 0
 
         let isLarge =
@@ -54,6 +58,7 @@ struct AttackRow: Hashable, Codable, Sendable {
             AttackGoal.median.rawValue: AttackGoal.median.verdict(echo?.p50),
             AttackGoal.connect.rawValue: AttackGoal.connect.verdict(connect?.p99),
             AttackGoal.amplification.rawValue: isSlight ? .met : AttackGoal.amplification.verdict(amplification),
+            AttackGoal.text.rawValue: AttackGoal.text.verdict(millisecondsPerText),
         ]
         complaints = trial.complaints(countingConnects: !isLarge || facts.isUnnoticed)
     }
@@ -101,6 +106,8 @@ enum AttackGoal: String, CaseIterable, Codable, Sendable {
     case connect
     /// CPU seconds of the gateway per CPU second of the attackers.
     case amplification
+    /// CPU milliseconds of the gateway for 64 KiB of hostile text.
+    case text
 
     var limit: Double {
         switch self {
@@ -108,6 +115,7 @@ enum AttackGoal: String, CaseIterable, Codable, Sendable {
         case .median: 5_000
         case .connect: 1_000_000
         case .amplification: 20
+        case .text: 20
         }
     }
 
@@ -118,9 +126,11 @@ enum AttackGoal: String, CaseIterable, Codable, Sendable {
         case .median: facts.isUnnoticed
         case .connect: !isLarge || facts.isUnnoticed
         case .amplification: !isLarge
+        case .text: facts.name.hasPrefix("text")
         }
     }
 
+    static let textBytes = 65_536.0
     /// A value beyond the limit by this factor can't be explained by a disturbance of the machine.
     static let clearFactor = 2.0
     /// The goals don't cover attacks that send more, or from more addresses.

@@ -25,7 +25,7 @@ struct AttackTable: Hashable, Codable, Sendable {
     var text: String {
         let head = [
             "attack", "echo p50", "p99", "connect p50", "p99", "gateway CPU", "attacker CPU", "ratio", "sent", "log",
-            "audit", "memory", "goals: echo", "median", "connect", "ratio",
+            "audit", "memory", "goals: echo", "median", "connect", "ratio", "text",
         ]
         let table = TextTable(head: head, rows: ([quiet] + rows).map(Self.cells)).plain
         let complaints = ([quiet] + rows).flatMap { row in row.complaints.map { "\(row.name): \($0)\n" } }
@@ -72,7 +72,9 @@ struct AttackTableCommand: ParsableCommand {
         discussion: """
             Goals, for attacks below 1 MB/s from at most 256 addresses: an honest session's echo within 50 ms and a new connect within 1 s (99th
             percentiles), and no more than 20 CPU seconds of the gateway for one of the attacker's. For floods of admitted clients and of MUDs
-            also a median echo within 5 ms, whatever their size. Verdicts in parentheses don't count. It ends with 1 where a goal is missed by a factor of two, or honest clients lost something or were refused.
+            also a median echo within 5 ms, whatever their size. For hostile texts at most 20 CPU milliseconds of the gateway for 64 KiB.
+            Verdicts in parentheses don't count. It ends with 1 where a goal is missed by a factor of two, or honest clients lost something or
+            were refused.
             """)
 
     @Argument(help: "A folder with the folder `quiet` and one for each attack.")
