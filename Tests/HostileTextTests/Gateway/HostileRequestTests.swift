@@ -30,6 +30,20 @@ import Testing
         }
     }
 
+    @Test func `costs the gateway linear time in the names of an attestation's certificates`() async throws {
+        let gateway = try await Self.gateway.value
+        for text in Self.texts {
+            let judgement = try await Judgement.of(HostileAttestation.bytes) { count in
+                let name = String(decoding: Sample.of(text, .plain, count), as: UTF8.self)
+                let body = try await HostileAttestation.registration(naming: name, nonce: gateway.process.challenge())
+                let head =
+                    "POST /attest/register HTTP/1.1\r\nHost: gate.example\r\nContent-Length: \(body.count)\r\n\r\n"
+                return try await gateway.cost(of: Array(head.utf8) + body, to: .edge)
+            }
+            #expect(judgement.isGood, "\(text.name): \(judgement)")
+        }
+    }
+
     private static let messages = [
         ("json.mudstandards.org", #"{"proto":"$","id":"a","data":"a"}"#),
         ("json.mudstandards.org", #"{"proto":"gmcp","id":"$"}"#),
