@@ -5,10 +5,6 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
     /// Marks that one statement deletes, and statements of one call.
     private static let (forgottenMarks, forgettingRounds) = (5_000, 200)
 
-    package func incarnation(then: @escaping @Sendable (Result<StoreIncarnation, KeyRegistryError>) -> Void) {
-        answer(.incarnation, [], { rows throws(DatabaseError) in try rows.only().incarnation(0) }, then: then)
-    }
-
     package func standing(
         of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void
     ) {
@@ -111,7 +107,6 @@ extension SQLRow {
 }
 
 extension SQLStatement {
-    fileprivate static let incarnation = SQLStatement("incarnation", "SELECT portcullis.incarnation()")
     fileprivate static let admit = SQLStatement(
         "admit",
         """

@@ -1,21 +1,14 @@
 package import KeyStore
 import PostgreSQL
 
-/// The store as all gateways of a fleet see it at one moment.
-package struct StorePresent: Hashable, Sendable {
-    package let incarnation: StoreIncarnation
-    /// When the incarnation began, and the store's time, in Unix milliseconds of its clock.
-    package let began, time: Int64
-}
-
 /// What the gateways of a fleet have in common beside keys: the store's incarnation and clock, and secrets. The blocking calls are for a start, never for a reactor.
 extension PostgreSQLKeyRegistry {
     package func presentBlocking() throws(KeyRegistryError) -> StorePresent {
         try blocking(.present, []) { rows throws(DatabaseError) in try StorePresent(rows) }
     }
 
-    package func present() async throws(KeyRegistryError) -> StorePresent {
-        try await answer(.present, [], within: nil) { rows throws(DatabaseError) in try StorePresent(rows) }
+    package func present(then: @escaping @Sendable (Result<StorePresent, KeyRegistryError>) -> Void) {
+        answer(.present, [], { rows throws(DatabaseError) in try StorePresent(rows) }, then: then)
     }
 
     /// The secrets whose names begin with `prefix`, by name. Blocks.

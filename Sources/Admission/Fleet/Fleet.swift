@@ -22,9 +22,11 @@ package final class Fleet: Sendable {
         self.compute = compute
     }
 
-    /// The store's present incarnation, as its feed of changes or an answer says.
-    package func learn(_ incarnation: StoreIncarnation, at time: MonotonicTime) {
-        guard identity.learn(incarnation, at: time) else { return }
+    /// The store's present incarnation, as it answers to a question.
+    ///
+    /// - Parameter time: of the question, or before it.
+    package func learn(_ present: StorePresent, askedAt time: MonotonicTime) {
+        guard identity.learn(present, askedAt: time) else { return }
         // Keys may have been lost with it, and counters have fallen back.
         standings.forgetAll()
     }
@@ -76,8 +78,8 @@ package final class Fleet: Sendable {
         _ spending: MarkSpending?, at time: MonotonicTime, then: @escaping @Sendable () -> Void
     ) {
         guard spending == .foreign else { return then() }
-        registry.incarnation { result in
-            if let incarnation = result.success { self.learn(incarnation, at: time) }
+        registry.present { result in
+            if let present = result.success { self.learn(present, askedAt: time) }
             then()
         }
     }

@@ -9,7 +9,7 @@ import Synchronization
 package final class FleetIdentity: Sendable {
     private struct State {
         var incarnation: StoreIncarnation
-        /// When the incarnation began, or this gateway learnt of it, in the fleet's time.
+        /// When the incarnation began, in the fleet's time.
         var began: Int64
         var clock: FleetClock
         var secrets: FleetSecrets
@@ -36,13 +36,19 @@ package final class FleetIdentity: Sendable {
 
     /// All that was issued in an earlier incarnation is foreign from now on.
     ///
-    /// - Returns: whether it is another one than before.
+    /// - Parameters:
+    ///   - present: the store's answer. It says itself when the incarnation began: the time of the question may be before that, and the time of the answer long after.
+    ///   - time: of the question, or before it.
+    /// - Returns: whether it is another incarnation than before.
     @discardableResult
-    package func learn(_ incarnation: StoreIncarnation, at time: MonotonicTime) -> Bool {
+    package func learn(_ present: StorePresent, askedAt time: MonotonicTime) -> Bool {
         state.withLock { state in
-            guard state.incarnation != incarnation else { return false }
-            state.incarnation = incarnation
-            state.began = state.clock.time(at: time)
+            guard state.incarnation != present.incarnation else { return false }
+            state.incarnation = present.incarnation
+            // The answer is later than the question. Where it seems to be earlier, the store has another clock than before, and the estimate is ahead of it.
+            let ahead = max(0, state.clock.time(at: time).subtractingReportingOverflow(present.time).partialValue)
+            let (began, overflow) = present.began.addingReportingOverflow(ahead)
+            state.began = overflow ? .max : began
             state.derived = [:]
             return true
         }

@@ -17,7 +17,7 @@ struct FleetFeed: RevocationSource {
         let present = try await store.registry.present()
         let (identity, standings) = (store.fleet.identity, store.fleet.standings)
         identity.note(.init(asked: asked, answered: .now, storeTime: present.time))
-        store.fleet.learn(present.incarnation, at: asked)
+        store.fleet.learn(present, askedAt: asked)
         guard let news = try await revocations.news() else { return nil }
         do throws(KeyRegistryError) {
             if news.changesTokens { try await store.grants.load() }

@@ -9,6 +9,7 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
 
     private struct State {
         var incarnation: StoreIncarnation
+        var began: Int64
         var marks: [Name: Int64] = [:]
         var tickets: [[UInt8]: SealedTicket] = [:]
         /// Marks that expired until then were forgotten, and are refused.
@@ -19,13 +20,19 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
     private let keys = MemoryKeyRegistry()
     private let state: Mutex<State>
 
-    package init(_ incarnation: StoreIncarnation) { state = Mutex(State(incarnation: incarnation)) }
+    /// - Parameter began: Unix milliseconds. The store's clock stands there.
+    package init(_ incarnation: StoreIncarnation, began: Int64 = 0) {
+        state = Mutex(State(incarnation: incarnation, began: began))
+    }
 
     /// As a crash does that has lost all but the keys.
-    package func begin(_ incarnation: StoreIncarnation) { state.withLock { $0 = State(incarnation: incarnation) } }
+    package func begin(_ incarnation: StoreIncarnation, at time: Int64 = 0) {
+        state.withLock { $0 = State(incarnation: incarnation, began: time) }
+    }
 
-    package func incarnation(then: @escaping @Sendable (Result<StoreIncarnation, KeyRegistryError>) -> Void) {
-        then(.success(state.withLock { $0.incarnation }))
+    package func present(then: @escaping @Sendable (Result<StorePresent, KeyRegistryError>) -> Void) {
+        let state = state.withLock { $0 }
+        then(.success(StorePresent(incarnation: state.incarnation, began: state.began, time: state.began)))
     }
 
     package func standing(

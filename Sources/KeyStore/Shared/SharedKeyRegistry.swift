@@ -6,8 +6,8 @@
 /// After `.busy` or `.unavailable` a step may have been done all the same: its answer was lost. A mark is then used and a counter risen, without
 /// anyone admitted. The client gets a new challenge.
 package protocol SharedKeyRegistry: KeyRegistry {
-    /// The present incarnation, which new challenges are bound to.
-    func incarnation(then: @escaping @Sendable (Result<StoreIncarnation, KeyRegistryError>) -> Void)
+    /// The present incarnation, which new challenges are bound to, and the time of its beginning.
+    func present(then: @escaping @Sendable (Result<StorePresent, KeyRegistryError>) -> Void)
 
     func standing(of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void)
 
@@ -44,9 +44,9 @@ package protocol SharedKeyRegistry: KeyRegistry {
 }
 
 extension SharedKeyRegistry {
-    package func incarnation() async throws(KeyRegistryError) -> StoreIncarnation {
-        try await answer { incarnation(then: $0) }
-    }
+    package func present() async throws(KeyRegistryError) -> StorePresent { try await answer { present(then: $0) } }
+
+    package func incarnation() async throws(KeyRegistryError) -> StoreIncarnation { try await present().incarnation }
 
     package func admit(
         _ use: AssertionUse, in incarnation: StoreIncarnation

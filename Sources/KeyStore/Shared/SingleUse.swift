@@ -16,6 +16,17 @@ package struct StoreIncarnation: Hashable, Sendable {
     }
 }
 
+/// A shared store as all gateways of a fleet see it at one moment.
+package struct StorePresent: Hashable, Sendable {
+    package let incarnation: StoreIncarnation
+    /// When the incarnation began, and the present, in Unix milliseconds of the store's clock. Nothing of an earlier incarnation was confirmed after the beginning.
+    package let began, time: Int64
+
+    package init(incarnation: StoreIncarnation, began: Int64, time: Int64) {
+        (self.incarnation, self.began, self.time) = (incarnation, began, time)
+    }
+}
+
 /// Something that may be used once in the whole fleet: a challenge, or a proof.
 package struct SingleUseMark: Hashable, Sendable {
     package static let lengths = 1...64

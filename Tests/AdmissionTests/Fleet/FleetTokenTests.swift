@@ -107,9 +107,9 @@ struct FleetTokenTests {
     }
 
     private func upgrade(
-        _ token: String, nonce: String? = nil, at moment: Moment = start
+        _ token: String, nonce: String? = nil, at moment: Moment = start, by client: TokenBench? = nil
     ) throws -> AdmissionRequest {
-        let proof = try tokens.proof("GET", "wss://gate.example:6200/mud/main", nonce: nonce, at: moment)
+        let proof = try (client ?? tokens).proof("GET", "wss://gate.example:6200/mud/main", nonce: nonce, at: moment)
         var request = fleet.bench.request(at: moment)
         request.path = "/mud/main"
         request.fields = CredentialFields(
@@ -147,7 +147,7 @@ struct FleetTokenTests {
         let requests = try [upgrade(token), upgrade(token, nonce: former)]
         for request in requests { #expect(gate(0).evaluate(request).awaited?.admitted != nil) }
         fleet.store.crash(SharedStore.incarnation(2))
-        fleet.gateways[3].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        fleet.gateways[3].fleet.learn(SharedStore.present(2), askedAt: start.monotonic)
         var nonces: Set<String?> = []
         // Some learn of the crash by the answer.
         for number in [1, 2, 3] {
@@ -170,11 +170,61 @@ struct FleetTokenTests {
     {
         let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
         fleet.store.crash(SharedStore.incarnation(2))
-        fleet.gateways[3].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        fleet.gateways[3].fleet.learn(SharedStore.present(2), askedAt: start.monotonic)
         let margin = 30_000 + Int(FleetClock.tolerance)
         let last = gate(3).evaluate(try upgrade(token, at: start + (margin + 999))).awaited
         #expect(last?.refusal?.answer == .useNonce)
         #expect(gate(3).evaluate(try upgrade(token, at: start + (margin + 1_000))).awaited?.admitted != nil)
+    }
+
+    /// The first question after it waits for a connection, and was asked before the crash.
+    @Test mutating func `a gateway that learns of a crash later, or by an earlier question, accepts no used proof`()
+        async throws
+    {
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        let crash = start + 8_000
+        tokens.clockOffset = 29
+        let requests = try [0, 4_000, 7_999].map { try upgrade(token, at: start + $0) }
+        for request in requests { #expect(gate(0).evaluate(request).awaited?.admitted != nil) }
+        fleet.store.crash(SharedStore.incarnation(2), at: crash)
+        fleet.gateways[1].fleet.learn(SharedStore.present(2, at: crash), askedAt: start.monotonic)
+        // This one hears of it by an answer.
+        for (number, seconds) in [(1, 8), (2, 8), (1, 20), (2, 20), (1, 36), (2, 36)] {
+            for var request in requests {
+                request.moment = start + seconds * 1_000
+                let refusal = gate(number).evaluate(request).awaited?.refusal
+                // A proof that was refused for the incarnation is known from then on.
+                let isKnown = refusal?.answer == .useNonce || number == 2 && refusal?.answer == .invalidProof
+                #expect(isKnown, "\(number), \(seconds) s")
+            }
+        }
+        tokens.clockOffset = 0
+        let margin = 30_000 + Int(FleetClock.tolerance)
+        for number in [1, 2] {
+            let last = try upgrade(token, at: crash + (margin + 999))
+            #expect(gate(number).evaluate(last).awaited?.refusal?.answer == .useNonce)
+            let next = try upgrade(token, at: crash + (margin + 1_000))
+            #expect(gate(number).evaluate(next).awaited?.admitted != nil)
+        }
+    }
+
+    /// A gateway estimates the store's time until it is contradicted; a standby that takes over has a clock of its own.
+    @Test(arguments: [-60_000, -5_000, 0, 5_000, 60_000] as [Int64])
+    func `a store that begins anew with another clock reveals no used proof`(offset: Int64) async throws {
+        var tokens = tokens
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        tokens.clockOffset = 29
+        let request = try upgrade(token, by: tokens)
+        #expect(gate(0).evaluate(request).awaited?.admitted != nil)
+        let now = start.unixMilliseconds + offset
+        fleet.store.crash(SharedStore.incarnation(2))
+        let present = StorePresent(incarnation: SharedStore.incarnation(2), began: now - 100, time: now)
+        fleet.gateways[1].fleet.learn(present, askedAt: (start + 100).monotonic)
+        for later in [100, 10_000, 29_000] {
+            var again = request
+            again.moment = start + later
+            #expect(gate(1).evaluate(again).awaited?.refusal?.answer == .useNonce, "\(later)")
+        }
     }
 
     @Test(arguments: [-30, -20, 0, 30] as [Int64])
@@ -185,7 +235,7 @@ struct FleetTokenTests {
         fleet.store.crash(SharedStore.incarnation(2))
         // The challenge is from before, and the client is told so: it isn't the proof's fault.
         #expect(await issuer(1).issue(former).refusal?.answer == .nonceExpired)
-        fleet.gateways[2].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        fleet.gateways[2].fleet.learn(SharedStore.present(2), askedAt: start.monotonic)
         let request = try tokens.request(nonce: challenge(of: 2))
         #expect(await issuer(1).issue(request).token != nil)
         #expect(await issuer(2).issue(request).token == nil)

@@ -152,7 +152,7 @@ struct FleetTroubleTests {
         var device = try bench.registeredDevice()
         let old = try bench.request(by: &device)
         bench.store.crash(SharedStore.incarnation(2))
-        bench.gateways[2].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        bench.gateways[2].fleet.learn(SharedStore.present(2), askedAt: start.monotonic)
         #expect(try bench.decide(old, by: 2).refusal?.answer == .invalidNonce)
         #expect(bench.store.asked.isEmpty)
     }
@@ -168,7 +168,7 @@ struct FleetTroubleTests {
         }
         let unused = try (0..<4).map { try bench.request(by: &device, challengeOf: $0) }
         bench.store.crash(SharedStore.incarnation(2), counters: [id: 3])
-        bench.gateways[0].fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        bench.gateways[0].fleet.learn(SharedStore.present(2), askedAt: start.monotonic)
         for request in used + unused {
             for number in bench.gateways.indices {
                 #expect(try bench.decide(request, by: number).refusal?.answer == .invalidNonce)

@@ -163,9 +163,9 @@ struct KeyStandingsTests {
         var device = try bench.registeredDevice()
         let (_, id) = try admitted(&device)
         let fleet = bench.gateways[0].fleet
-        fleet.learn(SharedStore.incarnation(1), at: start.monotonic)
+        fleet.learn(SharedStore.present(1), askedAt: start.monotonic)
         #expect(standings.current(of: id, at: start.monotonic) != nil)
-        fleet.learn(SharedStore.incarnation(2), at: start.monotonic)
+        fleet.learn(SharedStore.present(2), askedAt: start.monotonic)
         #expect(standings.count == 0)
     }
 

@@ -20,6 +20,12 @@ final class SharedStore: SharedKeyRegistry {
 
     init() { state = Mutex(State(store: MemorySharedRegistry(Self.incarnation(1)))) }
 
+    /// What a gateway learns: an incarnation that has begun at `moment`, which is the present.
+    static func present(_ number: UInt8, at moment: Moment = start) -> StorePresent {
+        StorePresent(
+            incarnation: incarnation(number), began: moment.unixMilliseconds, time: moment.unixMilliseconds)
+    }
+
     static func incarnation(_ number: UInt8) -> StoreIncarnation {
         guard let incarnation = StoreIncarnation(bytes: [UInt8](repeating: number, count: 32)) else {
             fatalError("32 bytes are an incarnation")
@@ -46,8 +52,8 @@ final class SharedStore: SharedKeyRegistry {
     }
 
     /// Begins another incarnation without marks and tickets, and with the counters of an earlier moment.
-    func crash(_ incarnation: StoreIncarnation, counters: [KeyID: UInt32] = [:]) {
-        let next = MemorySharedRegistry(incarnation)
+    func crash(_ incarnation: StoreIncarnation, at moment: Moment = start, counters: [KeyID: UInt32] = [:]) {
+        let next = MemorySharedRegistry(incarnation, began: moment.unixMilliseconds)
         for var key in store.keys(after: nil, limit: .max) {
             key.counter = counters[key.id] ?? key.counter
             _ = next.enrol(key)
@@ -78,8 +84,8 @@ final class SharedStore: SharedKeyRegistry {
 }
 
 extension SharedStore {
-    func incarnation(then: @escaping @Sendable (Result<StoreIncarnation, KeyRegistryError>) -> Void) {
-        perform(.incarnation, then: then) { $0.incarnation(then: $1) }
+    func present(then: @escaping @Sendable (Result<StorePresent, KeyRegistryError>) -> Void) {
+        perform(.incarnation, then: then) { $0.present(then: $1) }
     }
 
     func standing(of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void) {

@@ -31,6 +31,7 @@ struct PostgreSQLCrashTests {
         let admitted = Admitted()
         let load = Task { await admitted.load(store, home) }
         _ = try await eventually { admitted.all.count > 500 ? true : nil }
+        let before = try await store.present()
         try await restart(database)
         await load.value
         let uses = admitted.all
@@ -42,8 +43,9 @@ struct PostgreSQLCrashTests {
         }
         // Otherwise this proves nothing.
         #expect(lost > 0)
-        let next = try await eventually { try await store.incarnation() }
-        #expect(next != home)
+        let present = try await eventually { try await store.present() }
+        let next = present.incarnation
+        #expect(next != home && present.began >= before.time && present.began <= present.time)
         for use in uses { #expect(try await store.admit(use, in: home) == .refused(.foreign)) }
         // A new challenge admits, whatever the counter was.
         let use = AssertionUse(mark: .sample(1), key: .sample(1), counter: 1_000_000, time: 2)

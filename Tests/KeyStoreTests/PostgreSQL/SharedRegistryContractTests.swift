@@ -40,6 +40,15 @@ struct SharedRegistryContractTests {
     }
 
     @Test(arguments: Kind.allCases)
+    func `says when its incarnation began, to all alike`(kind: Kind) async throws {
+        let (gateways, owner) = try await kind.make()
+        let (one, other) = (try await gateways[0].present(), try await gateways[1].present())
+        #expect(one.incarnation == other.incarnation && one.began == other.began)
+        #expect(one.began <= one.time && one.time <= other.time)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: Kind.allCases)
     func `says why a counter wasn't raised; the challenge is spent then`(kind: Kind) async throws {
         let (gateways, owner) = try await kind.make()
         let home = try await gateways[0].incarnation()
