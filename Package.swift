@@ -97,7 +97,10 @@ let package = Package(
         .target(name: "BlockingWork", swiftSettings: houseSettings),
         .target(
             name: "KeyStoreSQLite",
-            dependencies: ["BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: houseSettings),
         .target(name: "PostgreSQL", dependencies: ["CLibpq"], swiftSettings: houseSettings),
         .target(
@@ -249,8 +252,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "KeyStore",
-                "KeyStorePostgreSQL", "KeyStoreSQLite",
+                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "DPoP", "KeyStore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
                 "PostgreSQL", "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "ForwardingWire", "StateCoding",
                 "WireText", logging, crypto, x509, asn1,

@@ -1,7 +1,7 @@
 /// A registered App Attest key, with the facts that its attestation proved and its history since.
 ///
 /// A record contains no secrets: the private key never leaves the device.
-package struct DeviceKey: Sendable, Equatable {
+package struct DeviceKey: Hashable, Sendable {
     package let id: KeyID
     /// X9.62 uncompressed point on P-256, 65 bytes.
     package var publicKeyX963: [UInt8]
@@ -47,6 +47,10 @@ package struct DeviceKey: Sendable, Equatable {
         self.revokedAt = revokedAt
         self.revocationReason = revocationReason
     }
+
+    /// No device's counter is higher: an assertion raises it by one, and so many are one every 50 ms, day and night, for more than three years. A record that says
+    /// so would lock its device out for ever, or nearly.
+    package static let largestCounter: UInt32 = 0x7FFF_FFFF
 
     package var isRevoked: Bool { revokedAt != nil }
 

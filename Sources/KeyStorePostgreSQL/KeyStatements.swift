@@ -10,7 +10,12 @@ extension SQLStatement {
     static let standing = SQLStatement(
         "standing",
         """
-        SELECT public_key, app, environment, trust_root, counter, revoked_at IS NOT NULL FROM portcullis.device_key
+        SELECT CASE WHEN f.fits THEN public_key END, CASE WHEN f.fits THEN app END,
+            CASE WHEN f.fits THEN environment END, CASE WHEN f.fits THEN trust_root END, counter,
+            revoked_at IS NOT NULL
+        FROM portcullis.device_key CROSS JOIN LATERAL (
+            SELECT octet_length(public_key)::int8 + octet_length(app) + octet_length(environment)
+                + octet_length(trust_root) <= \(RecordLimits.keyRecordBytes) AS fits) f
         WHERE key_id = $1::bytea
         """)
     static let advance = SQLStatement(
@@ -30,10 +35,18 @@ extension SQLStatement {
     static let restore = SQLStatement("restore", isDurable: true, "SELECT portcullis.restore_key($1::bytea)")
     static let forget = SQLStatement("forget", isDurable: true, "SELECT portcullis.forget_key($1::bytea)")
 
+    /// Of a record that is longer than any can be only the numbers are sent: readers take it as malformed.
     private static let selection = """
-        SELECT k.key_id, public_key, app, environment, trust_root, counter, validation_category, bundle_version,
-            registered_at, last_used_at, revoked_at, revocation_reason, receipt
+        SELECT k.key_id, CASE WHEN f.fits THEN public_key END, CASE WHEN f.fits THEN app END,
+            CASE WHEN f.fits THEN environment END, CASE WHEN f.fits THEN trust_root END, counter, validation_category,
+            CASE WHEN f.fits THEN bundle_version END, registered_at, last_used_at, revoked_at,
+            CASE WHEN f.fits THEN revocation_reason END, CASE WHEN f.fits THEN receipt END
         FROM portcullis.device_key k LEFT JOIN portcullis.receipt r ON r.key_id = k.key_id
+        CROSS JOIN LATERAL (
+            SELECT octet_length(public_key)::int8 + octet_length(app) + octet_length(environment)
+                + octet_length(trust_root) + coalesce(octet_length(bundle_version), 0)
+                + coalesce(octet_length(revocation_reason), 0) + coalesce(octet_length(receipt), 0)
+                <= \(RecordLimits.keyRecordBytes) AS fits) f
         """
 }
 

@@ -64,7 +64,8 @@ extension DevelopmentToken {
     /// Reads a row of `tokenSelection`.
     init(_ row: SQLRow) throws(DatabaseError) {
         guard let hash = DevelopmentTokenHash(bytes: try row.bytes(0)),
-            let maximum = Int(exactly: try row.integer(3)), let devices = Int(exactly: try row.integer(8))
+            let maximum = Int(exactly: try row.integer(3)), let devices = Int(exactly: try row.integer(8)),
+            try row.text(9).utf8.elementsEqual(hash.id.text.utf8)
         else { throw .malformed }
         self.init(
             hash: hash, name: try row.text(1), routes: try row.optionalText(2)?.split(separator: ",").map(String.init),
@@ -100,8 +101,12 @@ extension SQLStatement {
         "revoke_token", isDurable: true, "SELECT portcullis.revoke_token($1::text, $2::int8)")
 
     private static let tokenSelection = """
-        SELECT t.token_hash, t.name, t.routes, t.maximum_devices, t.issued_at, t.expires_at, t.revoked_at, t.last_used_at,
-            (SELECT count(*) FROM portcullis.development_place p WHERE p.token_hash = t.token_hash)
-        FROM portcullis.development_token t
+        SELECT t.token_hash, CASE WHEN f.fits THEN t.name END, CASE WHEN f.fits THEN t.routes END, t.maximum_devices,
+            t.issued_at, t.expires_at, t.revoked_at, t.last_used_at,
+            (SELECT count(*) FROM portcullis.development_place p WHERE p.token_hash = t.token_hash),
+            CASE WHEN f.fits THEN t.id END
+        FROM portcullis.development_token t CROSS JOIN LATERAL (
+            SELECT octet_length(t.name)::int8 + coalesce(octet_length(t.routes), 0) + octet_length(t.id)
+                <= \(RecordLimits.tokenRecordBytes) AS fits) f
         """
 }

@@ -7,6 +7,19 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
     /// Changes that are kept for gateways that weren't connected: as many as a day of revocations, one each second.
     private static let keptChanges: Int64 = 100_000
 
+    package func listing(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [ListedKey] {
+        guard limit > 0 else { return [] }
+        let values: [SQLValue] = [
+            .bytes(after?.bytes ?? []), .integer(Int64(min(limit, SQLStatement.largestPage))),
+        ]
+        return try await answer(.page, values) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in
+                guard let key = try? DeviceKey(row) else { return .damaged(try row.keyID(0)) }
+                return .key(key)
+            }
+        }
+    }
+
     package func prune(_ ids: [KeyID], idleSince time: Int64) async throws(KeyRegistryError) -> PrunedBatch {
         let batch = ids.prefix(Self.maximumPruned)
         guard !batch.isEmpty else { return PrunedBatch(forgotten: [], handled: 0) }

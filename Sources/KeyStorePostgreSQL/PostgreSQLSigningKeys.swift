@@ -127,7 +127,9 @@ extension SQLStatement {
     static let signingKeys = SQLStatement(
         "signing_keys", maximumRows: maximumSigningKeys,
         """
-        SELECT s.version, k.key_id, k.secret, k.published_at, k.signs_from, k.revoked_at
+        SELECT s.version, left(k.key_id, \(RecordLimits.signingKeyNameBytes)),
+            CASE WHEN octet_length(k.secret) <= \(RecordLimits.secretBytes) THEN k.secret END, k.published_at,
+            k.signs_from, k.revoked_at
         FROM portcullis.signing_state s LEFT JOIN portcullis.signing_key k ON true
         """)
     static let replaceSigningKeys = SQLStatement(

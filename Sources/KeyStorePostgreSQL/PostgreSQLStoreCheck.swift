@@ -5,7 +5,6 @@ package import PostgreSQL
 package struct PostgreSQLStoreCheck {
     /// For each statement, in milliseconds.
     private static let patience = 10_000
-    private static let page = 500
     /// PostgreSQL 15.
     private static let oldestServer: Int64 = 150_000
 
@@ -21,12 +20,14 @@ package struct PostgreSQLStoreCheck {
     package private(set) var findings: [StoreFinding] = []
 
     /// Blocks. A frozen server ends the check, too.
-    package init(_ options: DriverOptions, sealing: any SecretSealing, transport: Transport) {
+    package init(
+        _ options: DriverOptions, sealing: any SecretSealing, transport: Transport, rules: any RecordRules
+    ) {
         var options = options
         // A standby is a finding.
         options.parameters["target_session_attrs"] = "any"
         do throws(DatabaseError) {
-            try run(PostgreSQLSession(options, within: Self.patience), sealing, transport)
+            try run(PostgreSQLSession(options, within: Self.patience), sealing, transport, rules)
         } catch {
             findings.append(
                 findings.isEmpty
@@ -39,7 +40,7 @@ package struct PostgreSQLStoreCheck {
     }
 
     private mutating func run(
-        _ session: PostgreSQLSession, _ sealing: any SecretSealing, _ transport: Transport
+        _ session: PostgreSQLSession, _ sealing: any SecretSealing, _ transport: Transport, _ rules: any RecordRules
     ) throws(DatabaseError) {
         findings.append(try Self.connection(session))
         findings.append(try Self.transport(session, transport))
@@ -54,7 +55,7 @@ package struct PostgreSQLStoreCheck {
         }
         findings.append(.good(.schema, "version \(PostgreSQLSchema.current.version)"))
         findings.append(try Self.incarnation(session))
-        findings += Self.content(session, sealing)
+        findings += Self.content(session, sealing, rules)
         findings.append(
             .good(
                 .backup,
@@ -135,14 +136,16 @@ package struct PostgreSQLStoreCheck {
         }
     }
 
-    private static func content(_ session: PostgreSQLSession, _ sealing: any SecretSealing) -> [StoreFinding] {
+    private static func content(
+        _ session: PostgreSQLSession, _ sealing: any SecretSealing, _ rules: any RecordRules
+    ) -> [StoreFinding] {
         let content: PostgreSQLTransfer
         do throws(PostgreSQLSchemaError) {
             content = try PostgreSQLTransfer(session, sealing: sealing, reading: true)
         } catch {
             return [.error(.records, "\(error)", "Look at the server's log.")]
         }
-        return [secrets(content), records(content)]
+        return [secrets(content)] + records(content, rules)
     }
 
     private static func secrets(_ content: PostgreSQLTransfer) -> StoreFinding {
@@ -156,24 +159,16 @@ package struct PostgreSQLStoreCheck {
         }
     }
 
-    /// Reads every record, as a gateway would.
-    private static func records(_ content: PostgreSQLTransfer) -> StoreFinding {
+    /// Reads every record, as a tool does that doesn't trust the database.
+    private static func records(_ content: PostgreSQLTransfer, _ rules: any RecordRules) -> [StoreFinding] {
+        let remedy = "Find out who has stored it; remove it, or restore a backup."
+        var survey = StoreSurvey(by: rules)
         do throws(KeyRegistryError) {
-            var (all, revoked, last) = (0, 0, KeyID?.none)
-            while let end = try next(content, &all, &revoked, after: last) { last = end }
-            let tokens = try content.transferableTokens().count
-            return .good(.records, "\(all) keys, of which \(revoked) are revoked; \(tokens) development tokens")
+            try content.survey(into: &survey)
         } catch {
-            return .error(.records, error.cause, "Look at the server's log; restore a backup if rows are damaged.")
+            return survey.findings(remedy).filter { $0.grade == .error }
+                + [.error(.records, error.cause, "Look at the server's log; restore a backup if rows are damaged.")]
         }
-    }
-
-    private static func next(
-        _ content: PostgreSQLTransfer, _ all: inout Int, _ revoked: inout Int, after last: KeyID?
-    ) throws(KeyRegistryError) -> KeyID? {
-        let keys = try content.transferableKeys(after: last, limit: page)
-        all += keys.count
-        revoked += keys.count(where: \.isRevoked)
-        return keys.last?.id
+        return survey.findings(remedy)
     }
 }

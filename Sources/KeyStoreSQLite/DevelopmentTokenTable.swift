@@ -114,7 +114,7 @@ enum DevelopmentTokenTable {
 
     private static let selection = """
         SELECT token_hash, name, routes, maximum_devices, issued_at, expires_at, revoked_at, last_used_at, \
-        (SELECT count(*) FROM development_device d WHERE d.token_hash = t.token_hash) FROM development_token t
+        (SELECT count(*) FROM development_device d WHERE d.token_hash = t.token_hash), id FROM development_token t
         """
 
     /// Reads a row of `selection`. A value of the wrong type or size means a damaged file.
@@ -136,7 +136,8 @@ enum DevelopmentTokenTable {
         guard case .blob(let data) = (row[0] as DatabaseValue).storage,
             let hash = DevelopmentTokenHash(bytes: [UInt8](data)), let name = try text(1),
             let maximum = try integer(3).flatMap({ Int(exactly: $0) }), let issued = try integer(4),
-            let expires = try integer(5), let devices = try integer(8).flatMap({ Int(exactly: $0) })
+            let expires = try integer(5), let devices = try integer(8).flatMap({ Int(exactly: $0) }),
+            let id = try text(9), id.utf8.elementsEqual(hash.id.text.utf8)
         else { throw DeviceKeyTable.damage }
         return DevelopmentToken(
             hash: hash, name: name, routes: try text(2)?.split(separator: ",").map(String.init),

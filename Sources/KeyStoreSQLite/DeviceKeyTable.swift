@@ -18,6 +18,23 @@ enum DeviceKeyTable {
         return try Row.fetchAll(statement, arguments: [Data(after?.bytes ?? []), limit]).map(deviceKey)
     }
 
+    /// As ``page(after:limit:from:)``, but key by key: a record that can't be read is named.
+    static func listing(after: KeyID?, limit: Int, from database: Database) throws -> [ListedKey] {
+        let statement = try database.cachedStatement(
+            sql: "SELECT key_id FROM device_key WHERE key_id > ? AND length(key_id) = 32 ORDER BY key_id LIMIT ?")
+        let rows = try Row.fetchAll(statement, arguments: [Data(after?.bytes ?? []), limit])
+        let ids = try rows.map { try required(KeyID(bytes: required(bytes($0[0])))) }
+        return try ids.compactMap { id in
+            do {
+                return try fetch(id, from: database).map { .key($0) }
+            } catch let error as KeyRegistryError where error == damage {
+                return .damaged(id)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_TOOBIG {
+                return .damaged(id)
+            }
+        }
+    }
+
     /// The columns that the check of an assertion needs. A lost or damaged receipt isn't noticed here, because nothing depends on it.
     static func standing(of id: KeyID, from database: Database) throws -> KeyStanding? {
         let statement = try database.cachedStatement(sql: standing)
@@ -86,7 +103,8 @@ enum DeviceKeyTable {
     static func revoked(in database: Database) throws -> Set<KeyID> {
         let statement = try database.cachedStatement(
             sql: "SELECT key_id FROM device_key INDEXED BY device_key_revoked WHERE revoked_at IS NOT NULL")
-        return try Set(Row.fetchAll(statement).map { try required(KeyID(bytes: required(bytes($0[0])))) })
+        // Of another length it is nobody's, and doesn't keep the others from being heard of.
+        return try Set(Row.fetchAll(statement).compactMap { KeyID(bytes: try required(bytes($0[0]))) })
     }
 
     /// Throws if an expected table or column is missing.

@@ -105,6 +105,7 @@ private final class SQLiteConnection: Sendable {
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .callback { attempt in deadline.pause(attempt) }
         configuration.prepareDatabase { database in
+            try SQLiteLimits.apply(to: database)
             try database.execute(sql: "PRAGMA synchronous = \(access == .durable ? "FULL" : "NORMAL")")
             // Signing keys are secret: deleted data is overwritten.
             if access != .readOnly { try database.execute(sql: "PRAGMA secure_delete = ON") }

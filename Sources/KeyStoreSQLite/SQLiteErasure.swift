@@ -90,6 +90,10 @@ extension DeviceKey {
 }
 
 extension SQLiteKeyRegistry: KeyMaintenance {
+    package func listing(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [ListedKey] {
+        try await read { database throws(KeyRegistryError) in try database.listing(after: after, limit: limit) }
+    }
+
     package func beginErasure(of id: KeyID, at time: Int64) async throws(KeyRegistryError) -> Bool {
         try await write { database, deadline throws(KeyRegistryError) in
             try database.beginErasure(of: id, at: time, until: deadline)

@@ -127,6 +127,11 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
         return try readers.use { try DeviceKeyTable.page(after: after, limit: limit, from: $0) }
     }
 
+    func listing(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [ListedKey] {
+        guard limit > 0 else { return [] }
+        return try readers.use { try DeviceKeyTable.listing(after: after, limit: limit, from: $0) }
+    }
+
     package func revoke(
         _ id: KeyID, reason: String, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {

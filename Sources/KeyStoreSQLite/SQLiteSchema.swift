@@ -16,10 +16,7 @@ enum SQLiteSchema {
         try database.inTransaction(.immediate) {
             if try isEmpty(database) { try create(in: database) }
             // Older stores of this version have neither these tables nor the index.
-            if try isOfThisVersion(database) {
-                try SigningKeyTable.create(in: database)
-                try DevelopmentTokenTable.create(in: database)
-            }
+            if try isOfThisVersion(database) { try createAdditions(in: database) }
             try check(database)
             try index(database)
             return .commit
@@ -29,6 +26,17 @@ enum SQLiteSchema {
             throw KeyRegistryError.unavailable(
                 "SQLite can't use a write-ahead log there (journal mode \(mode ?? "unknown"))")
         }
+    }
+
+    /// In an empty database.
+    static func createAll(in database: Database) throws {
+        try create(in: database)
+        try createAdditions(in: database)
+    }
+
+    private static func createAdditions(in database: Database) throws {
+        try SigningKeyTable.create(in: database)
+        try DevelopmentTokenTable.create(in: database)
     }
 
     private static func isEmpty(_ database: Database) throws -> Bool {

@@ -5,7 +5,6 @@ package import KeyStore
 package struct SQLiteStoreCheck: Sendable {
     /// Faults that `integrity_check` lists.
     private static let maximumFaults = 10
-    private static let page = 500
     private static let restore = "Stop the gateway, keep a copy of the file, and restore a backup (docs/OPERATIONS.md)."
 
     package let findings: [StoreFinding]
@@ -13,17 +12,18 @@ package struct SQLiteStoreCheck: Sendable {
     package var isGood: Bool { findings.allSatisfy { $0.grade < .error } }
 
     /// Reads the whole file, on the caller's thread.
-    package init(path: String) {
+    package init(path: String, rules: any RecordRules) {
         let files = StoreFileCheck(path: path)
-        findings = files.findings + (files.isFile ? Self.checkContent(path) : [])
+        findings = files.findings + (files.isFile ? Self.checkContent(path, rules) : [])
     }
 
-    private static func checkContent(_ path: String) -> [StoreFinding] {
+    private static func checkContent(_ path: String, _ rules: any RecordRules) -> [StoreFinding] {
         do throws(KeyRegistryError) {
             let store = try SQLiteConnectionPool(
                 SQLiteStoreFile(path: path, creating: false), access: .readOnly, size: 1, busyMilliseconds: 5_000)
             try store.use { try SQLiteSchema.checkIdentity(of: $0) }
-            return [.good(.schema, "version \(SQLiteSchema.version)"), checkIntegrity(store), checkRecords(store)]
+            return [.good(.schema, "version \(SQLiteSchema.version)"), checkIntegrity(store)]
+                + checkRecords(path, rules)
         } catch {
             return [.error(.schema, error.cause, error == .busy ? "Try again later." : restore)]
         }
@@ -44,45 +44,14 @@ package struct SQLiteStoreCheck: Sendable {
         }
     }
 
-    private static func checkRecords(_ store: SQLiteConnectionPool) -> StoreFinding {
+    /// Reads every record, as a tool does that doesn't trust the file.
+    private static func checkRecords(_ path: String, _ rules: any RecordRules) -> [StoreFinding] {
+        var survey = StoreSurvey(by: rules)
         do throws(KeyRegistryError) {
-            let keys = try countKeys(store)
-            let rest = try store.use { database in
-                (
-                    lost: try count("receipt WHERE key_id NOT IN (SELECT key_id FROM device_key)", "receipt", database),
-                    tokens: try count("development_token", "development_token", database),
-                    signers: try count("signing_key WHERE secret IS NOT NULL", "signing_key", database)
-                )
-            }
-            let text =
-                "\(keys.all) keys, of which \(keys.revoked) are revoked; \(rest.signers) signing keys,"
-                + " \(rest.tokens) development tokens"
-            guard rest.lost == 0 else {
-                return .error(.records, text + "; \(rest.lost) receipts have no key", restore)
-            }
-            return .good(.records, text)
+            try SQLiteStoreReader(path: path).survey(into: &survey)
         } catch {
-            return .error(.records, error.cause, restore)
+            return survey.findings(restore).filter { $0.grade == .error } + [.error(.records, error.cause, restore)]
         }
-    }
-
-    /// Reads every record, as the gateway would.
-    private static func countKeys(_ store: SQLiteConnectionPool) throws(KeyRegistryError) -> (all: Int, revoked: Int) {
-        var (all, revoked, last) = (0, 0, KeyID?.none)
-        while true {
-            let keys = try store.use { [last] in try DeviceKeyTable.page(after: last, limit: page, from: $0) }
-            guard let end = keys.last else { return (all, revoked) }
-            all += keys.count
-            revoked += keys.count(where: \.isRevoked)
-            last = end.id
-        }
-    }
-
-    /// 0 if an older store doesn't have the table yet.
-    private static func count(_ rows: String, _ table: String, _ database: Database) throws -> Int {
-        let isThere = try Int.fetchOne(
-            database, sql: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", arguments: [table])
-        guard isThere == 1 else { return 0 }
-        return try Int.fetchOne(database, sql: "SELECT count(*) FROM \(rows)") ?? 0
+        return survey.findings(restore)
     }
 }

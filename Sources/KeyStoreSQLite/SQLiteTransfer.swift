@@ -8,11 +8,7 @@ extension SQLiteKeyDatabase: TransferableStore {
     }
 
     package func transferableTokens() throws(KeyRegistryError) -> [TransferredToken] {
-        try readers.use { database in
-            try DevelopmentTokenTable.all(from: database).map { token in
-                TransferredToken(token: token, places: try DevelopmentTokenTable.places(of: token.hash, in: database))
-            }
-        }
+        try readers.use { try DevelopmentTokenTable.transferable(in: $0) }
     }
 
     package func transferableSigningKeys() throws(KeyRegistryError) -> StoredSigningKeys { try signingKeys() }
@@ -65,6 +61,15 @@ extension SQLiteKeyDatabase: TransferableStore {
 }
 
 extension DevelopmentTokenTable {
+    static func transferable(in database: Database) throws -> [TransferredToken] {
+        try all(from: database).map { try transferable($0, in: database) }
+    }
+
+    static func transferable(_ token: DevelopmentToken, in database: Database) throws -> TransferredToken {
+        guard token.devices <= DevelopmentToken.largestDeviceLimit else { throw DeviceKeyTable.damage }
+        return TransferredToken(token: token, places: try places(of: token.hash, in: database))
+    }
+
     static func places(of hash: DevelopmentTokenHash, in database: Database) throws -> [TransferredToken.Place] {
         let statement = try database.cachedStatement(
             sql: """
@@ -97,8 +102,12 @@ extension DevelopmentTokenTable {
 }
 
 extension SigningKeyTable {
-    static func secrets(in database: Database) throws -> [NamedSecret] {
-        try Row.fetchAll(database, sql: "SELECT name, value FROM secret ORDER BY name").map { row in
+    /// - Parameter name: the only one; nil: all.
+    static func secrets(in database: Database, only name: String? = nil) throws -> [NamedSecret] {
+        try Row.fetchAll(
+            database, sql: "SELECT name, value FROM secret WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
+            arguments: [name]
+        ).map { row in
             guard case .string(let name) = (row[0] as DatabaseValue).storage,
                 case .blob(let value) = (row[1] as DatabaseValue).storage
             else { throw DeviceKeyTable.damage }

@@ -25,11 +25,15 @@ enum SigningKeyTable {
                 """)
     }
 
-    static func keys(in database: Database) throws -> StoredSigningKeys {
+    /// - Parameter id: the only one; nil: all.
+    static func keys(in database: Database, only id: String? = nil) throws -> StoredSigningKeys {
         var stored = StoredSigningKeys()
         let rows = try Row.fetchAll(
             database.cachedStatement(
-                sql: "SELECT key_id, secret, published_at, signs_from, revoked_at FROM signing_key"))
+                sql: """
+                    SELECT key_id, secret, published_at, signs_from, revoked_at FROM signing_key
+                    WHERE ?1 IS NULL OR key_id = ?1
+                    """), arguments: [id])
         for row in rows {
             let id = try text(row[0])
             if let revokedAt = try integer(row[4]) {

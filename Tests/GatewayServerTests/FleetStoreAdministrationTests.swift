@@ -1,3 +1,4 @@
+import DPoP
 import Foundation
 import GatewayServer
 import KeyStore
@@ -30,10 +31,7 @@ struct FleetStoreAdministrationTests {
     }
 
     private func key(_ byte: UInt8, counter: UInt32) throws -> DeviceKey {
-        DeviceKey(
-            id: try #require(KeyID(bytes: [UInt8](repeating: byte, count: 32))), publicKeyX963: [4], app: "T.app",
-            environment: "production", trustRoot: [], counter: counter, receipt: [1], validationCategory: nil,
-            bundleVersion: nil, registeredAt: 1)
+        try FleetCommandBench.key(byte, counter: counter)
     }
 
     @Test func `creates the tables once, and moves a store there and back`() throws {
@@ -48,7 +46,9 @@ struct FleetStoreAdministrationTests {
         let file = try SQLiteKeyDatabase(path: folder + "/old.sqlite")
         for byte in UInt8(1)...3 { _ = try file.enrol(key(byte, counter: UInt32(byte) * 10)) }
         _ = try file.revoke(key(2, counter: 0).id, reason: "lost", at: 5)
-        let signer = StoredSigningKey(id: "k", secret: [7], publishedAt: 1, signsFrom: 1)
+        let secret = [UInt8](repeating: 7, count: SigningKey.byteCount)
+        let name = try #require(SigningKey(rawRepresentation: secret)).keyID
+        let signer = StoredSigningKey(id: name, secret: secret, publishedAt: 1, signsFrom: 1)
         _ = try file.replaceSigningKeys(StoredSigningKeys(), with: StoredSigningKeys(keys: [signer]))
         let report = try fleet.importFile(folder + "/old.sqlite") { _ in }
         #expect(report.hasPrefix("imported 3 keys, of which 1 are revoked, 0 development tokens and 1 signing keys"))
@@ -57,7 +57,8 @@ struct FleetStoreAdministrationTests {
         let copy = try SQLiteKeyDatabase(path: folder + "/new.sqlite", creating: false)
         #expect(try copy.keys(after: nil, limit: 9) == file.keys(after: nil, limit: 9))
         #expect(try copy.signingKeys().keys == [signer])
-        #expect(SQLiteStoreCheck(path: folder + "/new.sqlite").isGood)
+        let rules = RegistrationRules(now: Int64(Date.now.timeIntervalSince1970 * 1_000))
+        #expect(SQLiteStoreCheck(path: folder + "/new.sqlite", rules: rules).isGood)
         #expect(throws: FleetStoreError.self) { try fleet.exportFile(folder + "/new.sqlite") { _ in } }
         #expect(throws: FleetStoreError.self) { try fleet.importFile(folder + "/nothing.sqlite") { _ in } }
     }

@@ -79,9 +79,9 @@ enum ImportTable {
             reason: "Threads and their queue: Foundation starts and names them, Dispatch wakes them."),
         ImportRow(
             target: "KeyStoreSQLite", isPure: false, ours: ["BlockingWork", "KeyStore"],
-            others: ["GRDB", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
+            others: ["GRDB", "GRDBSQLite", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
             reason: """
-                The only target that knows SQLite, on the hot path by its own functions; Glibc for file modes, Dispatch for waits with a \
+                The only target that knows SQLite; GRDBSQLite is its C interface, for limits that GRDB doesn't set; Glibc for file modes, Dispatch for waits with a \
                 deadline.
                 """),
         ImportRow(

@@ -104,6 +104,15 @@ extension SQLiteKeyRegistry.Limits {
     }
 }
 
+/// For tests of files and of reading: what a record has to be is GatewayServer's (`RegistrationRules`).
+struct AnyRecord: RecordRules {
+    func faults(of record: StoreRecord) -> [String] { [] }
+}
+
+extension SQLiteStoreCheck {
+    init(path: String) { self.init(path: path, rules: AnyRecord()) }
+}
+
 extension KeyID {
     /// 32 equal bytes, so the identifiers are ordered by that byte.
     static func sample(_ byte: UInt8) -> KeyID {

@@ -29,9 +29,7 @@ package struct DevelopmentTokenAdministration {
         name: String, routes: [String], days: Int, devices: Int, at time: Date
     ) async throws(DevelopmentTokenAdministrationError) -> (token: String, id: String) {
         guard Self.isName(name) else { throw .name }
-        guard routes.count <= DevelopmentToken.maximumRoutes, routes.allSatisfy(Route.isName),
-            Set(routes).count == routes.count
-        else { throw .routes }
+        guard routes.isEmpty || Self.areRoutes(routes) else { throw .routes }
         guard (1...Self.maximumDays).contains(days) else { throw .days }
         guard (1...DevelopmentToken.largestDeviceLimit).contains(devices) else { throw .devices }
         guard let text = DevelopmentTokenText(random: RandomBytes.make(DevelopmentTokenText.randomBytes)) else {
@@ -83,9 +81,17 @@ package struct DevelopmentTokenAdministration {
     private func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1_000) }
 
     /// Visible text: it is shown in terminals, logs and header fields.
-    private static func isName(_ text: String) -> Bool {
-        (1...DevelopmentToken.maximumNameBytes).contains(text.utf8.count)
-            && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.first != " " && text.last != " "
+    static func isName(_ text: String) -> Bool {
+        let space = UInt8(ascii: " ")
+        return (1...DevelopmentToken.maximumNameBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.first != space
+            && text.utf8.last != space
+    }
+
+    /// At least one, all different.
+    static func areRoutes(_ names: [String]) -> Bool {
+        (1...DevelopmentToken.maximumRoutes).contains(names.count) && names.allSatisfy(Route.isName)
+            && Set(names.map { Array($0.utf8) }).count == names.count
     }
 
     private func errors<Result>(

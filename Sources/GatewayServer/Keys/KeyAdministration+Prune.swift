@@ -27,17 +27,19 @@ extension KeyAdministration {
         let limit = Int64(time.timeIntervalSince1970 * 1_000) - Int64(days) * 86_400_000
         var (report, last) = (PruningReport(), KeyID?.none)
         while true {
-            let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
-                try await store.keys(after: last, limit: Self.page)
+            let listed = try await administrationErrors { [last] () async throws(KeyRegistryError) in
+                try await store.listing(after: last, limit: Self.page)
             }
-            guard let end = keys.last else { return report }
+            guard let end = listed.last else { return report }
             last = end.id
+            // A record that can't be read is kept.
+            let keys = listed.compactMap(\.key)
             let idle = keys.filter { $0.isIdle(since: limit) }
             let ids = idle.map(\.id)
             let forgotten = try await dryRun ? Set(ids) : forget(ids, idleSince: limit)
             for key in idle where forgotten.contains(key.id) { show(KeyDescription(key).line) }
             report.forgotten += forgotten.count
-            report.kept += keys.count - forgotten.count
+            report.kept += listed.count - forgotten.count
             report.revoked += keys.count(where: \.isRevoked)
         }
     }

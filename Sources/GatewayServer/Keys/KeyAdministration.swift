@@ -26,10 +26,10 @@ package struct KeyAdministration {
     }
 
     /// - Parameter after: the identifier of the last key of the page before.
-    func page(after: String?, limit: Int) async throws(KeyAdministrationError) -> [DeviceKey] {
+    func page(after: String?, limit: Int) async throws(KeyAdministrationError) -> [ListedKey] {
         let last: KeyID? = if let after { try parse(after) } else { nil }
         return try await administrationErrors { () async throws(KeyRegistryError) in
-            try await store.keys(after: last, limit: limit)
+            try await store.listing(after: last, limit: limit)
         }
     }
 
@@ -40,10 +40,10 @@ package struct KeyAdministration {
         var (last, count): (KeyID?, Int) = (nil, 0)
         while true {
             let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
-                try await store.keys(after: last, limit: Self.page)
+                try await store.listing(after: last, limit: Self.page)
             }
             guard !keys.isEmpty else { return count }
-            for key in keys { show(KeyDescription(key).line) }
+            for key in keys { show(KeyDescription.line(key)) }
             count += keys.count
             last = keys.last?.id
         }
@@ -61,6 +61,7 @@ package struct KeyAdministration {
 
     package func revoke(_ keyID: String, reason: String, at time: Date) async throws(KeyAdministrationError) {
         let id = try parse(keyID)
+        guard reason.utf8.count <= RecordLimits.reasonBytes else { throw .reason }
         let milliseconds = Int64(time.timeIntervalSince1970 * 1_000)
         let isKnown = try await administrationErrors { () async throws(KeyRegistryError) in
             try await store.revoke(id, reason: reason, at: milliseconds)
@@ -100,6 +101,8 @@ package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
     case unknownKey
     case revokedKey
     case idleDays
+    /// It is too long to be stored.
+    case reason
     case auditFile(String)
     /// The key's data may still be in the store's write-ahead log.
     case logNotEmptied
@@ -113,6 +116,7 @@ package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
         case .noStore(let path): "no keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .malformedKeyID: "this is no key identifier: it is 32 bytes in base64"
         case .unknownKey: "no such key"
+        case .reason: "a reason has at most \(RecordLimits.reasonBytes) bytes"
         case .idleDays: "--idle is a number of days from 1 to \(KeyAdministration.maximumIdleDays), such as 90d"
         case .auditFile(let reason): "an audit log can't be read: \(reason)"
         case .logNotEmptied: "the key is erased, but its data may still be in the store's write-ahead log"
@@ -128,6 +132,7 @@ package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
         case .database(let error): error.hint
         case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
         case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
+        case .reason: "name a ticket or a page that says more."
         case .idleDays: "portcullis keys prune --idle 90d --dry-run shows what it would forget."
         case .auditFile: "name other files with --audit-file."
         case .notNoticed: "the key is refused meanwhile. Run the command again."
@@ -163,6 +168,13 @@ struct KeyDescription {
 
     init(_ key: DeviceKey) {
         self.key = key
+    }
+
+    static func line(_ listed: ListedKey) -> String {
+        switch listed {
+        case .key(let key): KeyDescription(key).line
+        case .damaged(let id): "\(id.base64)  damaged  portcullis store check says what is wrong with it"
+        }
     }
 
     /// Identifier, state, app, counter, last use.

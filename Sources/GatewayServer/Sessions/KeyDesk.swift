@@ -60,7 +60,17 @@ struct KeyDesk: DeviceDesk {
 }
 
 extension DeviceEntry {
-    fileprivate init(_ key: DeviceKey) {
+    fileprivate init(_ listed: ListedKey) {
+        switch listed {
+        case .key(let key): self.init(key)
+        case .damaged(let id):
+            self.init(
+                key: id.base64, app: "(damaged record)", environment: "-", counter: 0, registered: "-", lastUsed: nil,
+                revoked: nil, reason: nil)
+        }
+    }
+
+    private init(_ key: DeviceKey) {
         func time(_ milliseconds: Int64?) -> String? { milliseconds.map { "\(Timestamp(unixMilliseconds: $0))" } }
         self.init(
             key: key.id.base64, app: "\(EscapedText(key.app, maximumBytes: 256))",

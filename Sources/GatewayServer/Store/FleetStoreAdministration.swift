@@ -1,5 +1,5 @@
 import Glibc
-import KeyStore
+package import KeyStore
 import KeyStorePostgreSQL
 import KeyStoreSQLite
 import Observability
@@ -37,23 +37,37 @@ package struct FleetStoreAdministration {
     /// - Parameter progress: called with the number of keys so far.
     package func importFile(_ path: String, progress: (Int) -> Void) throws(FleetStoreError) -> String {
         guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noFile(path: path) }
-        let file = try open(path, creating: false)
+        let file = try verified(path)
         let database = try transfer(reading: false)
         let report = try copy(from: file, to: database, progress)
         return "imported \(report) into \(configuration)"
+    }
+
+    /// The file's content of one moment, of which every record was checked: nothing is copied if one is wrong.
+    private func verified(_ path: String) throws(FleetStoreError) -> SQLiteStoreReader {
+        var survey = StoreSurvey(by: RegistrationRules.current)
+        let file: SQLiteStoreReader
+        do throws(KeyRegistryError) {
+            file = try SQLiteStoreReader(path: path)
+            try file.survey(into: &survey)
+        } catch {
+            throw .file(path: path, error.cause)
+        }
+        guard survey.isGood else { throw .records(path: path, survey.faults, count: survey.faultCount) }
+        return file
     }
 
     package func exportFile(_ path: String, progress: (Int) -> Void) throws(FleetStoreError) -> String {
         guard access(path, F_OK) != 0, errno == ENOENT else { throw .exists(path: path) }
         // First, so that no empty file is left if the database can't be used.
         let database = try transfer(reading: true)
-        let file = try open(path, creating: true)
+        let file = try create(path)
         let report = try copy(from: database, to: file, progress)
         return "exported \(report) into \(EscapedText(path))"
     }
 
     private func copy(
-        from source: some TransferableStore, to target: some TransferableStore, _ progress: (Int) -> Void
+        from source: some ReadableStore, to target: some TransferableStore, _ progress: (Int) -> Void
     ) throws(FleetStoreError) -> String {
         var transfer = StoreTransfer()
         do throws(KeyRegistryError) {
@@ -66,9 +80,9 @@ package struct FleetStoreAdministration {
             + " and \(transfer.signingKeys) signing keys"
     }
 
-    private func open(_ path: String, creating: Bool) throws(FleetStoreError) -> SQLiteKeyDatabase {
+    private func create(_ path: String) throws(FleetStoreError) -> SQLiteKeyDatabase {
         do throws(KeyRegistryError) {
-            return try SQLiteKeyDatabase(path: path, creating: creating)
+            return try SQLiteKeyDatabase(path: path)
         } catch {
             throw .file(path: path, error.cause)
         }
@@ -127,6 +141,8 @@ package enum FleetStoreError: Error, Equatable, CustomStringConvertible {
     case database(String, String)
     case file(path: String, String)
     case noFile(path: String)
+    /// The first faults of its records, and how many there are.
+    case records(path: String, [RecordFault], count: Int)
     case exists(path: String)
     case copying(String)
     case secretKeys
@@ -136,6 +152,10 @@ package enum FleetStoreError: Error, Equatable, CustomStringConvertible {
         case .database(let name, let reason): "\(EscapedText(name)) can't be used: \(EscapedText(reason))"
         case .file(let path, let reason):
             "\(EscapedText(NamedFile.absolute(path))) can't be used: \(EscapedText(reason))"
+        case .records(let path, let faults, let count):
+            "nothing is imported: \(EscapedText(NamedFile.absolute(path))) has \(count) faults in records that no gateway"
+                + " can have stored so" + faults.map { "\n    \(EscapedText("\($0)"))" }.joined()
+                + (count > faults.count ? "\n    and \(count - faults.count) more" : "")
         case .noFile(let path): "no database at \(EscapedText(NamedFile.absolute(path)))"
         case .exists(let path): "\(EscapedText(path)) exists"
         case .copying(let reason): "not everything is copied: \(EscapedText(reason))"
@@ -146,6 +166,7 @@ package enum FleetStoreError: Error, Equatable, CustomStringConvertible {
     package var hint: String {
         switch self {
         case .database: "portcullis store check says more. The role needs its rights (config/postgresql-roles.sql)."
+        case .records: "find out how they came there, and remove them from a copy of the file."
         case .file, .noFile: "name the SQLite file of a gateway."
         case .exists: "name a file that doesn't exist."
         case .copying: "run the command again: what was copied is kept."

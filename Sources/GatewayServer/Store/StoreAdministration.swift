@@ -57,7 +57,7 @@ private struct StoreFile: MaintainedStore {
         }
     }
 
-    func check() -> [StoreFinding] { SQLiteStoreCheck(path: path).findings }
+    func check() -> [StoreFinding] { SQLiteStoreCheck(path: path, rules: RegistrationRules.current).findings }
 }
 
 private struct StoreDatabase: MaintainedStore {
@@ -78,7 +78,9 @@ private struct StoreDatabase: MaintainedStore {
         }
         var options = configuration.sessionOptions
         options.maximumAnswerBytes = Self.answerBytes
-        return PostgreSQLStoreCheck(options, sealing: sealing, transport: transport).findings
+        return PostgreSQLStoreCheck(
+            options, sealing: sealing, transport: transport, rules: RegistrationRules.current
+        ).findings
     }
 
     private var transport: PostgreSQLStoreCheck.Transport {

@@ -1,5 +1,8 @@
 /// What operators do with many keys, or with all that is stored about a device. A call may wait for a disk, a lock or another machine.
 package protocol KeyMaintenance: KeyRegistry {
+    /// As ``KeyRegistry/keys(after:limit:)``, but a record that can't be read is named instead of ending the list.
+    func listing(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [ListedKey]
+
     /// Forgets keys that haven't been used since a time. Whether they are idle is decided in the transaction, so a key that a gateway has just
     /// admitted stays.
     ///

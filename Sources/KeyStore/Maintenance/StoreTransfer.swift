@@ -17,17 +17,20 @@ package struct TransferredToken: Equatable, Sendable {
     package init(token: DevelopmentToken, places: [Place]) { (self.token, self.places) = (token, places) }
 }
 
-/// A store whose whole content can be copied into another one. For tools: the calls block, and each `complete` is one durable transaction.
-///
-/// Copying completes a store and takes nothing away: no counter falls, no revocation is lifted. Copying the same content again changes nothing.
-package protocol TransferableStore {
+/// A store whose whole content can be read. For tools: the calls block.
+package protocol ReadableStore {
     /// As in `KeyRegistry`.
     func transferableKeys(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [DeviceKey]
     func transferableTokens() throws(KeyRegistryError) -> [TransferredToken]
     func transferableSigningKeys() throws(KeyRegistryError) -> StoredSigningKeys
     /// In the order of their names.
     func transferableSecrets() throws(KeyRegistryError) -> [NamedSecret]
+}
 
+/// A store that can be completed by the content of another one. Each `complete` is one durable transaction.
+///
+/// Copying completes a store and takes nothing away: no counter falls, no revocation is lifted. Copying the same content again changes nothing.
+package protocol TransferableStore: ReadableStore {
     /// Adds keys; known ones are completed as by ``DeviceKey/completed(by:)``.
     ///
     /// - Parameter keys: at most ``StoreTransfer/batch``.
@@ -96,7 +99,7 @@ package struct StoreTransfer: Sendable, Equatable {
     ///
     /// - Parameter progress: called with the number of keys so far after each batch.
     package mutating func copy(
-        from source: some TransferableStore, to target: some TransferableStore, progress: (Int) -> Void
+        from source: some ReadableStore, to target: some TransferableStore, progress: (Int) -> Void
     ) throws(KeyRegistryError) {
         var last: KeyID?
         while true {

@@ -36,13 +36,20 @@ package struct PostgreSQLTransfer: TransferableStore {
     package func transferableTokens() throws(KeyRegistryError) -> [TransferredToken] {
         var transferred: [TransferredToken] = []
         for token in try answer(.tokens, [], { row throws(DatabaseError) in try DevelopmentToken(row) }) {
-            let places = try answer(.placesOfToken, [.bytes(token.hash.bytes)]) { row throws(DatabaseError) in
-                TransferredToken.Place(
-                    device: try row.bytes(0), firstUsedAt: try row.integer(1), lastUsedAt: try row.integer(2))
+            do throws(DatabaseError) {
+                transferred.append(TransferredToken(token: token, places: try places(of: token.hash)))
+            } catch {
+                throw KeyRegistryError(error)
             }
-            transferred.append(TransferredToken(token: token, places: places))
         }
         return transferred
+    }
+
+    func places(of hash: DevelopmentTokenHash) throws(DatabaseError) -> [TransferredToken.Place] {
+        try session.run(.placesOfToken, [.bytes(hash.bytes)]).map { row throws(DatabaseError) in
+            TransferredToken.Place(
+                device: try row.bytes(0), firstUsedAt: try row.integer(1), lastUsedAt: try row.integer(2))
+        }
     }
 
     package func transferableSigningKeys() throws(KeyRegistryError) -> StoredSigningKeys { try signingKeys().keys }
@@ -136,8 +143,13 @@ extension SQLStatement {
         SELECT device, first_used_at, last_used_at FROM portcullis.development_place WHERE token_hash = $1::bytea
         ORDER BY device
         """)
-    fileprivate static let secrets = SQLStatement(
-        "secrets", maximumRows: 1_000, "SELECT name, value FROM portcullis.secret ORDER BY name COLLATE \"C\"")
+    static let secrets = SQLStatement(
+        "secrets", maximumRows: RecordLimits.secretRows,
+        """
+        SELECT left(name, \(RecordLimits.secretNameBytes)),
+            CASE WHEN octet_length(value) <= \(RecordLimits.secretBytes) THEN value END
+        FROM portcullis.secret ORDER BY name COLLATE "C"
+        """)
 
     /// The rule is `DeviceKey.completed(by:)`. Gateways hear of every key that is revoked. All rows are written before the first note, which takes the lock that every change
     /// waits for.

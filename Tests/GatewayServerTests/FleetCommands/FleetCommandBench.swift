@@ -1,3 +1,4 @@
+import Crypto
 import EdgeTestKit
 import Foundation
 import KeyStore
@@ -40,10 +41,13 @@ struct FleetCommandBench {
         return output
     }
 
+    /// As a registration and assertions have stored it.
     static func key(_ byte: UInt8, counter: UInt32 = 3, usedAt: Int64 = 1_000) throws -> DeviceKey {
-        DeviceKey(
-            id: try #require(KeyID(bytes: [UInt8](repeating: byte, count: KeyID.length))),
-            publicKeyX963: [4] + [UInt8](repeating: byte, count: 64), app: "TEAM.app", environment: "production",
+        let scalar = [UInt8](repeating: byte, count: 32)
+        let publicKey = Array(try P256.Signing.PrivateKey(rawRepresentation: scalar).publicKey.x963Representation)
+        return DeviceKey(
+            id: try #require(KeyID(bytes: Array(SHA256.hash(data: publicKey)))), publicKeyX963: publicKey,
+            app: "ABCDE12345.org.example.mud", environment: "production",
             trustRoot: [UInt8](repeating: 7, count: 32), counter: counter, receipt: [byte, 1], validationCategory: 2,
             bundleVersion: "1.2", registeredAt: 1_000, lastUsedAt: usedAt)
     }

@@ -1,0 +1,57 @@
+import GRDB
+import KeyStore
+
+/// Whether a file has exactly the tables of a store, before anything in it is read: whoever made it could have made a view of endless data.
+enum SQLiteSchemaForm {
+    private static let tables = [
+        "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
+    ]
+    /// Stores of the first programs lack the others.
+    private static let required = 2
+
+    /// Kind, and the name in a bounded length, of what isn't a store's.
+    private static let foreigners = """
+        SELECT type || ' ' || substr(name, 1, 64) FROM sqlite_schema
+        WHERE NOT (type = 'table' AND (name IN (\(tables.map { "'\($0)'" }.joined(separator: ", ")))
+                OR name GLOB 'sqlite_stat[1-4]'))
+            AND NOT (type = 'index' AND (sql IS NULL OR name = 'device_key_revoked' AND tbl_name = 'device_key'))
+        LIMIT 1
+        """
+
+    /// Kind, storage, strictness, and each column with its type, whether it may be null, its place in the key, and whether it is computed.
+    private static let form = """
+        SELECT type || ' ' || wr || ' ' || strict || ': ' || (
+            SELECT group_concat(name || ' ' || type || ' ' || "notnull" || ' ' || pk || ' ' || hidden, ', ')
+            FROM pragma_table_xinfo(?1))
+        FROM pragma_table_list WHERE schema = 'main' AND name = ?1
+        """
+
+    /// Throws unless the file has the tables of a store, and nothing else.
+    static func check(_ database: Database) throws {
+        if let foreigner = try String.fetchOne(database, sql: foreigners) {
+            throw KeyRegistryError.unavailable("it has what no key store has: the \(foreigner)")
+        }
+        let expected = try expected.get()
+        for (index, table) in tables.enumerated() {
+            let found = try String.fetchOne(database, sql: form, arguments: [table])
+            if found == nil, index >= required { continue }
+            guard let found, found.utf8.elementsEqual(expected[index].utf8) else {
+                throw KeyRegistryError.unavailable("its \(table) is not the table that a key store has")
+            }
+        }
+    }
+
+    static func has(_ table: String, _ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database, sql: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", arguments: [table])
+            ?? false
+    }
+
+    /// As this program makes them.
+    private static let expected = Result { () throws -> [String] in
+        try DatabaseQueue().writeWithoutTransaction { database in
+            try SQLiteSchema.createAll(in: database)
+            return try tables.map { try String.fetchOne(database, sql: form, arguments: [$0]) ?? "" }
+        }
+    }
+}
