@@ -17,7 +17,7 @@ package struct AuditFilter: Sendable {
     package init() {}
 
     package func matches(_ record: AuditRecord) -> Bool {
-        // The event of a count is `refusals`; what it counts is asked for by either name.
+        // The event of a count is `refusals` or `admissions`; what it counts is asked for by either name.
         (events.isEmpty || Self.holds(events, record.event) || Self.holds(events, record[LogKeys.of]))
             && (outcomes.isEmpty || Self.holds(outcomes, record.outcome))
             && (methods.isEmpty || Self.holds(methods, record.method))

@@ -43,10 +43,9 @@ package struct AuditRecord: Sendable {
     package var requestID: String? { self[LogKeys.requestID] }
     package var address: String? { self[LogKeys.address] }
 
-    /// A line that counts refusals instead of naming them.
+    /// A line that counts refusals or admissions instead of naming them.
     package var summary: Summary? {
-        guard event.hasSameBytes(as: AuditSummary.eventName), let count = self[LogKeys.count].flatMap(Int.init),
-            count > 0,
+        guard isSummary, let count = self[LogKeys.count].flatMap(Int.init), count > 0,
             let first = self[LogKeys.firstTime].flatMap(Timestamp.init),
             let last = self[LogKeys.lastTime].flatMap(Timestamp.init)
         else { return nil }
@@ -54,6 +53,8 @@ package struct AuditRecord: Sendable {
             count: count, first: first, last: last,
             ids: [self[LogKeys.firstRequestID], self[LogKeys.lastRequestID]].compactMap(\.self))
     }
+
+    private var isSummary: Bool { [AuditSummary.eventName, AuditSummary.admissionsName].containsBytes(of: event) }
 
     package struct Summary: Sendable {
         package let count: Int

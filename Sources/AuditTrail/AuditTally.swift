@@ -34,7 +34,7 @@ package struct AuditTally: Sendable {
 
     package init(by keys: [Key]) { self.keys = keys }
 
-    /// A line that counts refusals counts as many.
+    /// A line that counts refusals or admissions counts as many.
     package mutating func add(_ record: AuditRecord) {
         let count = record.summary?.count ?? 1
         let group = keys.map { ByteText(Self.short($0.value(of: record) ?? "-")) }

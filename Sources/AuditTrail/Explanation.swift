@@ -5,7 +5,7 @@ import WireText
 package struct Explanation: Sendable {
     /// Lines with one request id: a decision, its correction, the end of the session.
     package static let maximumRecords = 64
-    /// Counts of refusals that may include the request.
+    /// Counts that may include the request.
     package static let maximumPossible = 16
 
     package let requestID: String
@@ -13,7 +13,7 @@ package struct Explanation: Sendable {
     package let time: Timestamp?
     /// Of this request, the oldest first.
     package private(set) var records: [AuditRecord] = []
-    /// Counts whose first or last refusal is this request.
+    /// Counts whose first or last event is this request.
     package private(set) var counts: [AuditRecord] = []
     /// Counts that may include it: those of `time`, or without that the latest ones.
     package private(set) var possible: [AuditRecord] = []

@@ -15,8 +15,8 @@ extension Explanation {
         if !possible.isEmpty {
             lines.append(
                 time == nil
-                    ? "Repeated refusals are counted and not written one by one. These are the latest counts; give --at with the time of the refusal:"
-                    : "Repeated refusals are counted and not written one by one. At that time these were counted; the request may be among them:"
+                    ? "Repeated refusals and admissions are counted and not written one by one. These are the latest counts; give --at with the time of the request:"
+                    : "Repeated refusals and admissions are counted and not written one by one. At that time these were counted; the request may be among them:"
             )
             lines += possible.map { "  " + $0.readable }
             lines.append("")
@@ -32,9 +32,9 @@ extension Explanation {
     }
 
     private var counted: [String] {
-        ["refusals of this kind were counted, and this one is the first or the last of a count:"]
+        ["requests of this kind were counted, and this one is the first or the last of a count:"]
             + counts.map { "  " + $0.readable }
-            + ["Its own details weren't written. The same client's earlier refusals were: see `portcullis audit`."]
+            + ["Its own details weren't written. The same client's earlier lines were: see `portcullis audit`."]
     }
 
     private static func text(of record: AuditRecord) -> [String] {

@@ -87,9 +87,9 @@ package struct AuditEntry: Sendable, Equatable {
     private static let maximumTextBytes = 256
 }
 
-/// Refusals of a minute that were counted instead of written individually, as the audit log records them.
+/// Refusals or admissions of a minute that were counted instead of written individually, as the audit log records them.
 package struct AuditSummary: Sendable, Equatable {
-    /// One of the counted refusals.
+    /// One of the counted events.
     package struct Mark: Sendable, Equatable {
         package let time: Timestamp
         package let requestID: String
@@ -101,8 +101,17 @@ package struct AuditSummary: Sendable, Equatable {
     }
 
     package static let eventName = "refusals"
+    package static let admissionsName = "admissions"
     /// In place of an address, for all addresses without a count of their own.
     package static let otherAddresses = "other addresses"
+    /// In place of an address, of a client that is counted by its identity.
+    package static let allAddresses = "all addresses"
+
+    /// ``eventName`` or ``admissionsName``.
+    package var eventName = Self.eventName
+    /// Of admissions: the label of the admission method, and the subject of the client's identity.
+    package var method: String?
+    package var who: String?
 
     package let time: Timestamp
     /// An event's name. Nil where several kinds were counted together.
@@ -112,7 +121,7 @@ package struct AuditSummary: Sendable, Equatable {
     package let count: Int
     package let first: Mark
     package let last: Mark
-    /// An IPv4 address, an IPv6 /64, or ``otherAddresses``.
+    /// An IPv4 address, an IPv6 /64, ``otherAddresses`` or ``allAddresses``.
     package let address: String
 
     package init(
@@ -133,9 +142,11 @@ package struct AuditSummary: Sendable, Equatable {
     package var line: String {
         var line = JSONLine()
         line.add("time", time.description)
-        line.add("event", Self.eventName)
+        line.add("event", eventName)
         if let event { line.add(LogKeys.of, event) }
         line.add(LogKeys.outcome, outcome.rawValue)
+        if let method { line.add(LogKeys.admission, method) }
+        if let who { line.add(LogKeys.client, who) }
         if let reason { line.add(LogKeys.reason, reason) }
         line.add(LogKeys.count, String(count))
         line.add(LogKeys.firstTime, first.time.description)

@@ -6,8 +6,8 @@ import Reactors
 import RelayCore
 import WireText
 
-/// Records each decision: one line in the log, one in the audit log, one count. None of them contains a secret. Repeated refusals are
-/// counted, but not all are written (`RefusalJournal`).
+/// Records each decision: one line in the log, one in the audit log, one count. None of them contains a secret. Repeated refusals and admissions are
+/// counted, but not all are written (`RefusalJournal`, `AdmissionJournal`).
 struct DecisionRecord: Sendable {
     let audit: AuditLog
     let journal: RefusalJournal
@@ -27,25 +27,27 @@ struct DecisionRecord: Sendable {
     }
 
     /// Call this before the 101 is sent.
-    ///
-    /// - Returns: a refusal if the admission can't be recorded and therefore isn't allowed.
-    func refuseUnwritten(_ admitted: Admitted, _ context: RequestContext) -> Refusal? {
-        let refusal = admit(.upgrade, admitted.principal, context)
-        guard refusal == nil else { return refusal }
+    func admitted(_ admitted: Admitted, _ context: RequestContext) -> AdmissionLine {
+        let line = admit(.upgrade, admitted.principal, context)
+        if case .missing = line { return line }
         if let reported = admitted.principal.reported {
             metrics.decided(.reported, by: reported.shownMethod(of: admitted.principal), reason: reported.code)
         } else {
             metrics.decided(.admitted, by: admitted.principal.shown, reason: NoReason.none)
         }
-        return nil
+        return line
     }
 
-    /// The client disconnected before the 101. Records that the admission had no effect. Always written in full.
-    func admissionFailed(_ admitted: Admitted, _ context: RequestContext) {
-        let principal = admitted.principal
-        write(
-            .upgrade, .failed, principal.shown, who: principal.identity.subject,
-            detail: "the client had gone before the 101", context)
+    /// The client disconnected before the 101. Records that the admission had no effect.
+    ///
+    /// - Parameter line: the admission's.
+    func admissionFailed(_ admitted: Admitted, _ line: AdmissionLine, _ context: RequestContext) {
+        let (principal, who) = (admitted.principal, admitted.principal.identity.subject)
+        guard line.isWritten else {
+            let kind = AdmissionKind(.upgrade, .failed, by: principal.shown, who: who, from: context.address.prefix)
+            return journal.admissions.add(kind, RefusalMark(context), at: context.moment.monotonic)
+        }
+        write(.upgrade, .failed, principal.shown, who: who, detail: "the client had gone before the 101", context)
     }
 
     func upgradeRefused(_ refusal: Refusal, by method: MethodName, _ context: RequestContext) {
@@ -57,7 +59,7 @@ struct DecisionRecord: Sendable {
     ///
     /// - Returns: a refusal if the ticket can't be recorded and therefore isn't allowed.
     func refuseUnwrittenTicket(to principal: Principal, _ context: RequestContext) -> Refusal? {
-        admit(.ticket, principal, context)
+        admit(.ticket, principal, context).refusal
     }
 
     func ticketRefused(_ refusal: Refusal, by method: MethodName, _ context: RequestContext) {
@@ -73,7 +75,8 @@ struct DecisionRecord: Sendable {
         if let grant = request.grant {
             let refusal = admit(
                 .authorization, identity.method, who: identity.subject, detail: "development token \(grant.name)",
-                context)
+                context
+            ).refusal
             if let refusal { return refusal }
         }
         metrics.authorized(.admitted, by: identity.method, reason: NoReason.none)
@@ -89,7 +92,7 @@ struct DecisionRecord: Sendable {
     ///
     /// - Returns: a refusal if the registration can't be recorded and therefore isn't allowed.
     func refuseUnwritten(_ key: RegisteredKey, _ context: RequestContext) -> Refusal? {
-        admit(.registration, AppAttestMethod.name, who: key.id.base64, detail: nil, context)
+        admit(.registration, AppAttestMethod.name, who: key.id.base64, detail: nil, context).refusal
     }
 
     /// Counts a registration, and records a refused one.
@@ -101,7 +104,7 @@ struct DecisionRecord: Sendable {
             refused(.registration, .registration, refusal, AppAttestMethod.name, context)
             metrics.registered(.refused, reason: refusal.code)
         case .unstored(let refusal):
-            // Always written in full: it corrects an earlier line.
+            // Always written in full: it corrects an earlier line. `REGISTRATIONS_PER_MINUTE` bounds these.
             write(.registration, refusal.auditOutcome, AppAttestMethod.name, who: nil, refusal: refusal, context)
             metrics.registered(.refused, reason: refusal.code)
         }
@@ -113,8 +116,8 @@ struct DecisionRecord: Sendable {
     func orUnwritten(_ outcome: TokenOutcome, _ context: RequestContext) -> TokenOutcome {
         guard case .issued(let token) = outcome else { return outcome }
         let detail = "token \(token.id), \(token.detail)"
-        let refusal = admit(.token, token.identity.method, who: token.identity.subject, detail: detail, context)
-        return refusal.map { .refused($0.forTokenClient()) } ?? outcome
+        let line = admit(.token, token.identity.method, who: token.identity.subject, detail: detail, context)
+        return line.refusal.map { .refused($0.forTokenClient()) } ?? outcome
     }
 
     /// Counts a request for a token, and records a refused one.
@@ -128,13 +131,25 @@ struct DecisionRecord: Sendable {
         }
     }
 
-    /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details.
+    /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details. If the admission was only counted, so is
+    /// the end.
     func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
+        guard client.isRecorded else {
+            let kind = AdmissionKind(.session, .ended, of: client)
+            return journal.admissions.add(kind, RefusalMark(client, moment), at: moment.monotonic)
+        }
         let entry = AuditEntry(
             time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .session, outcome: .ended,
             method: client.principal.shown.label, who: client.principal.identity.subject, reason: reason.rawValue,
             requestID: client.session, address: client.address.text)
         if !audit.record(entry) { metrics.auditLineLost() }
+    }
+
+    /// Whether a line about a client's session goes into the log: one client doesn't fill that either.
+    func isLogged(_ client: ClientIdentity, at moment: Moment) -> Bool {
+        journal.admissions.isLogged(
+            AdmissionKind(.session, .admitted, of: client), from: client.address, RefusalMark(client, moment),
+            at: moment.monotonic)
     }
 
     /// Records that an operator closes a session; a line about its end follows.
@@ -159,27 +174,43 @@ struct DecisionRecord: Sendable {
             ])
     }
 
-    private func admit(_ event: AuditEntry.Event, _ principal: Principal, _ context: RequestContext) -> Refusal? {
+    private func admit(
+        _ event: AuditEntry.Event, _ principal: Principal, _ context: RequestContext
+    ) -> AdmissionLine {
         guard let reported = principal.reported else {
             return admit(
                 event, principal.shown, who: principal.identity.subject, detail: principal.secretDetail, context)
         }
-        let isWritten = write(
-            event, .reported, reported.shownMethod(of: principal), who: nil, refusal: reported, context)
-        return refusalIfUnwritten(isWritten)
+        let method = reported.shownMethod(of: principal)
+        guard isInFull(event, .reported, method, nil, reason: reported.code, context) else { return .counted }
+        return line(write(event, .reported, method, who: nil, refusal: reported, context))
     }
 
     private func admit(
         _ event: AuditEntry.Event, _ method: MethodName, who: String?, detail: String?, _ context: RequestContext
-    ) -> Refusal? {
-        refusalIfUnwritten(write(event, .admitted, method, who: who, detail: detail, context))
+    ) -> AdmissionLine {
+        guard isInFull(event, .admitted, method, who, context) else { return .counted }
+        return line(write(event, .admitted, method, who: who, detail: detail, context))
     }
 
-    private func refusalIfUnwritten(_ isWritten: Bool) -> Refusal? {
-        guard !isWritten, whenAuditFails == .refuse else { return nil }
-        return Refusal(
-            .auditUnavailable, detail: "the audit log can't be written (AUDIT_FULL=refuse)",
-            retryAfter: Self.auditRetryAfter)
+    /// Whether an admission has a line of its own.
+    private func isInFull(
+        _ event: AuditEntry.Event, _ outcome: AdmissionOutcome, _ method: MethodName, _ who: String?,
+        reason: RefusalCode? = nil, _ context: RequestContext
+    ) -> Bool {
+        guard let admitted = AdmittedEvent(rawValue: event.rawValue) else { return true }
+        let prefix = context.address.prefix
+        let kind = AdmissionKind(admitted, outcome, by: method, who: who, from: prefix, reason: reason)
+        return journal.admissions.isInFull(
+            kind, from: context.address, RefusalMark(context), at: context.moment.monotonic)
+    }
+
+    private func line(_ isWritten: Bool) -> AdmissionLine {
+        guard !isWritten, whenAuditFails == .refuse else { return .written }
+        return .missing(
+            Refusal(
+                .auditUnavailable, detail: "the audit log can't be written (AUDIT_FULL=refuse)",
+                retryAfter: Self.auditRetryAfter))
     }
 
     private func refused(
@@ -224,6 +255,37 @@ struct DecisionRecord: Sendable {
         metadata[LogKeys.reason] = entry.reason.map { "\($0)" }
         metadata[LogKeys.detail] = entry.detail.map { "\($0)" }
         logger.info("\(entry.event.rawValue)", metadata: metadata)
+    }
+}
+
+/// What the audit log has of an admission.
+enum AdmissionLine {
+    /// A line of its own; with `AUDIT_FULL=continue` also one that couldn't be written.
+    case written
+    /// It is counted together with others (`AdmissionJournal`).
+    case counted
+    /// Nothing, and so it isn't allowed.
+    case missing(Refusal)
+
+    var isWritten: Bool { if case .written = self { true } else { false } }
+    var refusal: Refusal? { if case .missing(let refusal) = self { refusal } else { nil } }
+}
+
+extension AdmissionKind {
+    fileprivate init(_ event: AdmittedEvent, _ outcome: AdmissionOutcome, of client: ClientIdentity) {
+        self.init(
+            event, outcome, by: client.principal.shown, who: client.principal.identity.subject,
+            from: client.address.prefix)
+    }
+}
+
+extension RefusalMark {
+    fileprivate init(_ context: RequestContext) {
+        self.init(requestID: context.id, unixMilliseconds: context.moment.unixMilliseconds)
+    }
+
+    fileprivate init(_ client: ClientIdentity, _ moment: Moment) {
+        self.init(requestID: client.session, unixMilliseconds: moment.unixMilliseconds)
     }
 }
 

@@ -4,7 +4,7 @@ package import Observability
 import Synchronization
 import WireText
 
-/// Decides which refusals are written in full, and writes the counts of the others. One for the whole gateway; any thread.
+/// Decides which refusals are written in full, and writes the counts of the others; it also has the journal of admissions. One for the whole gateway; any thread.
 ///
 /// Refusals by the gate and refused requests have a digest each, so that requests for paths that don't exist can't use up the lines of the
 /// audit log. The counts of a period that has ended are written at the next refusal, or by the gateway's housekeeping task, which runs
@@ -15,6 +15,8 @@ package final class RefusalJournal: Sendable {
     private let logger: Logger
     private let decisions: Mutex<RefusalDigest>
     private let requests: Mutex<RefusalDigest>
+    /// The same for admissions.
+    package let admissions: AdmissionJournal
 
     /// - Parameter linesPerMinute: `AUDIT_REFUSALS_PER_MINUTE`
     package init(audit: AuditLog, metrics: GatewayMetrics, logger: Logger, linesPerMinute: Int) {
@@ -23,12 +25,14 @@ package final class RefusalJournal: Sendable {
         self.logger = logger
         decisions = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute))
         requests = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute))
+        admissions = AdmissionJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: linesPerMinute)
     }
 
     /// For a reload.
     package func setLinesPerMinute(_ lines: Int) {
         decisions.withLock { $0.linesPerPeriod = lines }
         requests.withLock { $0.linesPerPeriod = lines }
+        admissions.setLinesPerMinute(lines)
     }
 
     /// Counts a refusal, and first writes any counts that are due.
@@ -47,12 +51,14 @@ package final class RefusalJournal: Sendable {
     package func writeDue(at time: MonotonicTime) {
         write(decisions.withLock { $0.takeDue(at: time) }, toAudit: true)
         write(requests.withLock { $0.takeDue(at: time) }, toAudit: false)
+        admissions.writeDue(at: time)
     }
 
     /// Writes all current counts: before a reload, a log rotation and the end.
     package func writeAll() {
         write(decisions.withLock { $0.takeAll() }, toAudit: true)
         write(requests.withLock { $0.takeAll() }, toAudit: false)
+        admissions.writeAll()
     }
 
     /// - Parameter toAudit: false for refused requests, which the audit log doesn't contain.
@@ -67,14 +73,7 @@ package final class RefusalJournal: Sendable {
 
     private func log(_ line: AuditSummary) {
         guard logger.logLevel <= .info else { return }
-        var metadata: Logger.Metadata = [
-            LogKeys.count: "\(line.count)", LogKeys.address: "\(line.address)",
-            LogKeys.firstTime: "\(line.first.time)", LogKeys.firstRequestID: "\(line.first.requestID)",
-            LogKeys.lastTime: "\(line.last.time)", LogKeys.lastRequestID: "\(line.last.requestID)",
-        ]
-        metadata[LogKeys.of] = line.event.map { "\($0)" }
-        metadata[LogKeys.reason] = line.reason.map { "\($0)" }
-        logger.info("refusals counted", metadata: metadata)
+        logger.info("refusals counted", metadata: line.metadata)
     }
 }
 
@@ -106,8 +105,24 @@ extension AuditSummary {
     }
 }
 
+extension AuditSummary {
+    /// For the log.
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            LogKeys.count: "\(count)", LogKeys.address: "\(address)", LogKeys.firstTime: "\(first.time)",
+            LogKeys.firstRequestID: "\(first.requestID)", LogKeys.lastTime: "\(last.time)",
+            LogKeys.lastRequestID: "\(last.requestID)",
+        ]
+        metadata[LogKeys.of] = event.map { "\($0)" }
+        metadata[LogKeys.reason] = reason.map { "\($0)" }
+        metadata[LogKeys.admission] = method.map { "\($0)" }
+        metadata[LogKeys.client] = who.map { "\($0)" }
+        return metadata
+    }
+}
+
 extension AuditSummary.Mark {
-    fileprivate init(_ mark: RefusalMark) {
+    init(_ mark: RefusalMark) {
         self.init(time: Timestamp(unixMilliseconds: mark.unixMilliseconds), requestID: mark.requestID)
     }
 }

@@ -126,14 +126,15 @@ final class UpgradeHandler {
         _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
     ) {
         guard upgrade.isPending else { return upgrade.abandon() }
-        if let refusal = record.refuseUnwritten(admitted, context) {
+        let line = record.admitted(admitted, context)
+        if let refusal = line.refusal {
             return refuse(upgrade, refusal, by: admitted.principal.shown, context)
         }
         let compression = settings.targets.compression(to: session.target) ?? settings.compression
-        let handler = makeSession(admitted, session, upgrade, context)
+        let handler = makeSession(admitted, line, session, upgrade, context)
         defer { noteTime(.admitted, context) }
         guard !upgrade.accept(handler, compresses: compression == .on) else { return }
-        record.admissionFailed(admitted, context)
+        record.admissionFailed(admitted, line, context)
     }
 
     func refuse(
@@ -156,11 +157,13 @@ final class UpgradeHandler {
     }
 
     private func makeSession(
-        _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
+        _ admitted: Admitted, _ line: AdmissionLine, _ session: SessionRequest, _ upgrade: UpgradeExchange,
+        _ context: RequestContext
     ) -> ClientLink {
         let client = ClientIdentity(
             session: context.id, principal: admitted.principal, address: context.address,
-            port: context.isForwarded ? 0 : upgrade.peer.port, isSecure: upgrade.isTLS)
+            port: context.isForwarded ? 0 : upgrade.peer.port, isSecure: upgrade.isTLS,
+            isRecorded: line.isWritten)
         return ClientLink(
             Session(
                 admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,

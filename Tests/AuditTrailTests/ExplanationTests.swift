@@ -30,6 +30,22 @@ struct ExplanationTests {
         #expect(text.contains("answer    Assertion verification failed") && text.contains("203.0.113.9"))
     }
 
+    @Test func `a count of admissions that names the request is shown with its client`() {
+        let line = """
+            {"time":"2026-07-01T09:06:03.042Z","event":"admissions","of":"upgrade","outcome":"admitted","way":"app_attest",\
+            "who":"alice","count":"5210","firstTime":"2026-07-01T09:05:04.117Z","firstRequestId":"\(Lines.id)",\
+            "lastTime":"2026-07-01T09:06:02.998Z","lastRequestId":"03d1a2f0c9b7e655","address":"all addresses"}
+            """
+        let found = explanation([Array(line.utf8)])
+        #expect(found.isFound && found.counts.first?.who == "alice" && found.counts.first?.summary?.count == 5_210)
+        #expect(found.text.joined(separator: " ").contains("alice"))
+        let other = explanation([Array(line.utf8)], of: "ffffffffffffffff")
+        #expect(!other.isFound && other.possible.count == 1)
+        var tally = AuditTally(by: [.who, .event])
+        for record in found.counts { tally.add(record) }
+        #expect(tally.rows.map(\.count) == [5_210] && tally.rows.first?.values == ["alice", "upgrade"])
+    }
+
     @Test func `a line of an earlier version is explained by its code and detail`() {
         for (way, reason, detail, check) in [
             ("app_attest", "assertion_rejected", "assertion: rpIDHashMismatch", "app_id"),

@@ -80,6 +80,56 @@ import WireText
         #expect(try lines.count == 1)
     }
 
+    private func admit(_ count: Int, _ who: String, at time: MonotonicTime? = nil) throws -> Int {
+        let address = try #require(IPAddress(text: "192.0.2.1"))
+        let kind = AdmissionKind(.upgrade, .admitted, by: AppAttestMethod.name, who: who, from: address.prefix)
+        return (0..<count).count { number in
+            let mark = RefusalMark(requestID: "\(number)", unixMilliseconds: Int64(number))
+            return journal.admissions.isInFull(kind, from: address, mark, at: time ?? start)
+        }
+    }
+
+    @Test func `counts of admissions name the client, and are written when their minute is over or at the end`() throws
+    {
+        #expect(try admit(23, "alice") == 20)
+        #expect(try admit(1, "bob") == 1)
+        journal.writeDue(at: start.advanced(by: .seconds(59)))
+        #expect(try lines == [])
+        journal.writeDue(at: start.advanced(by: .seconds(60)))
+        var line = try #require(try lines.first)
+        #expect(line.removeValue(forKey: "time") != nil)
+        #expect(
+            line == [
+                "event": "admissions", "of": "upgrade", "outcome": "admitted", "way": "app_attest", "who": "alice",
+                "count": "3", "firstTime": "1970-01-01T00:00:00.020Z", "firstRequestId": "20",
+                "lastTime": "1970-01-01T00:00:00.022Z", "lastRequestId": "22", "address": "all addresses",
+            ])
+        #expect(try admit(22, "alice") == 20)
+        journal.writeAll()
+        #expect(try lines.map { $0["count"] } == ["3", "2"])
+        journal.writeAll()
+        #expect(try lines.count == 2)
+    }
+
+    /// The attempt to write its line decides about the client (`AUDIT_FULL`).
+    @Test func `no admission is only counted while the log can't be written`() throws {
+        let logger = Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() }
+        let full = AuditLog(output: LineOutput(descriptor: -1), logger: logger)
+        let journal = RefusalJournal(audit: full, metrics: GatewayMetrics(), logger: logger, linesPerMinute: 300)
+        let address = try #require(IPAddress(text: "192.0.2.1"))
+        let kind = AdmissionKind(.upgrade, .admitted, by: AppAttestMethod.name, who: "alice", from: address.prefix)
+        func isInFull() -> Bool {
+            journal.admissions.isInFull(
+                kind, from: address, RefusalMark(requestID: "r", unixMilliseconds: 0), at: start)
+        }
+        for _ in 0..<20 { #expect(isInFull()) }
+        #expect(!isInFull())
+        full.record(
+            AuditEntry(
+                time: .now(), event: .upgrade, outcome: .admitted, method: "none", requestID: "r", address: "-"))
+        #expect(!full.condition.isWritten && isInFull())
+    }
+
     /// They have their own budget: a flood of them doesn't use up lines for the gate's decisions.
     @Test func `refused requests don't go into the audit log`() throws {
         journal.setLinesPerMinute(20)

@@ -25,7 +25,7 @@ struct LimitsTableTests {
             let value = try #require(known[name], "\(name)")
             #expect(row[2] == (value == "0" ? "from the file limit" : value), "\(name)")
         }
-        #expect(costs.count == 12 && session.count > 10)
+        #expect(costs.count == 13 && session.count > 10)
     }
 
     @Test func `has the values of the fixed limits`() throws {

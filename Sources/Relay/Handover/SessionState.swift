@@ -13,6 +13,8 @@ struct SessionState: Codable {
         var address: String
         var port: UInt16
         var isSecure: Bool
+        /// Programs of before don't say: then it is.
+        var isRecorded: Bool?
     }
 
     /// Who may have it, and by which tokens.
@@ -36,12 +38,14 @@ extension ClientIdentity {
         guard let address = IPAddress(text: state.address) else { throw CarriedStateFault() }
         self.init(
             session: state.session, principal: try carrier.restore(state.principal), address: address,
-            port: state.port, isSecure: state.isSecure)
+            port: state.port, isSecure: state.isSecure, isRecorded: state.isRecorded ?? true)
     }
 
     func state(by carrier: PrincipalCarrier) -> SessionState.Client? {
         carrier.carry(principal).map {
-            SessionState.Client(session: session, principal: $0, address: address.text, port: port, isSecure: isSecure)
+            SessionState.Client(
+                session: session, principal: $0, address: address.text, port: port, isSecure: isSecure,
+                isRecorded: isRecorded)
         }
     }
 }

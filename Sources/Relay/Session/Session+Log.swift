@@ -6,15 +6,24 @@ import WireText
 
 /// A session's lines in the log.
 extension Session {
-    /// Neither text nor metadata is made if the line isn't logged.
+    /// A line of which one client may cause a limited number. Neither text nor metadata is made if it isn't logged.
     func log(
         _ message: @autoclosure () -> Logger.Message, _ more: @autoclosure () -> [String: Logger.MetadataValue?] = [:]
+    ) {
+        guard settings.logger.logLevel <= .info, settings.record.isLogged(client, at: loop.moment) else { return }
+        write(message(), more())
+    }
+
+    /// A line that a session has once.
+    func write(
+        _ message: @autoclosure () -> Logger.Message, _ more: @autoclosure () -> [String: Logger.MetadataValue?]
     ) {
         settings.logger.info(
             message(), metadata: more().compactMapValues { $0 }.merging([LogKeys.session: "\(client.session)"]) { $1 })
     }
 
     func logTargetError(_ error: TCPError, _ target: AuthorizedTarget?) {
+        guard settings.record.isLogged(client, at: loop.moment) else { return }
         settings.logger.warning(
             "target connection failed",
             metadata: [

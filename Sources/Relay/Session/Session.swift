@@ -347,7 +347,8 @@ final class Session: TargetLegHandler, TimerTarget {
         leave()
         settings.metrics.sessionEnded(reason)
         settings.record.ended(client, reason, at: loop.moment)
-        log(
+        guard client.isRecorded else { return }
+        write(
             "session ended",
             [
                 LogKeys.reason: "\(reason.rawValue)", LogKeys.target: text(of: lastTarget),

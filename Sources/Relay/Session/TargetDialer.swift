@@ -64,6 +64,8 @@ struct ClientIdentity: Sendable {
     let port: UInt16
     /// Whether the client's own connection is encrypted.
     let isSecure: Bool
+    /// Its admission has a line of its own in the audit log, and so has the end of its session.
+    var isRecorded = true
 
     /// Both are limited: with the credential alone one device with many keys could look up many names, with the address alone a botnet with one key.
     fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.subject.map { [$0] } ?? []) }

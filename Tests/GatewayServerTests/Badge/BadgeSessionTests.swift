@@ -93,7 +93,7 @@ struct BadgeSessionTests {
         let bench = try BadgeBench(["AUDIT_LOG_PATH": path.path])
         let record = DecisionRecord(bench.relay)
         let admitted = try #require(bench.gate.evaluate(bench.request()).admitted)
-        #expect(record.refuseUnwritten(admitted, context(bench)) == nil)
+        #expect(record.admitted(admitted, context(bench)).isWritten)
         let refusal = try #require(bench.gate.evaluate(bench.request("alice:guess")).refusal)
         record.upgradeRefused(refusal, by: refusal.method, context(bench))
         let lines = try String(contentsOf: path, encoding: .utf8).split(separator: "\n")
@@ -108,7 +108,7 @@ struct BadgeSessionTests {
         bench.relay.metrics = GatewayMetrics(factory: backend)
         let record = DecisionRecord(bench.relay)
         let admitted = try #require(bench.gate.evaluate(bench.request()).admitted)
-        #expect(record.refuseUnwritten(admitted, context(bench)) == nil)
+        #expect(record.admitted(admitted, context(bench)).isWritten)
         let refusal = try #require(bench.gate.evaluate(bench.request("alice:guess")).refusal)
         record.upgradeRefused(refusal, by: refusal.method, context(bench))
         for (outcome, reason) in [("admitted", "none"), ("refused", "app_auth_required")] {

@@ -55,7 +55,7 @@ final class Bench {
                 attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(),
                 warnings: [], version: "0",
                 audit: audit,
-                journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 10),
+                journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
                 whenAuditFails: .continue, metrics: metrics, logger: logger))
         loops = [network.makeLoop(), network.makeLoop()]
         tables = loops.map { _ in SessionTable(gate: gate) }
