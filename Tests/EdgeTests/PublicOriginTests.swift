@@ -15,7 +15,7 @@ extension EdgeTests {
             return try await Edge.start { change($0.appAttest(apple).tls(certificates)) }
         }
 
-        private func client(_ edge: Edge, _ authority: String, host: String? = nil) throws -> TokenClient {
+        private func makeClient(_ edge: Edge, _ authority: String, host: String? = nil) throws -> TokenClient {
             var client = try TokenClient(apple, at: edge.gateway)
             (client.authority, client.host) = (authority, host)
             return client
@@ -28,12 +28,12 @@ extension EdgeTests {
                 ("evil.example", nil), ("evil.example:\(port)", nil), ("localhost", nil),
                 ("localhost:\(port)", "evil.example"), ("evil.example", "localhost:\(port)"),
             ] as [(String, String?)] {
-                let stranger = try client(edge, authority, host: host)
+                let stranger = try makeClient(edge, authority, host: host)
                 let nonce = try await stranger.challenge()
                 expectRefusal(try await stranger.register(nonce: nonce), 400, "invalid_dpop_proof")
                 expectRefusal(try await stranger.token(nonce: nonce), 400, "invalid_dpop_proof")
             }
-            var own = try client(edge, "localhost:\(port)")
+            var own = try makeClient(edge, "localhost:\(port)")
             let token = try await own.firstToken()
             try await Edge.expectEcho(edge.gateway.open(own.handshake(token)))
             (own.authority, own.host) = ("evil.example:\(port)", nil)
@@ -50,7 +50,7 @@ extension EdgeTests {
             let issuer = "https://localhost:\(edge.gateway.port)"
             let metadata = try await edge.gateway.get("/.well-known/oauth-authorization-server")
             #expect(metadata.field("issuer") == issuer && metadata.field("token_endpoint") == issuer + "/token")
-            let client = try client(edge, "localhost:\(edge.gateway.port)")
+            let client = try makeClient(edge, "localhost:\(edge.gateway.port)")
             let claims = try TokenClient.claims(of: await client.firstToken())
             #expect(claims["iss"] as? String == issuer && claims["aud"] as? String == issuer)
         }
@@ -71,7 +71,7 @@ extension EdgeTests {
                         "TLS_KEY_PATH", folder.file("server.key"))
             }
             let port = edge.gateway.port
-            var client = try client(edge, "old.example:\(port)")
+            var client = try makeClient(edge, "old.example:\(port)")
             let token = try await client.firstToken()
             try await Edge.expectEcho(edge.gateway.open(client.handshake(token)))
             try write(["new.example", "both.example"])
@@ -98,7 +98,7 @@ extension EdgeTests {
             let challenge = try await edge.gateway.post("/attest/challenge", #"{"purpose":"token"}"#)
             expectRefusal(challenge, 404, code)
             expectRefusal(try await edge.gateway.post("/token", "{}"), 404, code)
-            let client = try client(edge, "localhost")
+            let client = try makeClient(edge, "localhost")
             let nonce = Data(repeating: 7, count: 32).base64EncodedString().replacing("=", with: "")
             expectRefusal(try await client.register(nonce: nonce), 404, code)
             expectRefusal(try await client.token(nonce: nonce), 404, code)

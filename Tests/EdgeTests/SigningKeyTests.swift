@@ -29,7 +29,7 @@ extension EdgeTests {
             let token = try await TokenClient(apple, at: edge.gateway).firstToken()
             let metadata = try await json(edge.gateway.get("/.well-known/oauth-authorization-server"))
             let issuer = try #require(metadata["issuer"] as? String)
-            #expect(issuer == "http://127.0.0.1")
+            #expect(issuer == "http://localhost")
             #expect(metadata["jwks_uri"] as? String == issuer + "/.well-known/jwks.json")
             #expect(metadata["token_endpoint"] as? String == issuer + "/token")
             #expect(metadata["dpop_signing_alg_values_supported"] as? [String] == ["ES256"])

@@ -31,16 +31,17 @@ package final class ConfigurationBench: Sendable {
             [
                 "TN_HOST": "mud.example.org", "TN_PORT": "4000", "INBOUND_TLS_MODE": "off",
                 "APPATTEST_TEAM_ID": "AAABBBCCC1", "APPATTEST_BUNDLE_ID": "com.example.yourapp",
-                "ATTESTED_KEYS_PATH": folder + "/keys.sqlite",
+                "ATTESTED_KEYS_PATH": folder + "/keys.sqlite", "PUBLIC_ORIGIN": "http://mud.example.org",
             ], changes)
     }
 
     /// The same over TLS, with a certificate of this bench's authority.
     package func secured(_ changes: [String: String?] = [:]) throws -> [String: String] {
-        let server = try authority.issue("server", now: now)
+        let server = try authority.issue("server", now: now, hosts: ["mud.example.org"])
         return changed(
             least([
-                "INBOUND_TLS_MODE": nil, "TLS_CERT_PATH": try file("server.pem", server.certificate),
+                "INBOUND_TLS_MODE": nil, "PUBLIC_ORIGIN": nil,
+                "TLS_CERT_PATH": try file("server.pem", server.certificate),
                 "TLS_KEY_PATH": try file("server.key", server.key),
             ]), changes)
     }

@@ -72,14 +72,18 @@ package final class TokenKeys: Sendable {
 
     package func isRevoked(_ keyID: String) -> Bool { state.withLock { $0.revoked.contains(keyID) } }
 
-    /// Verifies a token. Issuer and audience must be the same in every call, because results are cached.
+    /// Verifies a token. A signature is verified once; issuer and audience may change with a reload, so they are compared at each use.
     func verify(
         _ token: PresentedToken, issuer: String, audience: String, at time: Date
     ) throws(AccessTokenRefusal) -> VerifiedAccessToken {
         let published = published(at: time)
-        return try tokens.verified(token, at: time, signedBy: published) { () throws(AccessTokenRefusal) in
+        let verified = try tokens.verified(token, at: time, signedBy: published) { () throws(AccessTokenRefusal) in
             try AccessTokenVerifier(issuer: issuer, audience: audience, keys: published).verify(token, at: time)
         }
+        let claims = verified.claims
+        guard claims.issuer.utf8.elementsEqual(issuer.utf8) else { throw .wrongIssuer }
+        guard claims.audience.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else { throw .wrongAudience }
+        return verified
     }
 }
 

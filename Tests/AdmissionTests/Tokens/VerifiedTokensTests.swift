@@ -54,6 +54,20 @@ struct VerifiedTokensTests {
         }
     }
 
+    /// A reload may change both.
+    @Test mutating func `issuer and audience are compared at each use`() async throws {
+        let (token, keys) = (try await presented(), bench.settings.keys)
+        let (own, other) = (TokenBench.issuer, "https://other.example")
+        _ = try keys.verify(token, issuer: own, audience: own, at: start.date)
+        #expect(throws: AccessTokenRefusal.wrongIssuer) {
+            try keys.verify(token, issuer: other, audience: own, at: start.date)
+        }
+        #expect(throws: AccessTokenRefusal.wrongAudience) {
+            try keys.verify(token, issuer: own, audience: other, at: start.date)
+        }
+        _ = try keys.verify(token, issuer: own, audience: own, at: start.date)
+    }
+
     @Test mutating func `refused tokens aren't cached, and the cache has a maximum`() async throws {
         let tokens = VerifiedTokens(maximum: 4)
         let forged = try #require(try PresentedToken.read(authorization: ["Bearer a.b.c"]))
