@@ -111,7 +111,7 @@ extension EdgeTests {
             chmod(path, 0o600)
             let edge = try await start { $0.setting("ADMIN_TOKEN_PATH", path) }
             let wrong = Self.token.dropLast() + "x"
-            for path in ["/metrics", "/livez", "/readyz", "/health", "/authz", "/nothing"] {
+            for path in ["/metrics", "/livez", "/readyz", "/health", "/console", "/nothing"] {
                 for fields in [
                     "", "Authorization: Bearer \(wrong)\r\n", "Authorization: Bearer\r\n",
                     "Authorization: Basic \(Self.token)\r\n", "Authorization: Bearer \(Self.token) x\r\n",
@@ -133,6 +133,29 @@ extension EdgeTests {
             #expect(try await get("/livez", basic(wrong), of: edge).status == 401)
             let metrics = try await get("/metrics", "Authorization: Bearer \(Self.token)\r\n", of: edge)
             #expect(metrics.text.contains("\nportcullis_internal_requests_refused_total 43\n"), "\(metrics.text)")
+        }
+
+        /// What it answers reaches the proxy's clients, whose own `Authorization` it repeats.
+        @Test func `a proxy without the token asks no client for it, and gets no answer by a client's means`()
+            async throws
+        {
+            let directory = try TemporaryDirectory()
+            let path = try directory.write(Self.token + "\n", to: "admin.token")
+            let edge = try await start { $0.setting("ADMIN_TOKEN_PATH", path) }
+            let basic = Data("operator:\(Self.token)".utf8).base64EncodedString()
+            for path in ["/authz", "/authz/v1?x", "/admit/token/authz", "/route/a/authz"] {
+                for fields in [
+                    "", "Authorization: Bearer \(Self.token)\r\n", "Authorization: Basic \(basic)\r\n",
+                    "X-Portcullis-Internal-Token: \(Self.token)x\r\n",
+                ] {
+                    let answer = try await get(path, fields, of: edge)
+                    expectRefusal(answer, 500, "proxy_not_authorized")
+                    #expect(answer["www-authenticate"] == nil && answer["x-refusal-code"] == "proxy_not_authorized")
+                }
+                let shown = "X-Portcullis-Internal-Token: \(Self.token)\r\nAuthorization: Basic \(basic)\r\n"
+                #expect(try await get(path, shown, of: edge).status == 404)
+            }
+            _ = try await edge.gateway.errorLine("/authz without showing the internal token")
         }
 
         @Test func `a reload replaces the token`() async throws {

@@ -101,7 +101,7 @@ extension RefusalCode {
         case .upgradeTimedOut, .requestTimedOut, .gatewayUnreachable: .time
         case .missingField, .malformedRequest, .invalidRequest, .bodyTooLarge, .lengthRequired, .notFound,
             .methodNotAllowed, .appAttestNotConfigured, .targetTooLong, .expectationFailed, .headerTooLarge,
-            .notImplemented, .versionNotSupported:
+            .notImplemented, .versionNotSupported, .proxyNotAuthorized:
             .body
         }
     }

@@ -64,6 +64,8 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let tooManyProofs = Self(429, .rateLimited, "Too many proofs")
     package static let publicOriginRequired = Self(
         404, .publicOriginRequired, "Access tokens are off: the gateway doesn't know its public origin")
+    package static let proxyNotAuthorized = Self(
+        500, .proxyNotAuthorized, "The proxy may not ask whether requests are authorized")
     package static let tokensUnavailable = Self(503, .tokensUnavailable, "Tokens are unavailable; try again")
 
     // HTTP in general.
@@ -92,9 +94,8 @@ package struct RefusalAnswer: Hashable, Sendable {
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured,
         invalidRequest, invalidProofAtToken, clockSkewAtToken, nonceExpired, attestationFailed, registrationRequired,
         useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, publicOriginRequired,
-        tokensUnavailable, bodyTooLarge, lengthRequired, notFound, methodNotAllowed, requestTimedOut, targetTooLong,
-        expectationFailed,
-        upgradeRequired, headerTooLarge, notImplemented, upgradeTimedOut, gatewayUnreachable,
-        versionNotSupported,
+        proxyNotAuthorized, tokensUnavailable, bodyTooLarge, lengthRequired, notFound, methodNotAllowed,
+        requestTimedOut, targetTooLong, expectationFailed, upgradeRequired, headerTooLarge, notImplemented,
+        upgradeTimedOut, gatewayUnreachable, versionNotSupported,
     ]
 }

@@ -44,6 +44,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case nonceExpired = "nonce_expired"
     case tokensUnavailable = "temporarily_unavailable"
     case publicOriginRequired = "public_origin_required"
+    case proxyNotAuthorized = "proxy_not_authorized"
 
     // HTTP in general.
     case bodyTooLarge = "body_too_large"

@@ -20,23 +20,25 @@ package struct InternalAccess: Sendable {
     func mayConnect(isCertified: Bool) -> Bool { isCertified || token != nil || !acceptsCertificates }
 
     /// - Parameters:
-    ///   - field: `InternalToken.field` of the request: for proxies, which pass their client's `Authorization` on.
-    ///   - authorization: `Authorization` of the request.
+    ///   - field: `InternalToken.field` of the request.
+    ///   - authorization: `Authorization` of the request, if that is the peer's own: proxies that ask on `/authz` pass their client's on.
     ///   - isCertified: asked only if nothing else admits.
     func admits(field: String?, authorization: String?, isCertified: @autoclosure () -> Bool) -> Bool {
         guard isLimited else { return true }
-        if let token, shows(token, field, authorization) { return true }
+        if let token {
+            if let field, token.matches(field) { return true }
+            if Self.shows(token, authorization) { return true }
+        }
         return acceptsCertificates && isCertified()
     }
 
-    private func shows(_ token: InternalToken, _ field: String?, _ authorization: String?) -> Bool {
-        if let field, token.matches(field) { return true }
+    private static func shows(_ token: InternalToken, _ authorization: String?) -> Bool {
         guard let words = authorization?.splitAtBytes(where: { $0 == 0x20 }).filter({ !$0.utf8.isEmpty }),
             words.count == 2
         else { return false }
         return switch WireWord(ASCIIByte.withLowercasedLetters(words[0])) {
         case "bearer": token.matches(String(words[1]))
-        case "basic": Self.password(String(words[1])).map(token.matches) ?? false
+        case "basic": password(String(words[1])).map(token.matches) ?? false
         default: false
         }
     }

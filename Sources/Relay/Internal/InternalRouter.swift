@@ -51,17 +51,20 @@ final class InternalRouter: InternalHandler {
     func handle(_ exchange: InternalExchange) {
         // A proof that is used up here could be used again at the process that takes over.
         if settings.drain.isHandingOver { return exchange.drop() }
-        guard isAdmitted(exchange) else {
+        let isQuestion = AuthorizationDemand(path: exchange.path, query: exchange.query) != nil
+        guard isAdmitted(exchange, isQuestion: isQuestion) else {
             settings.metrics.internalRequestRefused()
-            return exchange.respond(Self.accessRequired)
+            guard isQuestion else { return exchange.respond(Self.accessRequired) }
+            return refuseProxy(exchange)
         }
         if !endpoints.contains(where: { $0.handle(exchange) }) { exchange.respond(Self.notFound) }
     }
 
-    private func isAdmitted(_ exchange: InternalExchange) -> Bool {
+    /// - Parameter isQuestion: of a proxy, which passes its client's `Authorization` on.
+    private func isAdmitted(_ exchange: InternalExchange, isQuestion: Bool) -> Bool {
         settings.internalAccess.admits(
-            field: exchange.head.text(InternalToken.field), authorization: exchange.head.text("authorization"),
-            isCertified: exchange.isCertified)
+            field: exchange.head.text(InternalToken.field),
+            authorization: isQuestion ? nil : exchange.head.text("authorization"), isCertified: exchange.isCertified)
     }
 
     func mayConnect(isCertified: Bool) -> Bool { settings.internalAccess.mayConnect(isCertified: isCertified) }
@@ -91,6 +94,19 @@ final class InternalRouter: InternalHandler {
         // A client without either keeps no place among the listener's connections.
         answer.closesConnection = true
         return answer
+    }
+
+    /// The operator's mistake, which the proxy's clients see: nothing in the answer asks them for credentials.
+    private func refuseProxy(_ exchange: InternalExchange) {
+        let refusal = Refusal(.proxyNotAuthorized, detail: "a proxy without the internal token")
+        let id = RequestContext.makeID()
+        var answer = AuthorizationEndpoint.refusal(refusal, requestID: id)
+        answer.closesConnection = true
+        exchange.respond(answer)
+        guard let suppressed = refusals.note(at: Reactor.monotonicNow) else { return }
+        settings.logger.warning(
+            "a proxy has asked on /authz without showing the internal token or a certificate",
+            metadata: [LogKeys.requestID: "\(id)", LogKeys.suppressed: "\(suppressed)"])
     }
 
     private static var notFound: HTTPAnswer {

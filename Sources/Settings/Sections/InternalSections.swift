@@ -47,7 +47,7 @@ package struct InternalListenerSection: SettingSection {
         "The token that every request to the internal listener has to show; unset, none has to.",
         details: """
             One line of 32 to 512 letters, for instance from `openssl rand -hex 32`; chmod 600. It is shown as `Authorization: Bearer TOKEN`. A \
-            proxy that asks on `/authz` passes its client's `Authorization` on, so it shows the token as `X-Portcullis-Internal-Token`. If \
+            proxy that asks on `/authz` passes its client's `Authorization` on, so there it is read from `X-Portcullis-Internal-Token` alone. If \
             ADMIN_CLIENT_CA_PATH is set too, either suffices: the token or a client certificate.
             """)
     package let maximumPerAddress = Setting<Int>.integer(

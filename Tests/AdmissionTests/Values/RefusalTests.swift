@@ -17,6 +17,7 @@ struct RefusalTests {
                 "version_not_supported",
                 "audit_unavailable", "invalid_resume", "invalid_request", "invalid_token", "invalid_dpop_proof",
                 "use_dpop_nonce", "clock_skew", "attestation_failed", "nonce_expired", "temporarily_unavailable",
+                "public_origin_required", "proxy_not_authorized",
             ])
     }
 
